@@ -8,13 +8,13 @@ import numpy as np
 from quirk.integrators import TABLEAUX, Breaks, Statistics
 
 import quirk
-from quirk.compiled import entry
-from quirk.dynamics.sparse.host.flow import SparseFlow
-from quirk.dynamics.sparse.host.run import CompiledRun, Pace
+from quirk.dynamics.model.joint_angles import angles_at
 from quirk.dynamics.sparse.kernels.evaluate import evaluate
-from quirk.dynamics.sparse.march.run import Settings
-from quirk.dynamics.sparse.march.runge_kutta import march_runge_kutta
-from quirk.dynamics.turns import angles_at
+from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun, ResumePoint
+from quirk.dynamics.sparse.stepping.rhs import SparseFlow
+from quirk.dynamics.sparse.stepping.run_state import Settings
+from quirk.dynamics.sparse.stepping.runge_kutta import march_runge_kutta
+from quirk.jit.compilation import entry
 
 from .measure import FULL, Effort, Task, timed
 
@@ -53,7 +53,7 @@ def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task
     )  # fmt: skip
     breaks, angles = Breaks(0.0, settings.end), angles_at(system.model, state, 0.0)
     course = CompiledRun(solver, TABLEAUX[method], settings, breaks, np.zeros(0), Statistics(), ())
-    course.enter(flow, 0.0, state.pack(), angles, Pace())
+    course.enter(flow, 0.0, state.pack(), angles, ResumePoint())
     course.proceed()
 
     def run(count: int) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.jets import Jet, where
-
+from ..autodiff.jet import Jet, where
 from .relation import MovingFrame
 
 # An angle is halved so often until a series gives it from its tangent, with so many terms: to round-off up to pi.

@@ -16,8 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quirk.jets import where
-
+from ..autodiff.jet import where
 from .surface import Surface
 
 # The same functions take jets and floats.
@@ -25,7 +24,7 @@ Number = Any
 
 
 @dataclass(frozen=True)
-class Parts:
+class SurfaceParts:
     """The parts of one kind of bounded surface, of which the first is the face.
 
     Points have coordinates x and y in the frame of the surface; `numbers` are those of the contact, as above.
@@ -112,6 +111,6 @@ EDGES = ((0.0, 0.0), *((p, 0.0) for p in (1.0, -1.0)), *((0.0, q) for q in (1.0,
          *((p, q) for p in (1.0, -1.0) for q in (1.0, -1.0)))  # fmt: skip
 
 PARTS = {
-    "rectangle": Parts(EDGES, _from_edges, _from_rectangle, _edges, _edge_at, 2),
-    "disk": Parts(((0.0,), (1.0,)), _from_rim, _from_disk, _rims, _rim_at, 1),
+    "rectangle": SurfaceParts(EDGES, _from_edges, _from_rectangle, _edges, _edge_at, 2),
+    "disk": SurfaceParts(((0.0,), (1.0,)), _from_rim, _from_disk, _rims, _rim_at, 1),
 }

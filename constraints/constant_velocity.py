@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quirk.errors import InputError
-from quirk.frame import axes_with_z
-from quirk.jets import Jet, where
-
+from ..autodiff.jet import Jet, where
+from ..bodies.frame import axes_with_z
+from ..errors import InputError
 from .constraint import TwoAxisJoint
 from .primitives import coincidence
 from .relation import TORQUE, MovingFrame, Relation

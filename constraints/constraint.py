@@ -17,19 +17,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import rotation, validate
-from quirk.body import Body, Ground, checked_body
-from quirk.errors import InputError
-from quirk.frame import Frame, axes_with_z
-from quirk.motion import Motion
-from quirk.sealed import Sealed
-from quirk.validate import PointsLike
-
+from ..bodies import rotation
+from ..bodies.body import Body, Ground, checked_body
+from ..bodies.frame import Frame, axes_with_z
+from ..errors import InputError
+from ..functions.motion import Motion
+from ..util import validate
+from ..util.immutable import Immutable
+from ..util.validate import PointsLike
 from .primitives import Primitive, Y
 from .relation import Relation
 
 
-class Constraint(Sealed):
+class Constraint(Immutable):
     """A constraint between body i (lower) and body j (upper).
 
     Attributes
@@ -304,3 +304,10 @@ def frame_in(body: Body | Ground, point: np.ndarray, axes: np.ndarray) -> Frame:
     R = rotation.matrix(body.orientation)
     turn = rotation.multiply(rotation.conjugate(body.orientation), rotation.from_matrix(axes))
     return Frame(R.T @ (point - body.position), turn)
+
+
+def with_frame_i(joint: Joint, frame: Frame) -> Joint:
+    """Return a copy of a joint with another frame i."""
+    made: Joint = object.__new__(type(joint))
+    vars(made).update({**vars(joint), "frame_i": frame, "_made": None})
+    return made

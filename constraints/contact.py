@@ -6,9 +6,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from quirk.body import Body, Ground
-from quirk.errors import InputError
-
+from ..bodies.body import Body, Ground
+from ..errors import InputError
 from .bounded import PARTS
 from .constraint import checked_ends
 from .gap_functions import PAIRS, BorderOf, swapped, touched_by

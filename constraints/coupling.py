@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Body, Ground
-from quirk.errors import InputError
-from quirk.frame import Frame
-from quirk.jets import Jet
-
+from ..autodiff.jet import Jet
+from ..bodies.body import Body, Ground
+from ..bodies.frame import Frame
+from ..errors import InputError
+from ..util import validate
 from .angle import free_angle, rates_123
 from .constraint import Constraint, Joint
 from .gear import tooth

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from quirk import rotation
-from quirk.body import Body, Ground
-from quirk.errors import InputError
-from quirk.frame import Frame
-from quirk.jets import Jet
-from quirk.validate import PointsLike
-
+from ..autodiff.jet import Jet
+from ..bodies import rotation
+from ..bodies.body import Body, Ground
+from ..bodies.frame import Frame
+from ..errors import InputError
+from ..util.validate import PointsLike
 from .constraint import Constraint, checked_ends
 from .implicit import solved
 from .lookup import Lookup

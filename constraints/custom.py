@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from quirk import rotation, validate
-from quirk.body import GROUND, Body, Ground, checked_body
-from quirk.errors import InputError
-from quirk.expression import function_of
-from quirk.frame import Frame
-from quirk.interpolated import in_directions
-from quirk.jets import Jet
-from quirk.traceable import on_jets
-
+from ..autodiff.jet import Jet
+from ..autodiff.numerical import in_directions
+from ..bodies import rotation
+from ..bodies.body import GROUND, Body, Ground, checked_body
+from ..bodies.frame import Frame
+from ..errors import InputError
+from ..functions.expression import function_of
+from ..functions.user_function import on_jets
+from ..util import validate
 from .constraint import Constraint
-from .relation import FORCE, TORQUE, Layout, MovingFrame, Relation, differentiate, frame_numbers, layout_of
+from .relation import FORCE, TORQUE, MovingFrame, Relation, RelationLayout, differentiate, frame_numbers, layout_of
 
 # A node of the compiled solver holds so many rows: more are handed over in parts.
 MOST_ROWS = 6
@@ -53,7 +53,7 @@ class OfBodies(Constraint):
         """All bodies with their own frames."""
         return tuple((body, Frame()) for body in self.members)
 
-    def _inputs(self, layout: Layout) -> np.ndarray:
+    def _inputs(self, layout: RelationLayout) -> np.ndarray:
         """The inputs of a relation at the initial poses."""
         parts = []
         for body in self.members:
@@ -191,7 +191,7 @@ class GivenRows(Relation):
         """Rows say what b is, and nothing of its rate."""
         return None if order < 3 else ("rows given as A and b have no derivatives", "use Implicit instead")
 
-    def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
+    def fill(self, layout: RelationLayout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
         """Ask the function, and write its rows as those of a relation are."""
         lack = self.missing(3 if layout.gradient_order > 0 else layout.order)
         if lack is not None:
@@ -211,7 +211,7 @@ class GivenRows(Relation):
         outputs[: layout.first_gradient] = derivatives.ravel()
         outputs[layout.first_gradient :] = gradient.ravel()
 
-    def fill_dual(self, layout: Layout, t: Any, inputs: Any, outputs: Any) -> None:
+    def fill_dual(self, layout: RelationLayout, t: Any, inputs: Any, outputs: Any) -> None:
         """Differentiate what the function returns by interpolation, as it takes floats alone."""
 
         def filled(t: float, given: np.ndarray) -> np.ndarray:
@@ -224,7 +224,7 @@ class GivenRows(Relation):
         )
         outputs.values[:] = np.concatenate([value, derivative.ravel()])
 
-    def call(self, layout: Layout, t: float, inputs: np.ndarray) -> tuple[Any, ...]:
+    def call(self, layout: RelationLayout, t: float, inputs: np.ndarray) -> tuple[Any, ...]:
         """A (m, k, 6) over velocities and angular velocities in N, b, and Phi and Phi_dot (m,) or None for both."""
         frames = inputs[layout.first_frame :].reshape(layout.frames, layout.frame_size)[self.skipped :]
         k, after = len(frames), 12 + 3 * (layout.order + 1)

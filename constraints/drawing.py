@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quirk.made import Remembering
-from quirk.shape import ColorLike
+from ..bodies.shape import ColorLike
+from ..util.construction import ConstructorMeta
 
 
 @dataclass(frozen=True)
-class Drawing(metaclass=Remembering):
+class Drawing(metaclass=ConstructorMeta):
     """Options of a joint in animations.
 
     Attributes

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import degrees, validate
-from quirk.body import Body, Ground
-from quirk.errors import InputError
-from quirk.expression import Expression
-from quirk.frame import Frame
-from quirk.jets import Jet
-from quirk.motion import Motion, as_motion
-from quirk.validate import PointsLike
-
+from ..autodiff.jet import Jet
+from ..bodies.body import Body, Ground
+from ..bodies.frame import Frame
+from ..errors import InputError
+from ..functions import degrees
+from ..functions.expression import Expression
+from ..functions.motion import Motion, as_motion
+from ..util import validate
+from ..util.validate import PointsLike
 from .angle import angles_123, twist
 from .constraint import Constraint, Joint, checked_ends, end_points
 from .freedom import holds

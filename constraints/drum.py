@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Body, Ground, checked_body
-from quirk.jets import Jet, where
-from quirk.sealed import Sealed
+from ..autodiff.jet import Jet, where
+from ..bodies.body import Body, Ground, checked_body
+from ..util import validate
+from ..util.immutable import Immutable
 
 # A rope that runs straight on at a sheave, to this angle, is wrapped around it by no turn rather than by one.
 STRAIGHT_ON = 1e-9
@@ -29,7 +29,7 @@ STRAIGHT_ON = 1e-9
 Plane = tuple[Any, Any]
 
 
-class Drum(Sealed):
+class Drum(Immutable):
     """A round body that the rope of a `Pulley` runs around: a sheave between other points, a winding drum at an end.
 
     Parameters

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quirk import rotation
-
+from ..bodies import rotation
 from .constraint import Joint
 from .primitives import COINCIDENCE, DISTANCE, DOT1, Primitive
 from .relation import LANES, Relation, layout_of

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quirk.jets import Jet, where
-
-from .bounded import PARTS, Parts, size_of
+from ..autodiff.jet import Jet, where
+from .bounded import PARTS, SurfaceParts, size_of
 from .primitives import X, Y, Z
 from .relation import MovingFrame
 from .surface import Surface
@@ -113,7 +112,7 @@ class Pair:
     at_rest: Callable[..., Sequence[Jet]]
     numbers: Callable[[Surface, Surface], tuple[float, ...]]
     undefined: str = ""
-    parts: Parts | None = None
+    parts: SurfaceParts | None = None
 
 
 def _sum(first: Surface, second: Surface) -> tuple[float, ...]:

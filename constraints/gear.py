@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import GROUND, Body, Ground, checked_body
-from quirk.errors import InputError
-from quirk.frame import Frame, axes_with_z
-from quirk.jets import Jet
-
+from ..autodiff.jet import Jet
+from ..bodies.body import GROUND, Body, Ground, checked_body
+from ..bodies.frame import Frame, axes_with_z
+from ..errors import InputError
+from ..util import validate
 from .angle import twist
 from .constraint import Constraint, checked_ends, frame_in
 from .primitives import Z

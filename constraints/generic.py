@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Body, Ground
-from quirk.errors import InputError
-from quirk.expression import Expression, function_of
-from quirk.frame import Frame
-from quirk.jets import Jet
-from quirk.motion import Motion, as_motion
-from quirk.traceable import on_jets
-
+from ..autodiff.jet import Jet
+from ..bodies.body import Body, Ground
+from ..bodies.frame import Frame
+from ..errors import InputError
+from ..functions.expression import Expression, function_of
+from ..functions.motion import Motion, as_motion
+from ..functions.user_function import on_jets
+from ..util import validate
 from .angle import rotation_123
 from .constraint import Joint
 from .drawing import Drawing

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from quirk.duals import Dual
-from quirk.jets import Jet
+from ..autodiff.dual import Dual
+from ..autodiff.jet import Jet
 
 # equations(unknowns, bare) -> residuals and their derivatives by each unknown, rows of residuals; with `bare` it leaves
 # out the gradients of all that it takes from the poses

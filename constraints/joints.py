@@ -9,12 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Body, Ground
-from quirk.errors import InputError
-from quirk.frame import Frame
-from quirk.validate import PointsLike
-
+from ..bodies.body import Body, Ground
+from ..bodies.frame import Frame
+from ..errors import InputError
+from ..util import validate
+from ..util.validate import PointsLike
 from .constraint import Constraint, Joint, TwoAxisJoint, checked_ends, end_points, initial_point
 from .primitives import X, Y, Z, coincidence, distance, dot1, dot2
 

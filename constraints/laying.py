@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk import rotation
-from quirk.body import Body, Ground
-from quirk.errors import InputError
-from quirk.frame import axes_with_z
-
+from ..bodies import rotation
+from ..bodies.body import Body, Ground
+from ..bodies.frame import axes_with_z
+from ..errors import InputError
 from .constraint import initial_point
 from .drum import Drum, course, first_wrap
 from .gear import MOST_TEETH, tooth
@@ -21,7 +20,7 @@ from .gear import MOST_TEETH, tooth
 PARALLEL = 1e-9
 
 
-class Stop(NamedTuple):
+class RopeStop(NamedTuple):
     """What a rope meets: a body with a point (3,) in its coordinates, the center of the drum if it is one."""
 
     body: Body | Ground
@@ -38,14 +37,14 @@ class Stop(NamedTuple):
         """The rotation (3, 3) of the body at the initial pose."""
         return rotation.matrix(self.body.orientation)
 
-    def radius_about(self, drum: Stop) -> float:
+    def radius_about(self, drum: RopeStop) -> float:
         """The radius as another drum sees it, whose axis may point the other way; of a point it is zero."""
         if self.drum is None or drum.drum is None:
             return 0.0
         return float(np.copysign(self.drum.radius, (self.turn @ self.drum.axis) @ (drum.turn @ drum.drum.axis)))
 
 
-def laid(owner: str, stops: Sequence[Stop]) -> tuple[list[tuple[float, ...]], np.ndarray, float]:
+def laid(owner: str, stops: Sequence[RopeStop]) -> tuple[list[tuple[float, ...]], np.ndarray, float]:
     """Lay a rope at the initial poses: numbers of all stops that are drums, straight parts (n - 1,) and all arcs, m."""
     for k in range(len(stops) - 1):
         _check_part(owner, k, stops[k], stops[k + 1])
@@ -72,7 +71,7 @@ def laid(owner: str, stops: Sequence[Stop]) -> tuple[list[tuple[float, ...]], np
     return numbers, np.array(parts), arcs
 
 
-def _check_part(owner: str, k: int, one: Stop, two: Stop) -> None:
+def _check_part(owner: str, k: int, one: RopeStop, two: RopeStop) -> None:
     """Raise InputError unless a straight part can lead from stop k to the next at the initial poses."""
     span = two.center - one.center
     names = f"points[{k}] and points[{k + 1}]"
@@ -98,7 +97,7 @@ def _check_part(owner: str, k: int, one: Stop, two: Stop) -> None:
         )
 
 
-def whole_turns(owner: str, stops: Sequence[Stop]) -> float:
+def whole_turns(owner: str, stops: Sequence[RopeStop]) -> float:
     """Return by how much, m, whole turns of the drums on which a rope winds may change its length; 0 without any."""
     radii = [stop.drum.radius for stop in (stops[0], stops[-1]) if stop.drum is not None]
     if not radii:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from quirk.compiled import entry
-from quirk.duals import DualArray, of_values
-from quirk.traced import Traced
+from ..autodiff.dual import DualArray, of_values
+from ..jit.compilation import entry
+from ..jit.tracing import TracedValue
 
 
 class Lookup:
@@ -24,6 +24,6 @@ class Lookup:
         """Call it, from Python or from the code of a kernel that is being compiled."""
         if isinstance(array, DualArray):
             return of_values(self, array, arguments)
-        if isinstance(array, Traced):
+        if isinstance(array, TracedValue):
             return tuple(array.computed(self._function, arguments, self._count))
         return tuple(self._compiled(array, *arguments))

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from quirk.compiled import shared
+from ..jit.compilation import shared
 
 HEADER = 2
 # Entries of a piece, where the coefficients follow the center.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any, overload
 
-from quirk.jets import Jet
-from quirk.lanes import at
+from ..autodiff.jet import Jet
+from ..jit.simd import at
 
 
 class Numbers(Sequence[Jet]):

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from quirk.frame import Frame
-from quirk.jets import Jet
-
+from ..autodiff.jet import Jet
+from ..bodies.frame import Frame
 from .constraint import Constraint
 from .custom import GivenRows
 from .numbers import Numbers

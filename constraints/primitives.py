@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import entry
-
+from ..jit.compilation import entry
 from .tower import cross_tower, fixed_vector_tower, product_tower
 
 COINCIDENCE, DOT1, DOT2, DISTANCE = range(4)

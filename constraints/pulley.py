@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Body, Ground, checked_body
-from quirk.errors import InputError
-from quirk.frame import Frame
-from quirk.jets import Jet
-
+from ..autodiff.jet import Jet
+from ..bodies.body import Body, Ground, checked_body
+from ..bodies.frame import Frame
+from ..errors import InputError
+from ..util import validate
 from .constraint import Constraint, checked_ends
 from .drum import Drum, angle_between, course, wrap
-from .laying import Stop, laid, whole_turns
+from .laying import RopeStop, laid, whole_turns
 from .relation import FORCE, Function, MovingFrame, Relation
 
 LEFT = "its rope has left a sheave, or a point has come within the radius of a drum"
@@ -142,7 +141,7 @@ class Pulley(Constraint):
         return *super().ends, *self._further
 
 
-def _checked_weights(owner: str, weights: Any, stops: Sequence[Stop]) -> np.ndarray:
+def _checked_weights(owner: str, weights: Any, stops: Sequence[RopeStop]) -> np.ndarray:
     """Return how many falls (n - 1,) run between neighboring stops."""
     count = len(stops) - 1
     falls = np.ones(count) if weights is None else validate.array(owner, "weights", weights, (count,))
@@ -154,7 +153,7 @@ def _checked_weights(owner: str, weights: Any, stops: Sequence[Stop]) -> np.ndar
     return falls
 
 
-def _checked_points(owner: str, points: Any) -> list[Stop]:
+def _checked_points(owner: str, points: Any) -> list[RopeStop]:
     """Return what a rope meets."""
     listed = list(points) if isinstance(points, Iterable) else []
     fit = [isinstance(one, Drum) or (isinstance(one, tuple | list) and len(one) == 2) for one in listed]
@@ -166,10 +165,10 @@ def _checked_points(owner: str, points: Any) -> list[Stop]:
     stops = []
     for k, one in enumerate(listed):
         if isinstance(one, Drum):
-            stops.append(Stop(one.body, one.center, one))
+            stops.append(RopeStop(one.body, one.center, one))
             continue
         body = checked_body(owner, f"points[{k}][0]", one[0])
-        stops.append(Stop(body, validate.array(owner, f"points[{k}][1]", one[1], (3,)), None))
+        stops.append(RopeStop(body, validate.array(owner, f"points[{k}][1]", one[1], (3,)), None))
     if len({id(stop.body) for stop in stops}) < 2:
         raise InputError(
             f"{owner}: points must be of at least two bodies, or of a body and GROUND; all are of {stops[0].body}"

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import GROUND, Body, Ground
-from quirk.errors import InputError
-from quirk.frame import Frame, axes_with_z
-from quirk.jets import Jet
-
+from ..autodiff.jet import Jet
+from ..bodies.body import GROUND, Body, Ground
+from ..bodies.frame import Frame, axes_with_z
+from ..errors import InputError
+from ..util import validate
 from .angle import twist
 from .constraint import Constraint, checked_ends, frame_in
 from .gear import checked_carrier

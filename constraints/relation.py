@@ -21,12 +21,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from quirk.frame import Frame
-from quirk.jets import Jet
-from quirk.lanes import at, put, replaced, splat, store
-from quirk.motion import Motion
-from quirk.scalar import Scalar
-
+from ..autodiff.jet import Jet
+from ..bodies.frame import Frame
+from ..functions.motion import Motion
+from ..jit.scalar import Scalar
+from ..jit.simd import at, put, replaced, splat, store
 from .numbers import Numbers
 
 FORCE, TORQUE = range(2)
@@ -142,21 +141,21 @@ class Relation:
                 return f"its {motion!r} has no {name}", cure
         return None
 
-    def fill(self, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
-        """Fill `outputs` from `inputs`, both as `Layout` says: arrays of floats, or of a kernel that is being compiled.
+    def fill(self, layout: RelationLayout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
+        """Fill `outputs` from `inputs`, both as `RelationLayout` says: floats, or what writes machine code.
 
         With `resting`, second and higher derivatives of positions and first and higher ones of angular velocities are
         taken as zero and not read, so that Phi's second derivative is -b.
         """
         differentiate(self, layout, resting, t, inputs, outputs)
 
-    def fill_dual(self, layout: Layout, t: Any, inputs: Any, outputs: Any) -> None:
+    def fill_dual(self, layout: RelationLayout, t: Any, inputs: Any, outputs: Any) -> None:
         """Fill `outputs`, with accelerations that are read, from arrays and a time of dual numbers."""
         differentiate(self, layout, False, t, inputs, outputs)
 
 
 @dataclass(frozen=True)
-class Layout:
+class RelationLayout:
     """The layout of the flat arrays that the function of a relation reads and writes.
 
     Inputs: the numbers, then of each motion its K + 1 Taylor coefficients, then of each frame its origin (3) and
@@ -199,12 +198,14 @@ class Layout:
         return self.first_gradient + self.rows * self.frames * (self.gradient_order + 1) * LANES
 
 
-def layout_of(relation: Relation, frames: int, order: int, gradient_order: int = 0) -> Layout:
+def layout_of(relation: Relation, frames: int, order: int, gradient_order: int = 0) -> RelationLayout:
     """Return the layout of a relation among `frames` frames, for derivatives up to `order` and `gradient_order`."""
-    return Layout(len(relation.numbers), len(relation.motions), frames, len(relation.labels), order, gradient_order)
+    return RelationLayout(
+        len(relation.numbers), len(relation.motions), frames, len(relation.labels), order, gradient_order
+    )
 
 
-def differentiate(relation: Relation, layout: Layout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
+def differentiate(relation: Relation, layout: RelationLayout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
     """Fill `outputs` from `inputs` by running the function of a relation on jets; see `Relation.fill`."""
     order, velocities = layout.order, relation.of_velocities
     none: list[Any] = [None] * layout.frames
@@ -234,7 +235,7 @@ def differentiate(relation: Relation, layout: Layout, resting: bool, t: Any, inp
                 store(outputs, first + LANES * k, zeros(inputs) if type(lanes) is int else lanes)
 
 
-def _moving_frame(layout: Layout, f: int, velocities: bool, resting: bool, inputs: Any) -> MovingFrame:
+def _moving_frame(layout: RelationLayout, f: int, velocities: bool, resting: bool, inputs: Any) -> MovingFrame:
     order, first = layout.order, layout.first_frame + f * layout.frame_size
 
     def vector(start: int) -> list[Any]:
@@ -301,5 +302,5 @@ def cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
 
 
 def frame_numbers(frame: Frame) -> np.ndarray:
-    """Return origin and axes, by rows, of a frame in its body (12,), as `Layout` has them among the inputs."""
+    """Return origin and axes, by rows, of a frame in its body (12,), as `RelationLayout` has them among the inputs."""
     return np.concatenate([frame.origin, frame.matrix.ravel()])

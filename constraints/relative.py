@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quirk import rotation
-from quirk.compiled import shared
-from quirk.frame import Frame
-from quirk.jets import Jet
-from quirk.misuse import explained
-
+from ..autodiff.jet import Jet
+from ..bodies import rotation
+from ..bodies.frame import Frame
+from ..jit.compilation import shared
+from ..util.misuse import explained
 from .primitives import Y
 
 if TYPE_CHECKING:

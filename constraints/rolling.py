@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import rotation, validate
-from quirk.body import Body, Ground
-from quirk.errors import InputError
-from quirk.frame import Frame, axes_with_z
-from quirk.jets import Jet
-
+from ..autodiff.jet import Jet
+from ..bodies import rotation
+from ..bodies.body import Body, Ground
+from ..bodies.frame import Frame, axes_with_z
+from ..errors import InputError
+from ..util import validate
 from .constraint import Constraint, Joint, checked_ends, frame_in
 from .primitives import X, Y, Z
 from .relation import FORCE, MovingFrame, Relation

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Body, Ground
-from quirk.errors import InputError
-from quirk.frame import Frame
-from quirk.jets import Jet
-
+from ..autodiff.jet import Jet
+from ..bodies.body import Body, Ground
+from ..bodies.frame import Frame
+from ..errors import InputError
+from ..util import validate
 from .angle import twist
 from .constraint import Joint
 from .primitives import X, Y, Z, dot1, dot2

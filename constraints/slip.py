@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from quirk.jets import Jet, where
-from quirk.lanes import lane_of, replaced, splat
-from quirk.scalar import is_zero
-
+from ..autodiff.jet import Jet, where
+from ..jit.scalar import is_zero
+from ..jit.simd import lane_of, replaced, splat
 from .bounded import PARTS
 from .gap_functions import in_frame
 from .primitives import X, Y, Z

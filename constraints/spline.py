@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from quirk import validate
-from quirk.errors import InputError
-from quirk.interpolation import interpolated
-from quirk.jets import Jet
-
+from ..autodiff.jet import Jet
+from ..errors import InputError
+from ..functions.spline import interpolated
+from ..util import validate
 from .nearest import TERMS, group_size
 
 # Points are the same if they are so close together, as part of the curve's length or size.

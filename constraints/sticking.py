@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quirk.jets import Jet
-
+from ..autodiff.jet import Jet
 from .constraint import Constraint
 from .relation import FORCE, MovingFrame, Relation
 from .slip import OfGap, Slip

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import rotation, validate
-from quirk.errors import InputError
-from quirk.frame import Frame, axes_with_z
-from quirk.made import remembered
-from quirk.renamed import with_earlier_arguments
+from ..bodies import rotation
+from ..bodies.frame import Frame, axes_with_z
+from ..errors import InputError
+from ..util import validate
+from ..util.construction import remembered
+from ..util.renamed import with_earlier_arguments
 
 # Sine of the angle between a rectangle's normal and its first side below which the two are parallel.
 PARALLEL = 1e-6

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from quirk.compiled import shared
-
+from ..jit.compilation import shared
 from .nearest import (
     CENTRE,
     LENGTH,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import kernel
+from ..jit.compilation import kernel
 
 
 @kernel

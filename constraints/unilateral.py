@@ -9,16 +9,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import degrees, validate
-from quirk.body import Body, Ground
-from quirk.errors import InputError
-from quirk.expression import function_of
-from quirk.jets import Jet
-from quirk.traceable import on_jets
-from quirk.validate import PointsLike
-
+from ..autodiff.jet import Jet
+from ..bodies.body import Body, Ground
+from ..errors import InputError
+from ..functions import degrees
+from ..functions.expression import function_of
+from ..functions.user_function import on_jets
+from ..util import validate
+from ..util.validate import PointsLike
 from .angle import free_angle
-from .bounded import Parts
+from .bounded import SurfaceParts
 from .constraint import Constraint, Joint, checked_ends, end_points
 from .custom import LETTERS, UNITS, OfBodies
 from .relation import FORCE, TORQUE, MovingFrame, Relation
@@ -44,7 +44,7 @@ class Unilateral(Constraint):
     """
 
     gaps: tuple[Relation, ...]
-    parts: Parts | None = None
+    parts: SurfaceParts | None = None
     turning: int | None = None
     joint: Joint | None = None
 

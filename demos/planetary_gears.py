@@ -10,7 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import quirk
-from quirk import planar
+
+from .. import planar
 
 # Numbers of teeth; the module, m, is the pitch diameter over the number of teeth.
 SUN, PLANET, RING, MODULE = 24, 24, 72, 0.004

@@ -9,7 +9,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 import quirk
-from quirk.shapes import Box
+
+from ..bodies.solids import Box
 
 MASS, STIFFNESS, SPEED = 1.0, 100.0, 0.1  # kg, N/m, m/s of the belt
 SLIDING, STICKING = 0.2, 0.35  # coefficients of friction

@@ -11,7 +11,8 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import quirk
-from quirk import planar
+
+from .. import planar
 
 CRANK, BASE = 0.10, 0.20  # m
 RATE = 2 * np.pi  # rad/s: one turn in a second

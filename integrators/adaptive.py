@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quirk.compiled import shared
-
+from ..jit.compilation import shared
 from .breaks import Breaks, in_piece
 from .control import SMALLEST_ERROR, factor_after_acceptance, factor_after_rejection
 from .step import OF_STIFFNESS, Function, IntegrationError, Look, Manifold, Statistics, Step, closed, rk_step

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quirk.compiled import inlined, kernel
-from quirk.lanes import at, load, splat, store
-from quirk.record import record
-
+from ..jit.compilation import inlined, kernel
+from ..jit.record import record
+from ..jit.simd import at, load, splat, store
 from .tableau import Tableau
 
 # Elements of four blocks of eight.

@@ -6,7 +6,7 @@ and Soderlind, BIT 28 (1988).
 
 from __future__ import annotations
 
-from quirk.compiled import shared
+from ..jit.compilation import shared
 
 MIN_FACTOR, MAX_FACTOR = 0.2, 5.0
 # Exponents of the present and the previous error, over the order of the estimate.

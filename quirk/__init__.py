@@ -5,10 +5,8 @@ Whoever reads types without running anything finds the names in `__init__.pyi`.
 """
 
 import pkgutil
-import sys
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType
 from typing import Any
 
 # The sub-packages `constraints`, `integrators` and `demos` live beside this folder in a checkout. Should
@@ -19,8 +17,8 @@ __version__ = "0.1.0"
 
 # Names by the module that has them.
 _NAMES = {
-    "body": ["GROUND", "Body"],
-    "checkpoints": ["read_checkpoint"],
+    "bodies.body": ["GROUND", "Body"],
+    "io.checkpoints": ["read_checkpoint"],
     "errors": [
         "AssemblyError",
         "BreaksWarning",
@@ -40,22 +38,22 @@ _NAMES = {
         "UnknownNameError",
         "WriteError",
     ],
-    "expression": ["Expression"],
-    "frame": ["Frame"],
-    "inverse_dynamics": ["inverse_dynamics"],
-    "jets": ["where"],
-    "join": ["join"],
-    "kinematics": ["kinematics"],
-    "linear.equilibrium_path": ["equilibrium_path"],
-    "linear.root_locus": ["root_locus"],
-    "load": ["load"],
-    "motion": ["Motion"],
-    "objective": ["Objective"],
-    "result": ["Result"],
-    "simulate": ["simulate"],
-    "state": ["State"],
+    "functions.expression": ["Expression"],
+    "bodies.frame": ["Frame"],
+    "simulation.prescribed.inverse_dynamics": ["inverse_dynamics"],
+    "autodiff.jet": ["where"],
+    "result.concatenation": ["join"],
+    "simulation.prescribed.kinematics": ["kinematics"],
+    "analysis.linear.equilibrium_path": ["equilibrium_path"],
+    "analysis.linear.root_locus": ["root_locus"],
+    "io.load": ["load"],
+    "functions.motion": ["Motion"],
+    "simulation.sensitivity.objective": ["Objective"],
+    "result.result": ["Result"],
+    "simulation.simulate": ["simulate"],
+    "bodies.state": ["State"],
     "sweeps": ["sweep"],
-    "system": ["System"],
+    "system.system": ["System"],
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 # Modules under a name of their own.
@@ -64,20 +62,6 @@ _MODULES = {"planar": "constraints.planar", "surface": "constraints.surface"}
 _PACKAGES = ("constraints", "events", "forces")
 # Modules with public names of their own.
 _FURTHER = ("demos", "errors", "importers", "integrators", "rotation", "shapes")
-
-
-class _Package(ModuleType):
-    """A package in which functions are not hidden by the modules of the same name as these are imported."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, getattr(value, name) if _HOMES.get(name) == name else value)
-
-    def __reduce__(self) -> Any:
-        """Let cloudpickle, which knows modules of no other class, send functions that use this package."""
-        return import_module, (__name__,)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
@@ -97,7 +81,7 @@ def __getattr__(name: str) -> Any:
         homes = (import_module(f"{__name__}.{package}") for package in _PACKAGES)
         home = next((home for home in homes if name in home.__all__), None)
         if home is None:
-            from .suggestion import suggestion
+            from .util.suggestion import suggestion
 
             hint = suggestion(name, __dir__(), most=0)
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {hint}", name=name, obj=None)

@@ -3,15 +3,17 @@ from . import demos as demos
 from . import errors as errors
 from . import events as events
 from . import forces as forces
-from . import importers as importers
 from . import integrators as integrators
-from . import rotation as rotation
 from . import shapes as shapes
-from .body import GROUND, Body
-from .checkpoints import read_checkpoint
+from .analysis.linear.equilibrium_path import equilibrium_path
+from .analysis.linear.root_locus import root_locus
+from .autodiff.jet import where
+from .bodies import rotation as rotation
+from .bodies.body import GROUND, Body
+from .bodies.frame import Frame
+from .bodies.state import State
 from .constraints import *  # noqa: F403
-from .constraints import planar
-from .constraints import surface as surface
+from .constraints import planar, surface
 from .errors import (
     AssemblyError,
     BreaksWarning,
@@ -32,23 +34,20 @@ from .errors import (
     WriteError,
 )
 from .events import *  # noqa: F403
-from .expression import Expression
 from .forces import *  # noqa: F403
-from .frame import Frame
-from .inverse_dynamics import inverse_dynamics
-from .jets import where
-from .join import join
-from .kinematics import kinematics
-from .linear.equilibrium_path import equilibrium_path
-from .linear.root_locus import root_locus
-from .load import load
-from .motion import Motion
-from .objective import Objective
-from .result import Result
-from .simulate import simulate
-from .state import State
+from .functions.expression import Expression
+from .functions.motion import Motion
+from .io import importers as importers
+from .io.checkpoints import read_checkpoint
+from .io.load import load
+from .result.concatenation import join
+from .result.result import Result
+from .simulation.prescribed.inverse_dynamics import inverse_dynamics
+from .simulation.prescribed.kinematics import kinematics
+from .simulation.sensitivity.objective import Objective
+from .simulation.simulate import simulate
 from .sweeps import sweep
-from .system import System
+from .system.system import System
 
 __version__: str
 

@@ -9,8 +9,8 @@ import inspect
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .result import Result
-    from .state import State
+    from .bodies.state import State
+    from .result.result import Result
 
 
 class QuirkError(Exception):

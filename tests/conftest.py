@@ -18,7 +18,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # quirk goes before the checkout's.
 sys.path.append(str(Path(__file__).parents[1]))
 
-from quirk.compiled import Entry, kind_of
+from quirk.jit.compilation import Entry, kind_of
 
 
 @pytest.fixture(autouse=True, scope="session")

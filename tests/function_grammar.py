@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 
-from quirk.jets import Jet
-from quirk.lanes import at, put
-from quirk.native import native
-from quirk.traceable import of_floats
+from quirk.autodiff.jet import Jet
+from quirk.functions.user_function import of_floats
+from quirk.jit.llvm_functions import native
+from quirk.jit.simd import at, put
 
 NUMBERS = [
     0.0,

@@ -54,7 +54,7 @@ def name_from_elsewhere(text, rng):
 
 
 def kind_of_another(text, rng, kinds=()):
-    from quirk.modelfile.kinds import makers
+    from quirk.io.modelfile.kinds import makers
 
     kinds = list(makers())
     span = _place(re.finditer(r"(?<=kind = )\"[^\"]*\"", text), rng)

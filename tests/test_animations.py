@@ -13,12 +13,12 @@ from PIL import Image
 
 import quirk
 from quirk import GROUND, Body
-from quirk.camera import FROM_ABOVE, FROM_THE_SIDE, USUAL, Camera, usual_view
-from quirk.film import Film
-from quirk.framing import grounds_of
-from quirk.rope_paths import chunks, rods
-from quirk.round_parts import round_faces, wheels
-from quirk.scene import Scene
+from quirk.graphics.animation.film import Film
+from quirk.graphics.animation.framing import grounds_of
+from quirk.graphics.scene.camera import FROM_ABOVE, FROM_THE_SIDE, USUAL, Camera, usual_view
+from quirk.graphics.scene.ropes import chunks, rods
+from quirk.graphics.scene.scene import Scene
+from quirk.graphics.scene.wheels import round_faces, wheels
 
 
 def film_of(result, times, view=None, follow=None, trails=(), size=3.0):

@@ -12,7 +12,7 @@ import pytest
 
 import quirk
 from quirk import constraints, events, forces, planar
-from quirk.plot import Plotter
+from quirk.graphics.plot.plot import Plotter
 
 NAMES = [
     "Actuator",
@@ -167,7 +167,9 @@ def test_the_package_alone_loads_nothing():
     assert run(script + "print([m for m in {*sys.modules} - before if m.startswith('quirk.')])") == "set()\n[]\n"
 
 
-@pytest.mark.parametrize("first", ["quirk.simulate", "quirk.kinematics", "quirk.cli", "quirk.constraints.planar"])
+@pytest.mark.parametrize(
+    "first", ["quirk.simulation.simulate", "quirk.result.result", "quirk.commands.cli", "quirk.constraints.planar"]
+)
 def test_names_are_there_whatever_is_imported_first(first):
     script = f"import {first}; import quirk; print(all(callable(f) for f in (quirk.simulate, quirk.kinematics)))"
     assert run(script) == "True\n"
@@ -211,16 +213,16 @@ def test_arguments_are_written_out():
 @pytest.mark.parametrize(
     ("method", "target"),
     [
-        (quirk.Result.animate, "animate:animate"),
-        (quirk.Result.view, "viewer.player:view"),
-        (quirk.Result.to_html, "viewer.html:to_html"),
-        (quirk.Result.to_xarray, "resultfile.dataset:to_xarray"),
-        (quirk.Result.to_pandas, "resultfile.columns:to_pandas"),
-        (quirk.Result.to_csv, "resultfile.columns:to_csv"),
-        (quirk.Result.to_npz, "resultfile.columns:to_npz"),
-        (quirk.Result.at, "instants:at"),
-        (quirk.Result.save, "resultfile.write:save"),
-        (quirk.System.view, "viewer.sliders:view"),
+        (quirk.Result.animate, "graphics.animation.animate:animate"),
+        (quirk.Result.view, "graphics.viewer.player:view"),
+        (quirk.Result.to_html, "graphics.viewer.html:to_html"),
+        (quirk.Result.to_xarray, "io.resultfile.dataset:to_xarray"),
+        (quirk.Result.to_pandas, "io.resultfile.columns:to_pandas"),
+        (quirk.Result.to_csv, "io.resultfile.columns:to_csv"),
+        (quirk.Result.to_npz, "io.resultfile.columns:to_npz"),
+        (quirk.Result.at, "result.resampling:at"),
+        (quirk.Result.save, "io.resultfile.write:save"),
+        (quirk.System.view, "graphics.viewer.sliders:view"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )

@@ -3,7 +3,7 @@ import pytest
 
 import quirk
 from quirk import Frame, rotation
-from quirk.shapes import Box, Cylinder, Ellipsoid
+from quirk.bodies.solids import Box, Cylinder, Ellipsoid
 
 
 def test_box_inertia():

@@ -16,8 +16,8 @@ from quirk.integrators.changes import located
 
 import quirk
 from quirk import GROUND, Motion, planar
-from quirk.dynamics.sparse.host.closer_look import closer_look
-from quirk.dynamics.sparse.host.probed import Functions, Stretch
+from quirk.dynamics.sparse.stepping.discontinuity_location import closer_look
+from quirk.dynamics.sparse.stepping.probed_functions import Functions, ProbedStretch
 
 ADAPTIVE = ["Vern9", "DOP853", "Tsit5", "RK45", "Radau", "BDF", "LSODA"]
 OPTIONS = [*({"method": name} for name in ADAPTIVE), {"method": "RK4", "step": 0.1}, {"method": "RK4", "step": 0.007},
@@ -92,7 +92,7 @@ class TestHiddenLoads:
         functions = Functions(solver, tableau, fixed=False)
         functions.asked.outputs[:] = np.random.default_rng(1).normal(size=len(functions.asked.outputs))
         for high in (end, np.nextafter(end, 0.0)):
-            step = Stretch(t, h, t, high, gap=1e-3)
+            step = ProbedStretch(t, h, t, high, gap=1e-3)
             for seen in (t, t + h):
                 with solver.applied.calling():
                     found = closer_look(functions, 0, step, seen)
@@ -424,7 +424,7 @@ class TestLongWaysOfKinematics:
 
     def test_are_heard(self, monkeypatch):
         quirk.kinematics(self.crank(1.0), [0.0, 1.0])  # compiled from here on
-        monkeypatch.setattr("quirk.dynamics.sparse.host.derivatives.MOST_STEPS", 10**9)
+        monkeypatch.setattr("quirk.dynamics.sparse.solver.derivatives.MOST_STEPS", 10**9)
         timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
         timer.start()
         result = quirk.kinematics(self.crank(1e7), [0.0, 0.5, 1.0])

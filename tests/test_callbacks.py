@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.dynamics.sparse.host.functions import OF_BODY, OF_JOINT, compiled_pointer
+from quirk.dynamics.sparse.codegen.callbacks import OF_BODY, OF_JOINT, compiled_pointer
 from quirk.forces.value import Value
 
 LATE = 0.1
@@ -342,7 +342,7 @@ def spoiling(t, p, q, v, w):
 @pytest.fixture
 def few_calls(monkeypatch):
     """Functions are called twenty times between the stages of a run, not a thousand times."""
-    monkeypatch.setattr(sys.modules["quirk.simulate"], "PARTS", 20)
+    monkeypatch.setattr(sys.modules["quirk.simulation.simulate"], "PARTS", 20)
 
 
 @pytest.mark.usefixtures("few_calls")

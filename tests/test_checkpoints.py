@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.checkpoints import checkpoint as written
-from quirk.checkpoints import journal
+from quirk.io.checkpoints import checkpoint as written
+from quirk.io.checkpoints import journal
 
 G = 9.81
 DATA = Path(__file__).parent / "data"
@@ -29,7 +29,9 @@ class KilledError(Exception):
 @pytest.fixture
 def short_legs(monkeypatch):
     """Legs of a few steps."""
-    monkeypatch.setattr("quirk.legged.steps_of_leg", lambda bodies, compiled: 15 if compiled else 120)
+    monkeypatch.setattr(
+        "quirk.simulation.hybrid.checkpointed_run.steps_of_leg", lambda bodies, compiled: 15 if compiled else 120
+    )
 
 
 def pendulum(length=1.0):
@@ -137,15 +139,15 @@ def swinging():
 
 SCRIPT = """
 import sys, quirk
-import quirk.legged
+import quirk.simulation.hybrid.checkpointed_run
 from tests.test_checkpoints import swinging
-quirk.legged.steps_of_leg = lambda bodies, compiled: 50
+quirk.simulation.hybrid.checkpointed_run.steps_of_leg = lambda bodies, compiled: 50
 quirk.simulate(swinging(), 200.0, checkpoint=sys.argv[1], output=0.05)
 """
 
 
 def test_a_killed_process_loses_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("quirk.legged.steps_of_leg", lambda bodies, compiled: 50)
+    monkeypatch.setattr("quirk.simulation.hybrid.checkpointed_run.steps_of_leg", lambda bodies, compiled: 50)
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     random, done = np.random.default_rng(5), 0.0
     for _ in range(2):

@@ -13,9 +13,9 @@ import pytest
 from quirk.demos import door
 
 import quirk
-from quirk import cli
+from quirk.commands import cli
 
-COMMAND = [sys.executable, "-c", "import sys; from quirk.cli import main; sys.exit(main())"]
+COMMAND = [sys.executable, "-c", "import sys; from quirk.commands.cli import main; sys.exit(main())"]
 MODEL = """
 [system]
 gravity = [0, 0, -9.81]
@@ -108,7 +108,7 @@ def test_control_c_ends_it(tmp_path):
     script = """
 import sys, time
 import quirk
-from quirk import cli
+from quirk.commands import cli
 from quirk.demos import door
 
 def slow(t, *motion):
@@ -145,7 +145,7 @@ def test_control_c_is_python_s_own_again_afterwards(tmp_path, monkeypatch):
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"], ["sweep", "--help"], ["nonsense"]])
 def test_what_computes_nothing_loads_nothing(arguments):
     script = (
-        "import sys; from quirk.cli import main\n"
+        "import sys; from quirk.commands.cli import main\n"
         f"try: main({arguments})\n"
         "finally: print(sorted({*sys.modules} & {'numpy', 'scipy', 'numba', 'matplotlib'}))"
     )

@@ -5,8 +5,8 @@ import pytest
 
 import quirk
 from quirk import GROUND, Body, Frame, planar, rotation
-from quirk.frame import axes_with_z
-from quirk.modelfile import system_of, text_of
+from quirk.bodies.frame import axes_with_z
+from quirk.io.modelfile import system_of, text_of
 
 
 def turned(rng):

@@ -6,9 +6,10 @@ import re
 import numba
 import pytest
 
-from quirk import compile_times, machine_code
-from quirk.compile_times import FILE, expected, note, said
-from quirk.compiled import entry
+from quirk.jit import cache as machine_code
+from quirk.jit import compile_times
+from quirk.jit.compilation import entry
+from quirk.jit.compile_times import FILE, expected, note, said
 
 
 @pytest.fixture

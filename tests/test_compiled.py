@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk import lanes
-from quirk.compiled import OPTIONS
-from quirk.dynamics import vectors
-from quirk.traced import traced
+from quirk.dynamics.model import vectors
+from quirk.jit import simd as lanes
+from quirk.jit.compilation import OPTIONS
+from quirk.jit.tracing import traced
 
 ROOT = Path(quirk.__file__).parent
 
@@ -150,7 +150,7 @@ def test_machine_code_is_renewed_when_any_kernel_changed(tmp_path):
 
     assert run() == ["0", "1"]
     assert run() == ["1", "0"]
-    for file, counts in (("constraints/tower.py", ["0", "1"]), ("quirk/plot.py", ["1", "0"])):
+    for file, counts in (("constraints/tower.py", ["0", "1"]), ("quirk/graphics/plot/plot.py", ["1", "0"])):
         path = package / file.removeprefix("quirk/")
         path.write_text(path.read_text() + "\n# changed\n")
         assert run() == counts, file

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.dynamics.complementarity import pushes
+from quirk.dynamics.contact.lcp import pushes
 from quirk.errors import InputError
 
 G = 9.81

@@ -6,7 +6,7 @@ import pytest
 import quirk
 from quirk import GROUND, Body, Motion, planar
 from quirk.errors import InputError
-from quirk.quantities_by_name import curve
+from quirk.result.named_quantities import curve
 
 SWING = Motion.sinusoid(0.5, 3.0, offset=0.4)
 

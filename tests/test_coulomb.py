@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from quirk.dynamics.coulomb import SHARED, coulomb
-from quirk.dynamics.frictional_case import Grip
+from quirk.dynamics.contact.contact_modes import Grip
+from quirk.dynamics.contact.coulomb import SHARED, coulomb
 
 MU = 0.6
 

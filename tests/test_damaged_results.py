@@ -10,7 +10,7 @@ import pytest
 
 import quirk
 from quirk import GROUND, Body, InputError, Result
-from quirk.resultfile import checksum
+from quirk.io.resultfile import checksum
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from quirk.demos import DEMOS
 from scipy.integrate import cumulative_simpson
 
 import quirk
-from quirk.cli import main
-from quirk.kinematics import KinematicResult
+from quirk.commands.cli import main
+from quirk.simulation.prescribed.kinematics import KinematicResult
 
 
 def double_pendulum(result):

@@ -166,7 +166,7 @@ def test_the_readme_lists_as_many_demos_as_there_are():
 
 @pytest.mark.parametrize("name", ["../README", *PAGES])
 def test_what_pages_name_is_there(name):
-    """Names such as `quirk.simulate`, and paths such as `tests/test_rank.py` or the end of one, `host/steppers.py`."""
+    """Names such as `quirk.simulate`, and paths such as `tests/test_rank.py` or the end of one, `stepping/methods.py`."""
     page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     prose = re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE)
     for dotted in set(re.findall(r"`(quirk(?:\.\w+)+)(?=[`(\[])", prose)):

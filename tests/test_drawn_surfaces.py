@@ -7,10 +7,10 @@ from matplotlib.lines import AxLine
 
 import quirk
 from quirk import GROUND
-from quirk.film import Film
-from quirk.plates import plate_faces
-from quirk.scene import Scene
-from quirk.viewer.contents import of_result
+from quirk.graphics.animation.film import Film
+from quirk.graphics.scene.plates import plate_faces
+from quirk.graphics.scene.scene import Scene
+from quirk.graphics.viewer.contents import of_result
 
 S = quirk.surface
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.changes import Changes
-from quirk.effects import Effects
+from quirk.functions.changes import Changes
+from quirk.functions.effects import Effects
 
 LEVEL = 0.0
 ENDS = 2.0  # m/s, after one second of 2 N on 1 kg; the event is at 1 s, the run ends at 2 s

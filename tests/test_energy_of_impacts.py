@@ -6,8 +6,8 @@ import pytest
 
 import quirk
 from quirk import GROUND, Body
-from quirk.checkpoints.records import happening, of_happening
-from quirk.resultfile import checksum
+from quirk.io.checkpoints.records import happening, of_happening
+from quirk.io.resultfile import checksum
 
 DOWN = [0, 0, -9.81]
 # How the rates of the ends of the rod below answer to impulses at both.

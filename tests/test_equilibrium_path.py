@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.linear.equilibrium_path import _Follower
-from quirk.linear.slopes import accelerations
+from quirk.analysis.linear.equilibrium_path import _Follower
+from quirk.analysis.linear.free_accelerations import accelerations
 
 G = 9.81
 

@@ -11,12 +11,12 @@ import pytest
 
 import quirk
 from quirk.commands.parser import parser
-from quirk.misuse import explained
-from quirk.modelfile import model_of
-from quirk.simulate import METHODS
-from quirk.suggestion import nearest_names
-from quirk.view_of_forces import ForceView, FrictionView
-from quirk.views import BodyView, JointView
+from quirk.io.modelfile import model_of
+from quirk.result.force_views import ForceView, FrictionView
+from quirk.result.part_views import BodyView, JointView
+from quirk.simulation.simulate import METHODS
+from quirk.util.misuse import explained
+from quirk.util.suggestion import nearest_names
 
 NAN = float("nan")
 I = [1.0, 1.0, 1.0]

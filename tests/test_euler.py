@@ -5,7 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import quirk
-from quirk import GROUND, Body, euler, rotation
+from quirk import GROUND, Body, rotation
+from quirk.bodies import euler_angles as euler
 
 SEQUENCES = pytest.mark.parametrize("sequence", euler.SEQUENCES)
 PROPER, THREE_AXES = ([s for s in euler.SEQUENCES if (s[0] == s[2]) == alike] for alike in (True, False))

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.expression import Derivative
-from quirk.expression.functions import FUNCTIONS
-from quirk.jets import Jet
-from quirk.modelfile import system_of, text_of
+from quirk.autodiff.jet import Jet
+from quirk.functions.expression import Derivative
+from quirk.functions.expression.functions import FUNCTIONS
+from quirk.io.modelfile import system_of, text_of
 
 # The same in Python, for x in (0, 1).
 MEANINGS = [

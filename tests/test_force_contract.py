@@ -10,12 +10,12 @@ from mechanisms import random_quaternion
 
 import quirk
 from quirk import forces, rotation
-from quirk.dynamics.applied import exerted
-from quirk.dynamics.towers import MotionTower
+from quirk.dynamics.model.applied_loads import exerted
+from quirk.dynamics.model.time_derivatives import MotionTower
 from quirk.forces.value import Value
-from quirk.made import made_with
-from quirk.sensitivity.numbers import remade
-from quirk.sensitivity.parameters import parameters_of
+from quirk.simulation.sensitivity.parameters import parameters_of
+from quirk.simulation.sensitivity.part_parameters import remade
+from quirk.util.construction import made_with
 
 # Friction is in proportion to loads of constraints, which are not those of its law alone: see test_friction.py.
 KINDS = sorted(name for name in forces.__all__ if name not in {"ForceElement", "Friction"})
@@ -52,7 +52,7 @@ def loads_at(system, state, t=T, order=0, tower=None):
     element = system["f"]
     rows = next(rows for of, rows in system.model.forces if of is element)
     if tower is None:
-        kin = quirk.state.Kinematics.of(state)
+        kin = quirk.bodies.state.Kinematics.of(state)
         tower = MotionTower.of(kin, order + 1)
     return exerted(element, rows, tower, t, order, {"joint": np.zeros(3)}, {}), rows
 

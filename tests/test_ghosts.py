@@ -13,7 +13,7 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 import quirk
 from quirk import GROUND, Body
-from quirk.scene import Scene
+from quirk.graphics.scene.scene import Scene
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import pytest
 import scipy.special
 
 import quirk
-from quirk.code_use import ATTRIBUTES
-from quirk.outputs_of_calls import Call
+from quirk.functions.code_use import ATTRIBUTES
+from quirk.functions.outputs_of_calls import CallSite
 
 ENDS = 2.0  # m/s, after one second of 2 N on 1 kg; the event is at 1 s, the run ends at 2 s
 
@@ -314,7 +314,7 @@ def test_places_of_results_are_those_of_numpy():
             else:
                 continue
             for given in range(7):
-                said = Call("np", frozenset({name}), given).may_give_output(of_module=of_module)
+                said = CallSite("np", frozenset({name}), given).may_give_output(of_module=of_module)
                 assert said == (given > place), (name, of_module, given)
                 checked += 1
     assert checked > 500

@@ -97,7 +97,7 @@ def test_joints(tmp_path, kind, made, freedoms):
     path = written(tmp_path, link("a", "1 2 3 0.1 0.2 0.3"), joint("j", kind, "world", "a", "1 0 0", more))
     system = importers.load_sdf(path).system
     assert type(system["j"]) is made and system.mobility().degrees_of_freedom == freedoms
-    assert np.allclose(quirk.body.Body.local(system["a"], [1, 2, 3]), system["j"].frame_j.origin)
+    assert np.allclose(quirk.bodies.body.Body.local(system["a"], [1, 2, 3]), system["j"].frame_j.origin)
 
 
 def test_screws_by_both_names(tmp_path):

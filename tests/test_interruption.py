@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.dynamics.sparse.host.run import CompiledRun
+from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun
 from quirk.forces import ForceElement
-from quirk.interruption import AROUND_CALLS
-from quirk.phases import Phases
+from quirk.jit.keyboard_interrupt import AROUND_CALLS
+from quirk.simulation.hybrid.run_factory import RunFactory
 
 DEFAULT = signal.default_int_handler
 
@@ -385,7 +385,7 @@ def falling():
 
 @pytest.mark.parametrize(
     ("cls", "method", "call"),
-    [(Phases, "make", 2), (Phases, "flow", 3), (CompiledRun, "enter", 2), (CompiledRun, "_stepper_of", 2)],
+    [(RunFactory, "make", 2), (RunFactory, "flow", 3), (CompiledRun, "enter", 2), (CompiledRun, "_stepper_of", 2)],
 )
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_ctrl_c_while_later_parts_are_compiled(cls, method, call, checkpoint, tmp_path, monkeypatch):
@@ -418,7 +418,7 @@ def test_ctrl_c_while_later_parts_are_compiled(cls, method, call, checkpoint, tm
 
 def test_ctrl_c_while_a_later_leg_is_begun(tmp_path, monkeypatch):
     """No state is there twice where the next leg of a run with a checkpoint cannot begin."""
-    monkeypatch.setattr("quirk.legged.steps_of_leg", lambda bodies, compiled: 3)
+    monkeypatch.setattr("quirk.simulation.hybrid.checkpointed_run.steps_of_leg", lambda bodies, compiled: 3)
     body = quirk.Body("b", 1.0, [1, 2, 3], angular_velocity=[1, 2, 3])
     former, calls = CompiledRun.enter, []
 

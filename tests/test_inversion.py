@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from quirk.compiled import entry
 from quirk.dynamics.sparse.kernels.invert import inversion
-from quirk.lanes import load, store
-from quirk.traced import traced
+from quirk.jit.compilation import entry
+from quirk.jit.simd import load, store
+from quirk.jit.tracing import traced
 
 # Of residuals over the condition: a few rounding errors, and the four binary digits that cofactors may lose.
 ROUND_OFF = 2e-15

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quirk.jets import Jet
+from quirk.autodiff.jet import Jet
 
 ORDER = 6
 

@@ -153,7 +153,7 @@ def test_rolling_disk_in_any_frame():
     np.testing.assert_allclose(result["disk"].position[:, 2], 0.5 * np.linalg.norm(height, axis=1), atol=1e-12)
     assert result.energy.drift < 1e-10
     # The whole scene turned.
-    turn = rotation.from_matrix(quirk.frame.axes_with_z(normal))
+    turn = rotation.from_matrix(quirk.bodies.frame.axes_with_z(normal))
     Q = rotation.matrix(turn)
     moved = Body.cylinder("disk", 2.0, 0.5, 0.001, "z", position=Q @ disk.position, velocity=Q @ velocity,
                           orientation=rotation.multiply(turn, disk.orientation),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.dynamics.impulsive import jump
+from quirk.dynamics.contact.impulse import jump
 from quirk.errors import SimulationError
 
 

@@ -17,8 +17,10 @@ import numba
 import numpy as np
 import pytest
 
-from quirk import kernel_sources, machine_code, ownership
-from quirk.record import record
+from quirk.jit import cache as machine_code
+from quirk.jit import kernel_sources
+from quirk.jit.record import record
+from quirk.util import ownership
 
 pytest.importorskip("resource", reason="pipes, links and limits of Unix")
 
@@ -27,20 +29,20 @@ ENTRY_MODULES = [
     "quirk.constraints.primitives",
     "quirk.dynamics.sparse.adjoint.backward",
     "quirk.dynamics.sparse.kernels.at_state",
-    "quirk.dynamics.sparse.march.radau",
-    "quirk.dynamics.sparse.march.rosenbrock",
-    "quirk.dynamics.sparse.march.runge_kutta",
-    "quirk.dynamics.sparse.march.taylor",
-    "quirk.dynamics.sparse.march.watched",
-    "quirk.dynamics.sparse.series.follow",
-    "quirk.dynamics.sparse.tangent.along",
-    "quirk.dynamics.sparse.tangent.along_radau",
+    "quirk.dynamics.sparse.stepping.radau",
+    "quirk.dynamics.sparse.stepping.rosenbrock",
+    "quirk.dynamics.sparse.stepping.runge_kutta",
+    "quirk.dynamics.sparse.stepping.taylor",
+    "quirk.dynamics.sparse.stepping.event_functions",
+    "quirk.dynamics.sparse.taylor.low_order_along",
+    "quirk.dynamics.sparse.variation.explicit",
+    "quirk.dynamics.sparse.variation.radau",
     "quirk.dynamics.sparse.tangent.elements",
     "quirk.dynamics.sparse.tangent.find",
 ]
 
 SOURCE = """
-from quirk.compiled import entry
+from quirk.jit.compilation import entry
 
 def double(x):
     return 2 * x
@@ -203,7 +205,7 @@ OPEN_TO_OTHERS = {
 @pytest.mark.parametrize("what", OPEN_TO_OTHERS)
 def test_what_other_users_may_have_written_is_not_read(module, what, monkeypatch, capsys):
     """Nothing of it is unpickled, and another process finds what is compiled in its place."""
-    monkeypatch.setattr("quirk.ownership._own_group", lambda group, user: False)
+    monkeypatch.setattr("quirk.util.ownership._own_group", lambda group, user: False)
     (path,) = [path for path in files(module) if "triple" in path.name]
     rest = path.read_bytes()[32:64] + pickle.dumps(Bomb())
     path.write_bytes(hashlib.sha256(rest).digest() + rest)
@@ -261,7 +263,7 @@ def test_python_without_assertions_has_files_of_its_own(tmp_path):
 
 @pytest.mark.parametrize("what", ["numba.__version__", "llvmlite.__version__", "sys.version_info"])
 def test_another_version_is_replaced(module, monkeypatch, capsys, what):
-    monkeypatch.setattr(f"quirk.machine_code.{what}", "0.1")
+    monkeypatch.setattr(f"quirk.jit.cache.{what}", "0.1")
     assert load(module.double, 2.0) is None
     assert capsys.readouterr().err == f"{COMPILING}\n"
     save(module.double, 2.0)
@@ -318,7 +320,12 @@ def test_all_that_kernels_are_made_of_counts():
         if name not in reached:
             reached[name] = kernel_sources._module(name)[1]
             pending += reached[name]
-    assert {"quirk.record", "quirk.traced", "quirk.dynamics.sparse.kernels.factorise", "quirk.jets"} <= set(reached)
+    assert {
+        "quirk.jit.record",
+        "quirk.jit.tracing",
+        "quirk.dynamics.sparse.kernels.factorise",
+        "quirk.autodiff.jet",
+    } <= set(reached)
     for name, found in reached.items():
         module = sys.modules[name]
         package = name if hasattr(module, "__path__") else name.rpartition(".")[0]
@@ -417,7 +424,7 @@ def test_a_folder_of_the_user_where_the_package_cannot_be_written(tmp_path):
 LONG_KERNELS = """
 import sys
 import numba
-from quirk.compiled import entry, kernel
+from quirk.jit.compilation import entry, kernel
 
 def long_kernel(factor):
     @kernel

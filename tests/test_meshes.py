@@ -6,7 +6,7 @@ import trimesh
 
 import quirk
 from quirk import Frame, rotation
-from quirk.shapes import Box, Mesh
+from quirk.bodies.solids import Box, Mesh
 
 TURNED = rotation.exp(np.array([0.4, -0.3, 0.8]))
 

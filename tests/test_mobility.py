@@ -102,7 +102,7 @@ class TestMobility:
 
     def test_results_flag_what_is_not_unique(self):
         result = quirk.simulate(door(), 0.1)
-        assert result["upper"].unique == quirk.mobility.Uniqueness("unique only in sum", "unique only in sum")
+        assert result["upper"].unique == quirk.analysis.mobility.Uniqueness("unique only in sum", "unique only in sum")
         assert "not unique, shared by least squares: lower, upper" in result.summary()
         total = result["lower"].force() + result["upper"].force()
         np.testing.assert_allclose(total, np.tile([0, 0, 20 * 9.81], (len(total), 1)), atol=1e-9)

@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 import quirk
 from quirk import planar
-from quirk.modelfile import model_of, read, system_of, text_of, write
-from quirk.modelfile.kinds import makers
+from quirk.io.modelfile import model_of, read, system_of, text_of, write
+from quirk.io.modelfile.kinds import makers
 
 SYSTEMS = {**of_pairs(), **of_planar_cases(), **of_forces(), **of_demos()}
 # What cannot be written: those with Python functions.

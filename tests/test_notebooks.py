@@ -8,8 +8,8 @@ import pytest
 
 import quirk
 from quirk import GROUND, Body
-from quirk.notebook import results
-from quirk.notebook.tables import MOST_ROWS
+from quirk.graphics.notebook import results
+from quirk.graphics.notebook.tables import MOST_ROWS
 
 # Characters of the largest page, whatever the system.
 BOUND = 40_000

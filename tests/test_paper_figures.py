@@ -14,7 +14,7 @@ from matplotlib.text import Text
 
 import quirk
 from quirk import GROUND, Body
-from quirk.event_marks import is_mark
+from quirk.graphics.plot.event_marks import is_mark
 
 COLUMN = (3.4, 2.6)
 

@@ -15,10 +15,12 @@ from matplotlib.text import Text
 from PIL import Image
 
 import quirk
-from quirk import GROUND, Body, figures, plot_power
-from quirk.film import Film
-from quirk.scene import Scene
-from quirk.still import OPACITY_OF_BODIES
+from quirk import GROUND, Body
+from quirk.graphics.animation.film import Film
+from quirk.graphics.plot import figures
+from quirk.graphics.plot import power as plot_power
+from quirk.graphics.scene.drawing import OPACITY_OF_BODIES
+from quirk.graphics.scene.scene import Scene
 
 
 @pytest.fixture(autouse=True)
@@ -316,7 +318,7 @@ def test_paths_that_cannot_be_written_are_named_before_anything_is_drawn(
     (tmp_path / f"folder.{kind}").mkdir()
     (tmp_path / "file").touch()
     monkeypatch.setattr(figures.plt, "figure", None)
-    monkeypatch.setattr("quirk.animate.Scene", None)
+    monkeypatch.setattr("quirk.graphics.animation.animate.Scene", None)
     path = tmp_path / name.replace("KIND", kind) if isinstance(name, str) else name
     draw = result.animate if kind == "gif" else result.plot
     owner = "animate" if kind == "gif" else "plot"
@@ -401,7 +403,7 @@ def test_animations_that_fail_keep_the_old_file(result, tmp_path, monkeypatch, e
     ({"trails": [("nobody", [0, 0, 0])]}, "nobody"),
 ])  # fmt: skip
 def test_animations_that_make_no_sense(result, tmp_path, monkeypatch, options, message):
-    monkeypatch.setattr("quirk.animate.Scene", None)
+    monkeypatch.setattr("quirk.graphics.animation.animate.Scene", None)
     with pytest.raises(quirk.QuirkError, match=re.escape(message)):
         result.animate(tmp_path / "motion.gif", **options)
     assert list(tmp_path.iterdir()) == []

@@ -12,10 +12,10 @@ import pytest
 
 import quirk
 from quirk import GROUND, Body
-from quirk.event_marks import MOST_LINES, is_mark
-from quirk.figures import draw_largest
-from quirk.plot_spectrum import evenly, spectrum
-from quirk.prefixes import InUnit, prefixed
+from quirk.graphics.plot.event_marks import MOST_LINES, is_mark
+from quirk.graphics.plot.figures import draw_largest
+from quirk.graphics.plot.spectrum import evenly, spectrum
+from quirk.util.si_prefixes import InUnit, prefixed
 
 
 @pytest.fixture(autouse=True)

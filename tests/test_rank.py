@@ -8,10 +8,10 @@ import pytest
 from mechanisms import random_system
 
 import quirk
+from quirk.bodies.state import Kinematics
 from quirk.dynamics.dense.projection import factorise
-from quirk.dynamics.metric import Metric
-from quirk.dynamics.sparse.plan.ordering import eliminate
-from quirk.state import Kinematics
+from quirk.dynamics.model.metric import Metric
+from quirk.dynamics.sparse.symbolic.ordering import eliminate
 
 POINTS = np.array([[0, 0, 0], [0, 0, 1.0], [2.0, 0, 1.5], [2.5, 0, 0]])
 

@@ -232,7 +232,7 @@ def test_a_failed_write_harms_nothing(tmp_path, monkeypatch):
     def broken(*args):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("quirk.resultfile.checksum.append", broken)
+    monkeypatch.setattr("quirk.io.resultfile.checksum.append", broken)
     with pytest.raises(OSError, match="full"):
         result.save(path)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.scene import Scene
+from quirk.graphics.scene.scene import Scene
 
 
 def pendulum_that_is_cut(*more):

@@ -15,8 +15,8 @@ from quirk.constraints.primitives import constraint_tower, constraint_wrenches
 
 import quirk
 from quirk import constraints, planar, rotation
+from quirk.bodies.state import Kinematics
 from quirk.dynamics.dense.rows import residuals
-from quirk.state import Kinematics
 
 # What does not vanish at some time is not only right at the start.
 T = 0.3

@@ -5,7 +5,7 @@ import pytest
 
 import quirk
 from quirk import GROUND, Body
-from quirk.result import Result
+from quirk.result.result import Result
 
 
 def pendulum():

@@ -7,7 +7,7 @@ from scipy.special import ellipk
 
 import quirk
 from benchmarks import references
-from quirk.assembly import assemble
+from quirk.analysis.assembly import assemble
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-14}
 STATES = ("position", "orientation", "velocity", "angular_velocity")

@@ -5,7 +5,8 @@ import pytest
 
 import quirk
 from quirk import GROUND, Body, Motion
-from quirk.sensitivity import found, instant
+from quirk.simulation.sensitivity import at_instant as instant
+from quirk.simulation.sensitivity import sensitivities as found
 
 
 def arm():

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 import quirk
 from quirk import GROUND, Body, Contact, Force, Friction, Motion, surface
-from quirk.dynamics.friction_cones import inside, least_norm
+from quirk.dynamics.contact.friction_cones import inside, least_norm
 from quirk.dynamics.sparse.kernels.room import most_room, scratch_of
 
 G = 9.81

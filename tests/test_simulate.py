@@ -5,8 +5,8 @@ import pytest
 from mechanisms import random_system
 
 import quirk
+from quirk.bodies.state import Kinematics
 from quirk.dynamics.dense import equations
-from quirk.state import Kinematics
 
 
 def pendulum(angle=0.5, rate=0.0, **initial):

@@ -15,8 +15,8 @@ from numba.core.runtime import _nrt_python, rtsys
 
 import quirk
 from benchmarks.references import build, load
-from quirk.dynamics.model import Arrangement
-from quirk.dynamics.sparse.plan.ordering import branches, eliminate
+from quirk.dynamics.model.model import Arrangement
+from quirk.dynamics.sparse.symbolic.ordering import branches, eliminate
 from quirk.forces import ForceElement
 
 DATA = Path(__file__).parent / "data"
@@ -50,8 +50,8 @@ ANY = settings(deadline=None, max_examples=40, derandomize=True, suppress_health
 
 def condition(system):
     """Largest over smallest singular value that counts, of rows of unit length in the mass metric."""
+    from quirk.bodies.state import Kinematics
     from quirk.dynamics.dense.projection import factorise
-    from quirk.state import Kinematics
 
     found = factorise(system.model, system.plant.metric, Kinematics.of(system.initial_state()), 0.0)
     return float(found.s[0] / found.s[-1]) if found.s.size else 1.0

@@ -9,9 +9,9 @@ from quirk.integrators import RadauIIA
 
 import quirk
 from benchmarks.references import build, load
-from quirk.dynamics.sparse.host import steppers
-from quirk.dynamics.sparse.host.jacobian import Jacobian
-from quirk.dynamics.sparse.host.stiffness import fast_modes, smooth
+from quirk.dynamics.sparse.stepping import methods as steppers
+from quirk.dynamics.sparse.stepping.stiffness_detection import fast_modes, smooth
+from quirk.dynamics.sparse.tangent.jacobian import Jacobian
 
 GRAVITY = [0, 0, -9.81]
 

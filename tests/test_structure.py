@@ -1,6 +1,7 @@
-"""Imports run one way, floor by floor."""
+"""Packages stand in one order, and imports go down it."""
 
 import ast
+from collections import defaultdict
 from configparser import ConfigParser
 from pathlib import Path
 
@@ -11,228 +12,164 @@ import quirk.integrators
 
 import quirk
 
-FLOORS = [
-    {
-        "compiled",
-        "machine_code",
-        "kernel_sources",
-        "compile_times",
-        "ownership",
-        "native",
-        "files",
-        "record",
-        "traced",
-        "scalar",
-    },
-    {"lanes", "pointers", "interruption", "jets", "duals", "tape", "replay"},
-    {"integrators"},
-    {
-        "errors",
-        "made",
-        "misuse",
-        "suggestion",
-        "renamed",
-        "sealed",
-        "validate",
-        "output",
-        "rotation",
-        "euler",
-        "progress",
-        "interpolation",
-        "interpolated",
-        "round_off",
-    },
-    {
-        "expression",
-        "frame",
-        "shape",
-        "shapes",
-        "mesh",
-        "mesh_files",
-        "polyhedron",
-        "body",
-        "state",
-        "motion",
-        "motion_table",
-        "degrees",
-    },
-    {
-        "constraints",
-        "stand_ins",
-        "fingerprint",
-        "outputs_of_calls",
-        "code_use",
-        "code_rules",
-        "object_kinds",
-        "effects",
-        "changes",
-        "traceable",
-        "tracer",
-        "tracer_arrays",
-        "float_functions",
-    },
-    {"forces"},
-    {"events"},
-    {"dynamics"},
-    {
-        "configuration",
-        "quantities",
-        "parts",
-        "at_state",
-        "system",
-        "assembly",
-        "nearest",
-        "closure",
-        "joint_coordinates",
-        "joint_space",
-        "mobility",
-        "contradiction",
-        "allowed",
-        "virtual_work",
-        "linear",
-        "topology",
-        "recomposed",
-    },
-    {"paths"},
-    {"views", "view_of_forces"},
-    {
-        "result",
-        "result_output",
-        "power",
-        "segment",
-        "happenings",
-        "group",
-        "gaps",
-        "frictions",
-        "contact_loads",
-        "parts_touched",
-    },
-    {"health"},
-    {
-        "simulate",
-        "running",
-        "legs",
-        "legged",
-        "kinematics",
-        "inverse_dynamics",
-        "actuators",
-        "efforts",
-        "schedule",
-        "hybrid",
-        "changeable",
-        "phases",
-        "switching",
-        "watching",
-        "contacts",
-        "hermite",
-        "between",
-        "carried_between",
-        "instants",
-        "join",
-        "likeness",
-        "rebuilt",
-        "frictional",
-        "frictionless",
-        "resting",
-        "sensitivity",
-        "objective",
-        "trail",
-    },
-    {"importers", "modelfile", "load", "checkpoints"},
-    {
-        "prefixes",
-        "event_marks",
-        "figures",
-        "body_points",
-        "curves",
-        "figure_text",
-        "legends",
-        "sheet",
-        "line_styles",
-        "magnitudes",
-        "paper",
-        "plot_polar",
-        "quantities_by_name",
-        "plates",
-        "round_parts",
-        "scene",
-        "scene_forces",
-        "plot",
-        "plot_paths",
-        "plot_power",
-        "plot_group",
-        "plot_ghosts",
-        "plot_compare",
-        "plot_derivatives",
-        "plot_loads",
-        "plot_panels",
-        "plot_phase",
-        "plot_roots",
-        "plot_spectrum",
-        "still",
-        "outlines",
-        "animate",
-        "in_between",
-        "notebook",
-        "camera",
-        "film",
-        "framing",
-        "painting",
-        "rope_paths",
-        "stage",
-        "summary",
-        "resultfile",
-        "sweeps",
-        "viewer",
-    },
-    {"cli", "commands", "demos"},
-]
-FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
+# Each package imports from those before it.
+ORDER = [
+    "errors", "util", "jit", "bodies", "autodiff", "integrators", "functions", "constraints", "forces", "events",
+    "dynamics", "system", "analysis", "result", "simulation", "graphics", "io", "sweeps", "demos", "commands",
+]  # fmt: skip
+# Other names of modules, for users.
+ALIASES = {"rotation", "shapes", "importers"}
 FOLDERS = {
     "": Path(quirk.__file__).parent,
     "constraints": Path(quirk.constraints.__file__).parent,
     "integrators": Path(quirk.integrators.__file__).parent,
     "demos": Path(quirk.demos.__file__).parent,
 }
+# Conveniences such as `system.modes()` and `result.plot`: what is above is imported when they are called, or for their
+# types alone.
+DELEGATES = {
+    "errors", "system.system", "system.comparison", "dynamics.dense.rows", "dynamics.inconsistency",
+    "analysis.mobility", "analysis.linear.modes", "analysis.linear.mode_animation", "analysis.linear.root_locus",
+    "analysis.linear.equilibrium_path", "result.result", "result.output", "result.part_views", "result.force_views",
+    "result.event_log", "result.constraint_health", "simulation.simulate", "simulation.run_loop",
+    "simulation.hybrid.hybrid_run", "simulation.hybrid.checkpointed_run",
+}  # fmt: skip
+# Modules that may import each other inside one package, in a circle through functions or types.
+LARGEST_CIRCLE = 10
 
 
 def modules():
-    """Every module of a floor, with its path."""
+    """Every module, by its name after `quirk.`, with its path."""
+    found = {}
     for prefix, folder in FOLDERS.items():
         for path in sorted(folder.rglob("*.py")):
             inside = path.relative_to(folder).with_suffix("").parts
-            parts = (prefix, *inside) if prefix else inside
-            if parts[0] in FLOOR:
-                yield pytest.param(path, parts, id=".".join(parts))
+            parts = [*([prefix] if prefix else []), *inside]
+            if parts[0] in FOLDERS and not prefix:
+                continue  # found from its own folder
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
 
 
-def imported(path, parts):
-    """Names of quirk's modules that a file imports when it is itself imported."""
-    package = ["quirk", *parts[:-1]]
-    for node in ast.parse(path.read_text()).body:  # not inside functions, nor for type checking alone
-        if isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            full = [*base, *(node.module.split(".") if node.module else [])]
-            if full == ["quirk"]:
-                yield from (alias.name for alias in node.names)
-            elif full[:1] == ["quirk"]:
-                yield full[1]
+MODULES = modules()
 
 
-@pytest.mark.parametrize(("path", "parts"), list(modules()))
-def test_imports_go_down(path, parts):
-    for name in imported(path, parts):
-        if parts[0] == "demos":
-            continue  # demos use the public names, as any user does
-        assert name in FLOOR, f"{name} has no floor"
-        assert FLOOR[name] <= FLOOR[parts[0]], f"{'.'.join(parts)} imports {name} from a higher floor"
-        assert parts[0] != "integrators" or name in {"integrators", "compiled", "lanes", "record"}
+def package_of(name, path):
+    """Names of the package from which relative imports of a module start."""
+    whole = ["quirk", *(name.split(".") if name else [])]
+    return whole if path.stem == "__init__" else whole[:-1]
 
 
-def test_every_module_has_a_floor():
-    names = {p.stem if p.is_file() else p.name for p in FOLDERS[""].iterdir() if p.suffix == ".py" or p.is_dir()}
-    names = {name for name in names if not name.startswith("__")}
-    assert names <= set(FLOOR)
+def imports(name, path, node=None, kind="run"):
+    """Yield (module, kind) of the imports from quirk in a file: at "run" time, when "called", or for "types"."""
+    for child in ast.iter_child_nodes(node or ast.parse(path.read_text())):
+        inner = kind
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            inner = "called"
+        elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test) and kind == "run":
+            inner = "types"
+        if isinstance(child, ast.ImportFrom):
+            base = package_of(name, path)[: -(child.level - 1) or None] if child.level else []
+            full = [*base, *(child.module.split(".") if child.module else [])]
+            if full[:1] == ["quirk"]:
+                for alias in child.names:
+                    longer = ".".join([*full[1:], alias.name])
+                    yield longer if longer in MODULES else ".".join(full[1:]), inner
+        yield from imports(name, path, child, inner)
+
+
+IMPORTS = {name: set(imports(name, path)) for name, path in MODULES.items() if name not in {"", *ALIASES}}
+
+
+def place(name):
+    return ORDER.index(name.partition(".")[0])
+
+
+def test_every_package_has_a_place():
+    assert {name.partition(".")[0] for name in MODULES} - {"", *ALIASES} == set(ORDER)
+
+
+def test_imports_go_down():
+    """Demos use the public names, as any user does."""
+    upward = {
+        (name, other, kind)
+        for name, found in IMPORTS.items()
+        for other, kind in found
+        if not name.startswith("demos") and other and place(other) > place(name)
+    }
+    assert {name for name, _, kind in upward if kind != "run"} == DELEGATES
+    assert not [case for case in upward if case[2] == "run"]
+
+
+def test_integrators_know_nothing_of_mechanics():
+    known = {
+        other.partition(".")[0] for name in IMPORTS if name.startswith("integrators") for other, _ in IMPORTS[name]
+    }
+    assert known <= {"integrators", "jit"}
+
+
+def circles(edges):
+    """Yield the sets of names that reach each other (Tarjan)."""
+    index, lowest, stack = {}, {}, []
+
+    def visit(name):
+        index[name] = lowest[name] = len(index)
+        stack.append(name)
+        for other in edges[name]:
+            if other not in index:
+                yield from visit(other)
+                lowest[name] = min(lowest[name], lowest[other])
+            elif other in stack:
+                lowest[name] = min(lowest[name], index[other])
+        if lowest[name] == index[name]:
+            found = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            yield set(found)
+
+    for name in edges:
+        if name not in index:
+            yield from visit(name)
+
+
+def test_circles_are_small():
+    """None at run time; inside one package, small ones through functions and types."""
+    at_run = {
+        name: {other for other, kind in found if kind == "run" and other in IMPORTS} for name, found in IMPORTS.items()
+    }
+    assert not [sorted(circle) for circle in circles(at_run) if len(circle) > 1]
+    for package in ORDER:
+        inside = {
+            name: {other for other, _ in found if other in IMPORTS and other.partition(".")[0] == package}
+            for name, found in IMPORTS.items()
+            if name.partition(".")[0] == package
+        }
+        largest = max(map(len, circles(inside)))
+        assert largest <= LARGEST_CIRCLE, package
+
+
+def test_no_two_classes_share_a_name():
+    """But for joints of a plane, which are named as those in space."""
+    owners = defaultdict(list)
+    for name, path in MODULES.items():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                owners[node.name].append(name)
+    twins = {"Prismatic", "Revolute"}
+    assert {name for name, found in owners.items() if len(found) > 1} == twins
+    assert all("constraints.planar.joints" in owners[name] for name in twins)
+
+
+@pytest.mark.parametrize("alias", sorted(ALIASES))
+def test_other_names_are_the_same_modules(alias):
+    module = __import__(f"quirk.{alias}", fromlist=["*"])
+    assert module is getattr(quirk, alias)
+    assert module.__name__ != f"quirk.{alias}"
+
+
+def test_packages_say_what_they_are_for():
+    for name, path in MODULES.items():
+        if path.stem == "__init__":
+            assert ast.get_docstring(ast.parse(path.read_text())), name
 
 
 @pytest.mark.parametrize(("side", "other"), [("dense", "sparse"), ("sparse", "dense")])

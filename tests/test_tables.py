@@ -8,8 +8,8 @@ import pytest
 
 import quirk
 from quirk import GROUND, Body, InputError
-from quirk.resultfile import dataset
-from quirk.resultfile.chosen import GROUPS
+from quirk.io.resultfile import dataset
+from quirk.io.resultfile.selection import GROUPS
 
 OF_ANY_RUN = [group for group in GROUPS if "sensitivities" not in group]
 

@@ -9,13 +9,13 @@ from test_force_contract import VARIANTS, system_with
 
 import quirk
 from benchmarks.references import build, load
-from quirk.dynamics.constrained_motion import angular_acceleration
+from quirk.bodies.state import Kinematics
 from quirk.dynamics.dense import equations
 from quirk.dynamics.dense.rows import tangent_rows
 from quirk.dynamics.dense.tangent import tangent as dense_tangent
-from quirk.dynamics.directions import Directions
-from quirk.dynamics.sparse.host.tangent import Differential
-from quirk.state import Kinematics
+from quirk.dynamics.model.constrained_motion import angular_acceleration
+from quirk.dynamics.model.directions import Directions
+from quirk.dynamics.sparse.tangent.tangent import Differential
 
 T = 0.3
 

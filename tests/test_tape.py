@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quirk.tape import ADD, CONSTANT, DIVIDE, INPUT, MULTIPLY, NEGATE, SCALE, SQUARE, SUBTRACT, Tape
+from quirk.autodiff.tape import ADD, CONSTANT, DIVIDE, INPUT, MULTIPLY, NEGATE, SCALE, SQUARE, SUBTRACT, Tape
 
 OPERATIONS = {
     ADD: lambda a, b: a + b, SUBTRACT: lambda a, b: a - b, MULTIPLY: lambda a, b: a * b, SCALE: lambda a, b: a * b,

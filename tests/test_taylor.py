@@ -12,7 +12,7 @@ from test_force_contract import VARIANTS, system_with
 import quirk
 from benchmarks import models
 from benchmarks.references import build, deviations, load
-from quirk.dynamics.sparse.plan.forms import law_form
+from quirk.dynamics.sparse.taylor.tapes import law_form
 
 # So fine that what is left is round-off, of a short run.
 FINE = {"rtol": 1e-12, "atol": 1e-14}

@@ -8,9 +8,9 @@ import pytest
 from numpy import cos, where
 
 import quirk
-from quirk.fingerprint import fingerprint
-from quirk.stand_ins import NotTraceableError, maximum
-from quirk.traceable import traceable
+from quirk.functions.array_api import NotTraceableError, maximum
+from quirk.functions.fingerprint import fingerprint
+from quirk.functions.user_function import traceable
 
 GAIN = 2.0
 TABLE = np.array([0.3, -0.2, 0.1])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk.fingerprint import fingerprint
+from quirk.functions.fingerprint import fingerprint
 
 FLAG = True
 WEIGHTS = [1, 2]

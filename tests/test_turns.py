@@ -6,7 +6,7 @@ import pytest
 
 import quirk
 from quirk import GROUND, Body, Motion
-from quirk.dynamics.counting import FARTHEST, by_cubic, by_rates, on_one_side, passed
+from quirk.dynamics.model.revolution_counter import FARTHEST, by_cubic, by_rates, on_one_side, passed
 
 RUNS = [{}, {"solver": "dense"}, {"method": "Radau"}, {"method": "LSODA"}, {"method": "RK4", "step": 2e-3}]
 RUN_NAMES = ["compiled", "dense", "Radau", "LSODA", "RK4"]

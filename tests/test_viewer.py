@@ -16,8 +16,8 @@ from PIL import Image
 
 import quirk
 from quirk import rotation
-from quirk.viewer.labels import LINE, WIDTH, laid_out
-from quirk.viewer.values import values_of
+from quirk.graphics.viewer.labels import LINE, WIDTH, laid_out
+from quirk.graphics.viewer.values import values_of
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import quirk
-from quirk import polyhedron, rotation
-from quirk.shapes import Box, Cylinder, Ellipsoid, Mesh
-from quirk.viewer import camera, contents, surfaces
-from quirk.viewer.parts import Arrow, BodyPart, Marker, Span
-from quirk.viewer.poses import Poses
+from quirk import rotation
+from quirk.bodies import polyhedron
+from quirk.bodies.solids import Box, Cylinder, Ellipsoid, Mesh
+from quirk.graphics.viewer import camera, contents, surfaces
+from quirk.graphics.viewer.parts import Arrow, BodyPart, Marker, Span
+from quirk.graphics.viewer.poses import Poses
 
 
 def at_half(t, state):

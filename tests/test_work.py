@@ -5,7 +5,7 @@ import pytest
 
 import quirk
 from quirk import GROUND, Body, Motion
-from quirk.dynamics import work_tolerance
+from quirk.dynamics.model import work_tolerance
 
 RATE = 2 * np.pi * 50  # rad/s
 

@@ -8,13 +8,15 @@ from typing import Self, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import degrees, rotation, validate
-from quirk.body import GROUND, INERTIA_TOLERANCE, Body
+from quirk.bodies import rotation
+from quirk.bodies.body import GROUND, INERTIA_TOLERANCE, Body
+from quirk.bodies.frame import Frame
+from quirk.bodies.shape import ColorLike
+from quirk.bodies.solids import Box, Ellipsoid, Shape, lengths, solid_cylinder
 from quirk.errors import InputError
-from quirk.frame import Frame
-from quirk.made import remembered, with_keywords
-from quirk.shape import ColorLike
-from quirk.shapes import Box, Ellipsoid, Shape, lengths, solid_cylinder
+from quirk.functions import degrees
+from quirk.util import validate
+from quirk.util.construction import remembered, with_keywords
 
 from ..joints import Planar
 from .plane import XY, Plane

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import rotation, validate
-from quirk.body import Body, Ground
+from quirk.bodies import rotation
+from quirk.bodies.body import Body, Ground
+from quirk.bodies.frame import Frame
 from quirk.errors import InputError
-from quirk.frame import Frame
+from quirk.util import validate
 
 from ..constraint import Joint, checked_ends, initial_point
 from .body import PlanarBody, about_normal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.jets import Jet
+from quirk.autodiff.jet import Jet
 
 from ..angle import twist
 from ..primitives import Z

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import degrees, validate
-from quirk.body import Ground
+from quirk.autodiff.jet import Jet
+from quirk.bodies.body import Ground
 from quirk.errors import InputError
-from quirk.jets import Jet
-from quirk.motion import Motion
+from quirk.functions import degrees
+from quirk.functions.motion import Motion
+from quirk.util import validate
 
 from ..drive import SLIDE, TURN, checked_motion
 from ..gear import checked_ratio, tooth

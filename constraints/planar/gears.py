@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Body, Ground
+from quirk.autodiff.jet import Jet
+from quirk.bodies.body import Body, Ground
+from quirk.bodies.frame import Frame
 from quirk.errors import InputError
-from quirk.frame import Frame
-from quirk.jets import Jet
+from quirk.util import validate
 
 from ..angle import twist
 from ..gear import checked_ratio, mesh, meshing, rolling_angles

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Ground
+from quirk.autodiff.jet import Jet
+from quirk.bodies.body import Ground
 from quirk.errors import InputError
-from quirk.jets import Jet
+from quirk.util import validate
 
 from ..constraint import checked_ends
 from ..primitives import X, Y, Z, distance

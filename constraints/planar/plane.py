@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import rotation, validate
+from quirk.bodies import rotation
+from quirk.bodies.frame import Frame, axes_with_z
 from quirk.errors import InputError
-from quirk.frame import Frame, axes_with_z
-from quirk.sealed import Sealed
+from quirk.util import validate
+from quirk.util.immutable import Immutable
 
 # Sine of the angle to the normal below which a direction has no part in the plane to speak of.
 ALONG_NORMAL = 1e-9
@@ -16,7 +17,7 @@ ALONG_NORMAL = 1e-9
 SAME = 1e-12
 
 
-class Plane(Sealed):
+class Plane(Immutable):
     """A plane fixed in N, with two axes of its own.
 
     Parameters

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.errors import QuirkError
+from ..errors import QuirkError
 
 # What needs the kernels. Each process does several, since what is in many of them is done once in a process; an entry
 # that several processes need is compiled by one, and the others await it.
@@ -25,8 +25,8 @@ START = "import sys; from quirk.commands.compile import need; [need(work) for wo
 
 def command(options: argparse.Namespace) -> str:
     """Do it."""
-    from quirk import validate
-    from quirk.compiled import plain_python
+    from ..jit.compilation import plain_python
+    from ..util import validate
 
     if plain_python():
         raise QuirkError("NUMBA_DISABLE_JIT is set, so that kernels run as plain Python: there is nothing to compile")

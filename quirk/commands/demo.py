@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-from quirk import validate
-from quirk.demos import DEMOS
+from ..demos import DEMOS
+from ..util import validate
 
 
 def command(options: argparse.Namespace) -> str:

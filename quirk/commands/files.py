@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from quirk import output, validate
-from quirk.result import Result
-
+from ..result.result import Result
+from ..util import output, validate
 from .parser import UsageError
 
 

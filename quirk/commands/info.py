@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from quirk.assembly import check_consistent
-from quirk.errors import InconsistentStateError
-from quirk.system import System
-
+from ..analysis.assembly import check_consistent
+from ..errors import InconsistentStateError
+from ..system.system import System
 from .models import model_at
 
 # So many names are listed of each kind of part; and so many rows are analyzed, at a cost that grows with their cube.

@@ -7,11 +7,10 @@ import sys
 
 import numpy as np
 
-from quirk.errors import SimulationError
-from quirk.kinematics import kinematics
-from quirk.modelfile import Model
-from quirk.schedule import output_times
-
+from ..errors import SimulationError
+from ..io.modelfile import ModelText
+from ..simulation.output_schedule import output_times
+from ..simulation.prescribed.kinematics import kinematics
 from .files import checked, write
 from .models import model_at
 from .parser import UsageError
@@ -34,7 +33,7 @@ def command(options: argparse.Namespace) -> str:
     return result.status
 
 
-def _times(options: argparse.Namespace, model: Model) -> np.ndarray:
+def _times(options: argparse.Namespace, model: ModelText) -> np.ndarray:
     """Return the times of the command line, or those of the file."""
     if options.times is not None:
         return np.array(values_of("--times", options.times))

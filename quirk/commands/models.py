@@ -7,18 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from quirk.load import load
-from quirk.modelfile import Model, read
-
+from ..io.load import load
+from ..io.modelfile import ModelText, read
 from .parser import UsageError
 
 RUN_OPTIONS = ("duration", "start", "output", "method", "rtol", "atol", "step", "max_step", "checkpoint")
 
 
-def model_at(path: str) -> Model:
+def model_at(path: str) -> ModelText:
     """Return the model in a file."""
     existing(path)
-    return read(path) if path.lower().endswith(".toml") else Model(load(path))
+    return read(path) if path.lower().endswith(".toml") else ModelText(load(path))
 
 
 def existing(path: str) -> Path:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import NoReturn
 
-from quirk.errors import QuirkError
+from ..errors import QuirkError
 
 OVERVIEW = """\
 Simulate rigid bodies joined by constraints.
@@ -61,7 +61,7 @@ class UsageError(QuirkError):
     """The command line cannot be used as it was given."""
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """A parser that says in one line what is wrong."""
 
     def error(self, message: str) -> NoReturn:
@@ -69,35 +69,35 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}; {self.prog} --help shows how it is used\n")
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """Return the parser of the whole command line; `command` of what it returns is the name of a module here."""
-    from quirk import __version__
+    from .. import __version__
 
-    top = _texts(Parser(prog="quirk"), OVERVIEW, EXAMPLES)
+    top = _texts(CommandParser(prog="quirk"), OVERVIEW, EXAMPLES)
     top.add_argument("--version", action="version", version=f"quirk {__version__}")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=CommandParser)
     for name, (summary, description, examples, add) in COMMANDS.items():
         add(_texts(commands.add_parser(name, help=summary), description, examples))
     return top
 
 
-def _texts(one: Parser, description: str, examples: str) -> Parser:
+def _texts(one: CommandParser, description: str, examples: str) -> CommandParser:
     one.formatter_class = argparse.RawDescriptionHelpFormatter
     one.description, one.epilog = description, examples
     return one
 
 
-def _model(one: Parser) -> None:
+def _model(one: CommandParser) -> None:
     one.add_argument("model", metavar="MODEL", help="model file: .toml, or what else quirk.load reads")
 
 
-def _writes(one: Parser, what: str) -> None:
+def _writes(one: CommandParser, what: str) -> None:
     one.add_argument(
         "-o", "--out", metavar="FILE", action="append", default=[], help=f"write {what}; may be given several times"
     )
 
 
-def _run_options(one: Parser) -> None:
+def _run_options(one: CommandParser) -> None:
     """Options of `simulate`; they go before those of the file's section [run]."""
     given = one.add_argument_group("of the run", "instead of what the section [run] of the model file says")
     given.add_argument("--duration", type=float, metavar="S", help="how long, s")
@@ -113,7 +113,7 @@ def _run_options(one: Parser) -> None:
     given.add_argument("--max-step", type=float, metavar="S", help="longest step of an adaptive method, s")
 
 
-def _add_run(one: Parser) -> None:
+def _add_run(one: CommandParser) -> None:
     _model(one)
     _writes(one, "results")
     one.add_argument(
@@ -122,17 +122,17 @@ def _add_run(one: Parser) -> None:
     _run_options(one)
 
 
-def _add_kinematics(one: Parser) -> None:
+def _add_kinematics(one: CommandParser) -> None:
     _model(one)
     _writes(one, "results")
     one.add_argument("--times", metavar="A:B:N", help="N times from A to B, s; default: those of the section [run]")
 
 
-def _add_view(one: Parser) -> None:
+def _add_view(one: CommandParser) -> None:
     one.add_argument("model", metavar="FILE", help="model file, or a result that was saved: .nc")
 
 
-def _add_sweep(one: Parser) -> None:
+def _add_sweep(one: CommandParser) -> None:
     _model(one)
     one.add_argument(
         "--param",
@@ -151,8 +151,8 @@ def _add_sweep(one: Parser) -> None:
     _run_options(one)
 
 
-def _add_demo(one: Parser) -> None:
-    from quirk.demos import DEMOS
+def _add_demo(one: CommandParser) -> None:
+    from ..demos import DEMOS
 
     listed = "\n".join(f"  {name:<18} {title}" for name, title in DEMOS.items())
     one.description = f"Run a demo and save its pictures:\n{listed}"
@@ -160,12 +160,12 @@ def _add_demo(one: Parser) -> None:
     one.add_argument("--out", default="out", metavar="FOLDER", help="folder for the pictures (default: ./out)")
 
 
-def _add_compile(one: Parser) -> None:
+def _add_compile(one: CommandParser) -> None:
     one.add_argument("--workers", type=int, metavar="N", help="number of processes; default: one for each core")
 
 
 # What there is: a summary, a description, examples, and what adds the arguments.
-COMMANDS: dict[str, tuple[str, str, str, Callable[[Parser], None]]] = {
+COMMANDS: dict[str, tuple[str, str, str, Callable[[CommandParser], None]]] = {
     "run": (
         "simulate a model",
         "Simulate a model, print a summary, and write what is asked for. Ctrl-C ends the run; what was computed is\n"

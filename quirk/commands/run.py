@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from quirk.errors import SimulationError
-from quirk.simulate import simulate
-
+from ..errors import SimulationError
+from ..simulation.simulate import simulate
 from .files import checked, write
 from .models import model_at, run_options
 

@@ -9,12 +9,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from quirk import validate
-from quirk.modelfile import Model, model_of
-from quirk.resultfile import netcdf
-from quirk.sweeps import sweep
-from quirk.system import System
-
+from ..io.modelfile import ModelText, model_of
+from ..io.resultfile import netcdf
+from ..sweeps import sweep
+from ..system.system import System
+from ..util import validate
 from .models import existing, run_options
 from .parser import UsageError
 from .values import values_of
@@ -66,7 +65,7 @@ def built(text: str, where: str, overrides: Mapping[str, Any], **values: Any) ->
     return model.system, {name: x for name, x in {**model.run, **overrides}.items() if name not in COMMON}
 
 
-def _model(text: str, where: str, values: Mapping[str, Any]) -> Model:
+def _model(text: str, where: str, values: Mapping[str, Any]) -> ModelText:
     """Return the model of a text with some values in place of those that it has."""
     return model_of(variant_of(text, where, values), where)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quirk.errors import InputError
-from quirk.modelfile.tables import tables_of
-from quirk.modelfile.toml import toml_text
+from ..errors import InputError
+from ..io.modelfile.tables import tables_of
+from ..io.modelfile.toml import toml_text
 
 # What has no name of its own.
 SECTIONS = ("system", "run")

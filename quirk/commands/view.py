@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from quirk.result import Result
-
+from ..result.result import Result
 from .models import existing, model_at
 
 

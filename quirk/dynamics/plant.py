@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from .metric import Metric
-from .model import Model
-from .sparse.host.series import may_jump
-from .sparse.host.sharing import Sharing
-from .sparse.host.solver import Solver
-from .sparse.plan.tables import Tables, flatten
+from .model.metric import Metric
+from .model.model import Model
+from .sparse.solver.minimum_norm_loads import MinimumNormLoads
+from .sparse.solver.solver import Solver
+from .sparse.solver.taylor_series import may_jump
+from .sparse.symbolic.tables import Tables, flatten
 from .user_functions import functions_in
 
 
-class Plant:
+class CompiledModel:
     """The arrays of a system with given active parts, and all that follows from them alone.
 
     Nothing in it ever changes, so that runs and results share one; what is dear is made when first needed.
@@ -40,9 +40,9 @@ class Plant:
         return flatten(self.model)
 
     @cached_property
-    def sharing(self) -> Sharing:
+    def sharing(self) -> MinimumNormLoads:
         """How redundant rows share what they carry."""
-        return Sharing(self.model, self.tables)
+        return MinimumNormLoads(self.model, self.tables)
 
     @cached_property
     def may_jump(self) -> bool:

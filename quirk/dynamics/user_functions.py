@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from quirk.constraints.relation import Relation
-
-from .model import Model
+from ..constraints.relation import Relation
+from .model.model import Model
 
 
 def functions_of(model: Model) -> Iterator[tuple[str, Callable[..., Any]]]:

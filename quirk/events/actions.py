@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Body
-from quirk.constraints import Constraint
-from quirk.errors import InputError
-from quirk.expression import Expression
-from quirk.forces import ForceElement
-from quirk.made import remembered
-from quirk.motion import Motion
-from quirk.suggestion import nearest_names, quoted
+from ..bodies.body import Body
+from ..constraints import Constraint
+from ..errors import InputError
+from ..forces import ForceElement
+from ..functions.expression import Expression
+from ..functions.motion import Motion
+from ..util import validate
+from ..util.construction import remembered
+from ..util.suggestion import nearest_names, quoted
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class SetVelocity:
 
 
 @dataclass(frozen=True)
-class Stop:
+class StopRun:
     """The end of the run."""
 
 
@@ -98,7 +98,7 @@ class After:
     actions: tuple[Any, ...]
 
 
-Action = Enable | Disable | Engage | Release | Switch | Replace | Follow | SetVelocity | Stop
+Action = Enable | Disable | Engage | Release | Switch | Replace | Follow | SetVelocity | StopRun
 # What an event takes as its action.
 ActionLike = str | Action | After | Callable[..., Any] | Sequence[Any] | None
 
@@ -289,7 +289,7 @@ def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[
         if one is None or (isinstance(one, str) and one == "record"):
             continue
         if isinstance(one, str) and one == "stop":
-            found.append(Stop())
+            found.append(StopRun())
         elif isinstance(one, Action | After) or (callable(one) and not isinstance(one, Expression)):
             found.append(one)
         else:

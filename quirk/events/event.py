@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from quirk import validate
-from quirk.errors import InputError
-from quirk.expression import Expression
-from quirk.sealed import Sealed
-
+from ..errors import InputError
+from ..functions.expression import Expression
+from ..util import validate
+from ..util.immutable import Immutable
 from .actions import ActionLike, checked_actions, functions_in
 from .names import Reading, Separation, named, separation
 from .quantity import Gap, Quantity, asked_for
 from .watched import Watched
 
 
-class Event(Sealed):
+class Event(Immutable):
     """A quantity that is watched along a run, and what happens when it crosses a level.
 
     It is one of the items of a `System`, or is given to `simulate` for one run.

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from quirk import degrees, validate
-from quirk.constraints import Joint
-from quirk.errors import InputError
-from quirk.jets import where
-
+from ..autodiff.jet import where
+from ..constraints import Joint
+from ..errors import InputError
+from ..functions import degrees
+from ..util import validate
 from .actions import Engage, release
 from .event import Event
 from .quantity import Quantity

@@ -8,16 +8,16 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from quirk import degrees, validate
-from quirk.body import Body, Ground
-from quirk.constraints import Constraint, Joint
-from quirk.constraints.unilateral import Unilateral
-from quirk.errors import InputError
-from quirk.forces import ForceElement
-from quirk.jets import Jet
-from quirk.made import remembered
-from quirk.suggestion import nearest_names, quoted, suggestion
-
+from ..autodiff.jet import Jet
+from ..bodies.body import Body, Ground
+from ..constraints import Constraint, Joint
+from ..constraints.unilateral import Unilateral
+from ..errors import InputError
+from ..forces import ForceElement
+from ..functions import degrees
+from ..util import validate
+from ..util.construction import remembered
+from ..util.suggestion import nearest_names, quoted, suggestion
 from .quantity import Gap, Quantity
 
 AXES = {"x": 0, "y": 1, "z": 2}

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from quirk.body import GROUND, Body, Ground
-from quirk.constraints import Joint
-from quirk.constraints.relation import Relation, frame_numbers
-from quirk.constraints.unilateral import Unilateral
-from quirk.errors import InputError
-from quirk.forces import ForceElement
-from quirk.frame import Frame
-from quirk.jets import Jet, where
-from quirk.scalar import is_written
-from quirk.traceable import of_floats
-
+from ..autodiff.jet import Jet, where
+from ..bodies.body import GROUND, Body, Ground
+from ..bodies.frame import Frame
+from ..constraints import Joint
+from ..constraints.relation import Relation, frame_numbers
+from ..constraints.unilateral import Unilateral
+from ..errors import InputError
+from ..forces import ForceElement
+from ..functions.user_function import of_floats
+from ..jit.scalar import is_written
 from .view import Plain, StateView, TracedView
 
 # function(t, state), with the state as a `StateView`

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from itertools import combinations, product
 from typing import Any
 
-from quirk import validate
-from quirk.body import Body, Ground
-from quirk.errors import InputError
-from quirk.misuse import explained
-
+from ..bodies.body import Body, Ground
+from ..errors import InputError
+from ..util import validate
+from ..util.misuse import explained
 from .actions import ActionLike
 from .event import Event
 from .names import distance_between

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from quirk.constraints import Constraint, Joint
-from quirk.constraints.angle import angles_123, free_angle
-from quirk.constraints.relation import MovingFrame
-from quirk.errors import InputError
-from quirk.float_functions import traced_arguments, untraced
-from quirk.forces.place import Place
-from quirk.jets import Jet
-from quirk.misuse import unknown_attribute
-from quirk.tracer import refusing
+from ..autodiff.jet import Jet
+from ..constraints import Constraint, Joint
+from ..constraints.angle import angles_123, free_angle
+from ..constraints.relation import MovingFrame
+from ..errors import InputError
+from ..forces.place import Place
+from ..functions.float_functions import traced_arguments, untraced
+from ..functions.tracer import refusing
+from ..util.misuse import unknown_attribute
 
 
 class BodyNow:

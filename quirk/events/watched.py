@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quirk.body import Body
-from quirk.constraints import Constraint
-from quirk.errors import InputError
-from quirk.expression import Expression
+from ..bodies.body import Body
+from ..constraints import Constraint
+from ..errors import InputError
+from ..functions.expression import Expression
 
 
 @dataclass(frozen=True)

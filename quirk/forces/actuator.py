@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import degrees, validate
-from quirk.constraints import Joint
-from quirk.errors import InputError
-from quirk.jets import where
-from quirk.motion import MotionLike, as_motion
-from quirk.stand_ins import clip
-
+from ..autodiff.jet import where
+from ..constraints import Joint
+from ..errors import InputError
+from ..functions import degrees
+from ..functions.array_api import clip
+from ..functions.motion import MotionLike, as_motion
+from ..util import validate
 from .joint_actuation import Actuated, OfJoint, free_axis
 from .value import LoadLike
 

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from quirk.duals import Dual
-from quirk.interpolated import in_directions
-from quirk.jets import BranchingError, Jet
-from quirk.lanes import at, put
-from quirk.native import call_address
-from quirk.scalar import is_written
-from quirk.traceable import of_floats
-from quirk.traced import DOUBLE, Traced, bounded
-
-from .law import Layout
+from ..autodiff.dual import Dual
+from ..autodiff.jet import BranchingError, Jet
+from ..autodiff.numerical import in_directions
+from ..functions.user_function import of_floats
+from ..jit.llvm_functions import call_address
+from ..jit.scalar import is_written
+from ..jit.simd import at, put
+from ..jit.tracing import DOUBLE, TracedValue, bounded
+from .law import LawLayout
 from .value import FAILED, Value
 
 # A function that comes to more is called: to compile it would take seconds.
@@ -49,7 +48,7 @@ class WrittenCall:
     takes_jets = True
 
     def __init__(
-        self, value: Value, inputs: Traced, outputs: Traced, first_in: int, first_out: int, refused: bool
+        self, value: Value, inputs: TracedValue, outputs: TracedValue, first_in: int, first_out: int, refused: bool
     ) -> None:
         self.value, self.inputs, self.outputs = value, inputs, outputs
         self.first_in, self.first_out = first_in, first_out
@@ -121,7 +120,7 @@ class WrittenCall:
         total: Any = 0.0
         for x in numbers:
             total = total + x * 0.0
-        if not isinstance(total, Traced):
+        if not isinstance(total, TracedValue):
             return ir.Constant(ir.IntType(1), int(total == 0.0))
         return self.inputs.builder.fcmp_ordered("==", total.number().value, _constant(0.0))
 
@@ -137,7 +136,7 @@ def _constant(x: float) -> ir.Constant:
 class NumberCall:
     """A user's function in a law that is run on floats, or on jets of floats."""
 
-    def __init__(self, value: Value, layout: Layout) -> None:
+    def __init__(self, value: Value, layout: LawLayout) -> None:
         self.value, self.order = value, layout.order
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
@@ -177,7 +176,7 @@ class DualCall:
 
 
 def written_calls(
-    values: Sequence[Value], layout: Layout, inputs: Traced, outputs: Traced, refused: Sequence[bool]
+    values: Sequence[Value], layout: LawLayout, inputs: TracedValue, outputs: TracedValue, refused: Sequence[bool]
 ) -> list[WrittenCall]:
     """Return a `WrittenCall` for each user's function of an element; `refused` says which are not to be compiled."""
     calls, first_in, first_out = [], layout.first_function, layout.function_output

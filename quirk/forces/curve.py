@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from quirk import validate
-from quirk.errors import InputError
-from quirk.jets import where
-from quirk.motion import Motion
+from ..autodiff.jet import where
+from ..errors import InputError
+from ..functions.motion import Motion
+from ..util import validate
 
 # Coefficients of each piece: those of a spline of degree 5.
 COEFFICIENTS = 6

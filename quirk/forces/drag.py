@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Body
-from quirk.frame import Frame
-from quirk.jets import where
-
+from ..autodiff.jet import where
+from ..bodies.body import Body
+from ..bodies.frame import Frame
+from ..util import validate
 from .element import ForceElement
 from .on_body import checked_owner
 from .place import Place

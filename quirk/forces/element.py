@@ -7,15 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from quirk import validate
-from quirk.body import Body, Ground, checked_body
-from quirk.errors import InputError
-from quirk.frame import Frame
-from quirk.motion import Motion
-from quirk.sealed import Sealed
-from quirk.traceable import read_only
-
-from .law import Layout
+from ..bodies.body import Body, Ground, checked_body
+from ..bodies.frame import Frame
+from ..errors import InputError
+from ..functions.motion import Motion
+from ..functions.user_function import read_only
+from ..util import validate
+from ..util.immutable import Immutable
+from .law import LawLayout
 from .place import Place
 from .value import Value
 
@@ -27,7 +26,7 @@ def _of_any_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-class ForceElement(Sealed):
+class ForceElement(Immutable):
     """A force element: frames fixed in bodies, and a law that says what it exerts there.
 
     A subclass sets its parameters in `__init__`, calls that of this class, and writes its law once, by one or more of
@@ -250,9 +249,9 @@ class ForceElement(Sealed):
         known = (value.constant if isinstance(value, Value) else value for value in given)
         return np.concatenate([np.zeros(0), *(np.ravel(value) for value in known if value is not None)]).astype(float)
 
-    def layout(self, order: int = 0) -> Layout:
+    def layout(self, order: int = 0) -> LawLayout:
         """Return the layout of the inputs and outputs of its law, for loads with `order` derivatives."""
-        return Layout(
+        return LawLayout(
             parameters=self.numbers.size,
             turning=len(self.turning),
             function_inputs=tuple(value.room for value in self.functions),

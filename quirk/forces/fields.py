@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from quirk import validate
-from quirk.body import Body, Ground
-from quirk.errors import InputError
-from quirk.frame import Frame
-from quirk.motion import as_motion
-
+from ..bodies.body import Body, Ground
+from ..bodies.frame import Frame
+from ..errors import InputError
+from ..functions.motion import as_motion
+from ..util import validate
 from .element import ForceElement
 from .on_bodies import OnBodies, as_list
 from .on_body import CALL, FRAMES, SIZES, value_for

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import rotation, validate
-from quirk.body import Body, Ground
-from quirk.constraints.constraint import checked_ends
-from quirk.errors import InputError
-from quirk.frame import Frame, axes_with_z
-from quirk.jets import where
-
+from ..autodiff.jet import where
+from ..bodies import rotation
+from ..bodies.body import Body, Ground
+from ..bodies.frame import Frame, axes_with_z
+from ..constraints.constraint import checked_ends
+from ..errors import InputError
+from ..util import validate
 from .element import ForceElement
 from .place import Place
 

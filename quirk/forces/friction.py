@@ -8,16 +8,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from quirk import rotation, validate
-from quirk.constraints import Contact, Joint, OneSided, Planar, PointOnPlane, Spherical, Universal
-from quirk.constraints.constraint import initial_point
-from quirk.constraints.primitives import Z
-from quirk.constraints.relation import FORCE
-from quirk.constraints.slip import AboutPoint, AlongAxis, OfGap, OfSurfaces, OnPlane, Slip
-from quirk.constraints.sticking import Sticking
-from quirk.errors import InputError
-from quirk.jets import where
-
+from ..autodiff.jet import where
+from ..bodies import rotation
+from ..constraints import Contact, Joint, OneSided, Planar, PointOnPlane, Spherical, Universal
+from ..constraints.constraint import initial_point
+from ..constraints.primitives import Z
+from ..constraints.relation import FORCE
+from ..constraints.slip import AboutPoint, AlongAxis, OfGap, OfSurfaces, OnPlane, Slip
+from ..constraints.sticking import Sticking
+from ..errors import InputError
+from ..util import validate
 from .element import ForceElement
 from .place import Place
 

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Body, Ground
-from quirk.constraints.angle import rotation_vector
-from quirk.constraints.constraint import checked_ends
-from quirk.errors import InputError
-from quirk.frame import Frame
-
+from ..bodies.body import Body, Ground
+from ..bodies.frame import Frame
+from ..constraints.angle import rotation_vector
+from ..constraints.constraint import checked_ends
+from ..errors import InputError
+from ..util import validate
 from .element import ForceElement
 from .place import Place
 from .value import LoadLike, Value

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quirk import validate
-from quirk.constraints import Joint
-from quirk.constraints.angle import free_angle
-from quirk.errors import InputError
-from quirk.motion import Motion
-
+from ..constraints import Joint
+from ..constraints.angle import free_angle
+from ..errors import InputError
+from ..functions.motion import Motion
+from ..util import validate
 from .element import ForceElement
 from .place import Place
 from .value import LoadLike, Value

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from quirk import validate
-from quirk.constraints import Joint
-from quirk.errors import InputError
-
+from ..constraints import Joint
+from ..errors import InputError
+from ..util import validate
 from .joint_actuation import OfJoint, free_axis
 
 

@@ -1,7 +1,7 @@
 """The loads on bodies that follow from a force element's law and the motion of its frames.
 
 The law is run on jets, and so gives loads with any number of derivatives, and the exact gradients of potentials and
-coordinates. The numbers inside are floats or, while machine code is being written, instructions (`quirk.traced`).
+coordinates. The numbers inside are floats or, while machine code is being written, instructions (`quirk.jit.tracing`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quirk.constraints.relation import LANES, TRANSLATION, TURN, zeros
-from quirk.jets import Jet
-from quirk.lanes import at, lane_of, put, replaced, store
-from quirk.scalar import is_written, is_zero, times
-
+from ..autodiff.jet import Jet
+from ..constraints.relation import LANES, TRANSLATION, TURN, zeros
+from ..jit.scalar import is_written, is_zero, times
+from ..jit.simd import at, lane_of, put, replaced, store
 from .place import PLACEMENT, Place
 from .value import Value
 
@@ -31,7 +30,7 @@ COORDINATE = 3
 
 
 @dataclass(frozen=True)
-class Layout:
+class LawLayout:
     """The layout of the flat arrays that a law reads and writes.
 
     Inputs: the parameters; references of counted coordinates; room for users' functions; of each motion, and of each
@@ -113,8 +112,8 @@ class Layout:
         return self.function_output + sum(self.function_outputs)
 
 
-def run(element: ForceElement, layout: Layout, functions: Sequence[Any], t: Any, inputs: Any, outputs: Any) -> None:
-    """Run the law of an element: fill `outputs` from `inputs`, as `Layout` says.
+def run(element: ForceElement, layout: LawLayout, functions: Sequence[Any], t: Any, inputs: Any, outputs: Any) -> None:
+    """Run the law of an element: fill `outputs` from `inputs`, as `LawLayout` says.
 
     Both are arrays of floats, or of machine code that is being written. `functions` are called in place of the user's.
     """
@@ -181,7 +180,7 @@ def _by_itself(x: Jet, lane: int, inputs: Any) -> list[Any]:
 def _act_along(
     element: ForceElement,
     law: Any,
-    layout: Layout,
+    layout: LawLayout,
     time: Jet,
     coordinates: Sequence[Jet],
     loads: list[list[Any]],
@@ -197,7 +196,7 @@ def _act_along(
     _show(layout, coordinates, outputs, multipliers)
 
 
-def _show(layout: Layout, coordinates: Sequence[Jet], outputs: Any, multipliers: Sequence[Any] = ()) -> None:
+def _show(layout: LawLayout, coordinates: Sequence[Jet], outputs: Any, multipliers: Sequence[Any] = ()) -> None:
     """Write coordinates, their rates, and what acts along them to `outputs`."""
     for c, x in enumerate(coordinates):
         first = layout.first_coordinate + COORDINATE * c
@@ -222,7 +221,7 @@ def _law(element: ForceElement, values: dict[str, Any], inputs: Any) -> Any:
 def _with_rates(
     element: ForceElement,
     values: dict[str, Any],
-    layout: Layout,
+    layout: LawLayout,
     time: Jet,
     frames: Sequence[Place],
     inputs: Any,
@@ -246,7 +245,7 @@ def _with_rates(
 
 
 def _internal_rates(
-    element: ForceElement, law: Any, layout: Layout, time: Jet, frames: Sequence[Place], inputs: Any
+    element: ForceElement, law: Any, layout: LawLayout, time: Jet, frames: Sequence[Place], inputs: Any
 ) -> list[Any]:
     """Rates of the internal variables."""
     given: Sequence[Any] = frames
@@ -262,7 +261,7 @@ def _term(x: Any, k: int) -> Any:
     return taylor[k] if k < len(taylor) else 0.0
 
 
-def _moving(element: ForceElement, layout: Layout, values: dict[str, Any], tops: Sequence[Any]) -> dict[str, Jet]:
+def _moving(element: ForceElement, layout: LawLayout, values: dict[str, Any], tops: Sequence[Any]) -> dict[str, Jet]:
     """The internal variables with these as their highest Taylor coefficients."""
     return {
         name: _jet(layout, [*values[name].taylor[:-1], top]) for name, top in zip(element.internal, tops, strict=True)
@@ -279,7 +278,7 @@ def _check_rates(rates: Sequence[Any], otherwise: Sequence[Any]) -> None:
             )
 
 
-def _values(element: ForceElement, layout: Layout, functions: Sequence[Any], inputs: Any) -> dict[str, Any]:
+def _values(element: ForceElement, layout: LawLayout, functions: Sequence[Any], inputs: Any) -> dict[str, Any]:
     """Return what the law gets in place of parameters, functions, motions and internal variables, by attribute."""
     values: dict[str, Any] = {}
     place, free = 0, iter(functions)
@@ -302,7 +301,7 @@ def _values(element: ForceElement, layout: Layout, functions: Sequence[Any], inp
     return values
 
 
-def _jet(layout: Layout, taylor: list[Any], gradient: Sequence[Any] | None = None) -> Jet:
+def _jet(layout: LawLayout, taylor: list[Any], gradient: Sequence[Any] | None = None) -> Jet:
     return Jet(taylor, [None] * layout.frames if gradient is None else gradient)
 
 
@@ -378,7 +377,9 @@ def _add_vector(load: list[Any], first: int, vector: np.ndarray, zero: Any) -> N
         load[k] = load[k] + lanes
 
 
-def continued_turns(element: ForceElement, layout: Layout, time: Jet, coordinates: list[Jet], inputs: Any) -> list[Jet]:
+def continued_turns(
+    element: ForceElement, layout: LawLayout, time: Jet, coordinates: list[Jet], inputs: Any
+) -> list[Jet]:
     """Return the coordinates, with those angles among them that count turns continued from their references."""
     coordinates = list(coordinates)
     for place, c in enumerate(element.turning):

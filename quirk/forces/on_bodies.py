@@ -7,11 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from quirk import validate
-from quirk.body import Body, Ground
-from quirk.errors import InputError
-from quirk.frame import Frame
-
+from ..bodies.body import Body, Ground
+from ..bodies.frame import Frame
+from ..errors import InputError
+from ..util import validate
 from .element import ForceElement
 
 

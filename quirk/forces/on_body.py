@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Body
-from quirk.errors import InputError
-from quirk.frame import Frame
-
+from ..bodies.body import Body
+from ..bodies.frame import Frame
+from ..errors import InputError
+from ..util import validate
 from .element import ForceElement
 from .place import Place
 from .value import LoadLike, Value, motions_of

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quirk.constraints.relation import TRANSLATION, TURN, cross, turned, zeros
-from quirk.jets import Jet
-from quirk.lanes import at, replaced
+from ..autodiff.jet import Jet
+from ..constraints.relation import TRANSLATION, TURN, cross, turned, zeros
+from ..jit.simd import at, replaced
 
 if TYPE_CHECKING:
-    from .law import Layout
+    from .law import LawLayout
 
 # Of each frame, before the motion of its body: origin and axes in body coordinates.
 PLACEMENT = 12
@@ -32,7 +32,7 @@ class Place:
     graded : whether the quantities have gradients with respect to poses
     """
 
-    def __init__(self, layout: Layout, f: int, inputs: Any, graded: bool) -> None:
+    def __init__(self, layout: LawLayout, f: int, inputs: Any, graded: bool) -> None:
         self._layout, self._f, self._inputs, self._graded = layout, f, inputs, graded
         self._first = layout.first_frame + f * layout.frame_size
         self._motion = self._first + PLACEMENT

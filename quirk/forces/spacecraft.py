@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Body
-from quirk.frame import Frame
-from quirk.motion import Motion, MotionLike, as_motion
-
+from ..bodies.body import Body
+from ..bodies.frame import Frame
+from ..functions.motion import Motion, MotionLike, as_motion
+from ..util import validate
 from .element import ForceElement
 from .on_body import CALL, SIZES, checked_owner, value_for
 from .place import Place

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.body import Body, Ground
-from quirk.constraints.constraint import checked_ends, end_points, initial_point
-from quirk.errors import InputError
-from quirk.expression import function_of
-from quirk.jets import where
-from quirk.stand_ins import maximum, minimum
-from quirk.validate import PointsLike
-
+from ..autodiff.jet import where
+from ..bodies.body import Body, Ground
+from ..constraints.constraint import checked_ends, end_points, initial_point
+from ..errors import InputError
+from ..functions.array_api import maximum, minimum
+from ..functions.expression import function_of
+from ..util import validate
+from ..util.validate import PointsLike
 from .curve import curve, integral, on_curve
 from .element import ForceElement
 from .place import Place

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from quirk.constraints.relation import LANES
-from quirk.jets import Jet
-
+from ..autodiff.jet import Jet
+from ..constraints.relation import LANES
 from .calls import NumberCall
 from .element import ForceElement
 from .value import Value

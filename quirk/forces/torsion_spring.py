@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from quirk import degrees, validate
-from quirk.constraints import Joint
-
+from ..constraints import Joint
+from ..functions import degrees
+from ..util import validate
 from .joint_actuation import OfJoint, checked_joint
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quirk import validate
-from quirk.errors import InputError
-from quirk.expression import function_of
-from quirk.interpolated import by_interpolation
-from quirk.jets import Jet
-from quirk.motion import Motion, as_motion
-from quirk.traceable import of_floats
+from ..autodiff.jet import Jet
+from ..autodiff.numerical import by_interpolation
+from ..errors import InputError
+from ..functions.expression import function_of
+from ..functions.motion import Motion, as_motion
+from ..functions.user_function import of_floats
+from ..util import validate
 
 # What a call leaves: three numbers at most, and whether a function compiled by numba has failed.
 RETURNS, FAILED = 4, 3

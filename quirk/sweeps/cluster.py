@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..resultfile.dataset import library
-from .run import Job, Outcome, Run, outcome, said
+from ..io.resultfile.dataset import library
+from .run import Job, Outcome, SweepRun, outcome, said
 
 if TYPE_CHECKING:
     import distributed
@@ -21,7 +21,7 @@ LOOK = 0.05  # s between two looks at what has come
 
 
 def computed_on(
-    client: Any, job: bytes, runs: Sequence[Run], stop: np.ndarray
+    client: Any, job: bytes, runs: Sequence[SweepRun], stop: np.ndarray
 ) -> Generator[Outcome | None, None, None]:
     """Compute runs on a cluster; yields what comes out as it does, and None from time to time meanwhile.
 

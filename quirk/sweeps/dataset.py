@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .run import Outcome
-from .table import Table, Variable
+from .table import SweepTable, SweepVariable
 
 if TYPE_CHECKING:
     import xarray
@@ -32,7 +32,7 @@ def dataset(
     import xarray
 
     outcomes = [Outcome(k, NOT_RUN) if one is None else one for k, one in enumerate(found)]
-    kinds: dict[str, Variable] = {}
+    kinds: dict[str, SweepVariable] = {}
     for one in outcomes:
         _refuse_other_kinds(one, kinds)
     labels = _labels([one.table for one in outcomes], times)
@@ -53,13 +53,13 @@ def dataset(
     return made
 
 
-def _refuse_other_kinds(one: Outcome, kinds: dict[str, Variable]) -> None:
+def _refuse_other_kinds(one: Outcome, kinds: dict[str, SweepVariable]) -> None:
     """Let a run fail whose arrays cannot stand beside those of earlier ones; note what is new."""
     for name, variable in one.table.variables.items():
         first = kinds.get(name, variable)
         text = [v.array.dtype.kind == "U" for v in (first, variable)]
         if first.dims != variable.dims or text[0] != text[1]:
-            one.status, one.table = "failed", Table()
+            one.status, one.table = "failed", SweepTable()
             one.error = (
                 f"sweep: reduce returned {name!r} with dimensions {variable.dims} and type {variable.array.dtype}, in "
                 f"runs before with {first.dims} and {first.array.dtype}"
@@ -69,7 +69,7 @@ def _refuse_other_kinds(one: Outcome, kinds: dict[str, Variable]) -> None:
         kinds.setdefault(name, variable)
 
 
-def _labels(tables: Sequence[Table], times: np.ndarray | None) -> dict[str, np.ndarray]:
+def _labels(tables: Sequence[SweepTable], times: np.ndarray | None) -> dict[str, np.ndarray]:
     """Return all labels along each dimension, in the order in which they come up; times in their own."""
     sets: dict[str, list[np.ndarray]] = {}
     for table in tables:
@@ -83,7 +83,7 @@ def _labels(tables: Sequence[Table], times: np.ndarray | None) -> dict[str, np.n
     return labels
 
 
-def _stacked(name: str, kind: Variable, outcomes: Sequence[Outcome], labels: Mapping[str, np.ndarray]) -> Any:
+def _stacked(name: str, kind: SweepVariable, outcomes: Sequence[Outcome], labels: Mapping[str, np.ndarray]) -> Any:
     """Return the variable of that name of all runs, with the run as first dimension."""
     rows = {k: one.table for k, one in enumerate(outcomes) if name in one.table.variables}
     arrays = {k: table.variables[name].array for k, table in rows.items()}

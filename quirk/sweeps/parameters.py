@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import validate
 from ..errors import InputError
+from ..util import validate
 
 OWNER = "sweep"
 FORMS = (

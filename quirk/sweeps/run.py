@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, QuirkError, SimulationError
-from ..result import Result
-from ..simulate import simulate
-from ..system import System
-from .table import Table, kept_of, of_result
+from ..result.result import Result
+from ..simulation.simulate import simulate
+from ..system.system import System
+from .table import SweepTable, kept_of, of_result
 
 # What is the same for all runs as long as they share their times.
 SHARED = ("output", "start")
@@ -44,7 +44,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Run:
+class SweepRun:
     """One of them: its number, and what `build` is given."""
 
     number: int
@@ -66,16 +66,16 @@ class Outcome:
     number: int
     status: str
     error: str = ""
-    table: Table = field(default_factory=Table)
+    table: SweepTable = field(default_factory=SweepTable)
 
 
-def outcomes(job: Job, runs: Sequence[Run]) -> Iterator[Outcome]:
+def outcomes(job: Job, runs: Sequence[SweepRun]) -> Iterator[Outcome]:
     """Compute several runs, one after the other; whatever goes wrong in one ends that one."""
     for run in runs:
         yield outcome(job, run)
 
 
-def outcome(job: Job, run: Run) -> Outcome:
+def outcome(job: Job, run: SweepRun) -> Outcome:
     """Compute one run."""
     try:
         return _computed(job, run)
@@ -83,18 +83,18 @@ def outcome(job: Job, run: Run) -> Outcome:
         return Outcome(run.number, "failed", said(error))
 
 
-def _computed(job: Job, run: Run) -> Outcome:
+def _computed(job: Job, run: SweepRun) -> Outcome:
     """Compute one run; what was computed until it fails is worth as much as in a run that ended early."""
     system, own = _built(job, run)
     try:
         result = simulate(system, **{"duration": job.duration, **job.options, **own})
     except SimulationError as error:
         partial = error.result if job.reduce is None else None
-        return Outcome(run.number, "failed", said(error), Table() if partial is None else _kept(job, partial))
+        return Outcome(run.number, "failed", said(error), SweepTable() if partial is None else _kept(job, partial))
     return Outcome(run.number, result.status, "", _kept(job, result))
 
 
-def _built(job: Job, run: Run) -> tuple[System, dict[str, Any]]:
+def _built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
     """Return the system of a run, and what it alone has of options."""
     made = job.build(**run.arguments)
     system, own = made if isinstance(made, tuple) and len(made) == 2 else (made, {})
@@ -109,7 +109,7 @@ def _built(job: Job, run: Run) -> tuple[System, dict[str, Any]]:
     return system, {"progress": False, **own}
 
 
-def _kept(job: Job, result: Result) -> Table:
+def _kept(job: Job, result: Result) -> SweepTable:
     """Return what is kept of a result."""
     if job.reduce is None:
         assert job.times is not None

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import validate
 from ..errors import InputError, outside
-from ..interruption import Held
-from ..misuse import explained
-from ..progress import ProgressLine
-from ..resultfile.chosen import groups_named
-from ..resultfile.dataset import library
-from ..schedule import output_times
-from ..simulate import simulate
-from ..suggestion import suggestion
+from ..io.resultfile.dataset import library
+from ..io.resultfile.selection import groups_named
+from ..jit.keyboard_interrupt import DeferredInterrupt
+from ..simulation.output_schedule import output_times
+from ..simulation.simulate import simulate
+from ..util import validate
+from ..util.misuse import explained
+from ..util.progress import ProgressLine
+from ..util.suggestion import suggestion
 from .cluster import computed_on
 from .dataset import RUN, dataset
 from .parameters import parameters_of_runs
-from .run import Job, Outcome, Run
+from .run import Job, Outcome, SweepRun
 from .workers import computed_here
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarr
     return output_times(output, start, start + duration)
 
 
-def runs_of(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[list[Run], dict[str, np.ndarray]]:
+def runs_of(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[list[SweepRun], dict[str, np.ndarray]]:
     """Return all runs, and the seeds of these by name of the argument if there are any."""
     if not callable(build):
         raise InputError(f"{OWNER}: build must be a function that returns a system; got {build!r}")
@@ -197,7 +197,7 @@ def runs_of(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[l
     spawned = np.random.SeedSequence(seed).spawn(len(rows)) if asks else []
     # 63 bits, as files have no larger integers in common.
     seeds = {SEED: np.array([one.generate_state(1, np.uint64)[0] >> np.uint64(1) for one in spawned]).astype(np.int64)}
-    runs = [Run(k, {**row, SEED: int(seeds[SEED][k])} if asks else row) for k, row in enumerate(rows)]
+    runs = [SweepRun(k, {**row, SEED: int(seeds[SEED][k])} if asks else row) for k, row in enumerate(rows)]
     try:
         inspect.signature(build).bind(**runs[0].arguments)
     except TypeError as error:
@@ -235,7 +235,7 @@ def _collected(
 
     line = ProgressLine.shown(progress, 0, count, told)
     try:
-        with contextlib.suppress(KeyboardInterrupt), Held(stop), contextlib.closing(stream):
+        with contextlib.suppress(KeyboardInterrupt), DeferredInterrupt(stop), contextlib.closing(stream):
             for outcome in stream:
                 if outcome is not None:
                     found[outcome.number] = outcome

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..resultfile.table import table_of
+from ..io.resultfile.table import table_of
 
 if TYPE_CHECKING:
-    from ..result import Result
+    from ..result.result import Result
 
 # Truth values, numbers and text; all else has no place in a file.
 KINDS = "biufcU"
@@ -24,7 +24,7 @@ PREFIX = "result_"
 
 
 @dataclass(frozen=True)
-class Variable:
+class SweepVariable:
     """An array with the names of its dimensions, and what is said of it (units, frame)."""
 
     dims: tuple[str, ...]
@@ -33,7 +33,7 @@ class Variable:
 
 
 @dataclass
-class Table:
+class SweepTable:
     """Variables by name, and labels along their dimensions.
 
     Attributes
@@ -43,35 +43,36 @@ class Table:
     coordinates : names of variables that say more about places along dimensions
     """
 
-    variables: dict[str, Variable] = field(default_factory=dict)
+    variables: dict[str, SweepVariable] = field(default_factory=dict)
     labels: dict[str, np.ndarray] = field(default_factory=dict)
     coordinates: frozenset[str] = frozenset()
 
-    def beside(self, taken: Collection[str]) -> Table:
+    def beside(self, taken: Collection[str]) -> SweepTable:
         """Return the same with other names for variables and dimensions that have one of those."""
 
         def free(name: str) -> str:
             return PREFIX + name if name in taken else name
 
         variables = {
-            free(name): Variable(tuple(map(free, v.dims)), v.array, v.attributes) for name, v in self.variables.items()
+            free(name): SweepVariable(tuple(map(free, v.dims)), v.array, v.attributes)
+            for name, v in self.variables.items()
         }
         labels = {free(dim): names for dim, names in self.labels.items()}
-        return Table(variables, labels, frozenset(map(free, self.coordinates)))
+        return SweepTable(variables, labels, frozenset(map(free, self.coordinates)))
 
 
-def of_result(result: Result, quantities: Any, times: np.ndarray) -> Table:
+def of_result(result: Result, quantities: Any, times: np.ndarray) -> SweepTable:
     """Return what `Result.to_xarray` has over time, at those of the times that a run has reached."""
     found = table_of("sweep", result, quantities)
     rows, reached = rows_at(result.time, times)
     variables = {
-        name: Variable(variable.dims, variable.values[rows], variable.attributes)
+        name: SweepVariable(variable.dims, variable.values[rows], variable.attributes)
         for name, variable in found.variables.items()
         if variable.dims[0] == "time" and name not in ("time", "segment")
     }
     used = {dim for variable in variables.values() for dim in variable.dims}
     labels = {dim: np.array(names) for dim, names in found.labels.items() if dim in used}
-    return Table(variables, {**labels, "time": reached})
+    return SweepTable(variables, {**labels, "time": reached})
 
 
 def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +82,7 @@ def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return rows[there], times[there]
 
 
-def kept_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> Table:
+def kept_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> SweepTable:
     """Return what a user's function has returned: a number or array, some by name, or a Dataset or DataArray.
 
     Arrays of a mapping may come with the names of their dimensions, (dims, array), as xarray has it. Along "time", rows
@@ -91,19 +92,19 @@ def kept_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> Table:
         name = returned.name or VALUE
         returned = returned.rename(name).to_dataset()
     if hasattr(returned, "data_vars"):
-        table = Table(
-            {str(name): Variable(tuple(map(str, v.dims)), _array(name, v.values), dict(v.attrs))
+        table = SweepTable(
+            {str(name): SweepVariable(tuple(map(str, v.dims)), _array(name, v.values), dict(v.attrs))
              for name, v in returned.variables.items() if name not in returned.dims},
             {str(dim): returned[dim].values for dim in returned.dims if dim in returned.coords},
             frozenset(str(name) for name in returned.coords if name not in returned.dims),
         )  # fmt: skip
     else:
         given = returned if isinstance(returned, Mapping) else {VALUE: returned}
-        table = Table({_name(name): _variable(name, value) for name, value in given.items()})
+        table = SweepTable({_name(name): _variable(name, value) for name, value in given.items()})
     return _at_times(table, time, times)
 
 
-def _at_times(table: Table, time: np.ndarray, times: np.ndarray | None) -> Table:
+def _at_times(table: SweepTable, time: np.ndarray, times: np.ndarray | None) -> SweepTable:
     """The same with rows along "time" where all runs have them."""
     along = {name: v for name, v in table.variables.items() if "time" in v.dims}
     if not along:
@@ -115,9 +116,10 @@ def _at_times(table: Table, time: np.ndarray, times: np.ndarray | None) -> Table
         raise InputError(f"sweep: reduce returned {max(lengths)} rows along 'time'; the result has {len(time)}")
     rows, reached = rows_at(time, times)
     taken = {
-        name: Variable(v.dims, np.take(v.array, rows, v.dims.index("time")), v.attributes) for name, v in along.items()
+        name: SweepVariable(v.dims, np.take(v.array, rows, v.dims.index("time")), v.attributes)
+        for name, v in along.items()
     }
-    return Table({**table.variables, **taken}, {**table.labels, "time": reached}, table.coordinates)
+    return SweepTable({**table.variables, **taken}, {**table.labels, "time": reached}, table.coordinates)
 
 
 def _name(name: Any) -> str:
@@ -126,15 +128,15 @@ def _name(name: Any) -> str:
     return name
 
 
-def _variable(name: str, value: Any) -> Variable:
+def _variable(name: str, value: Any) -> SweepVariable:
     if isinstance(value, tuple) and len(value) == 2 and _is_dims(value[0]):
         dims = (value[0],) if isinstance(value[0], str) else tuple(value[0])
         array = _array(name, value[1])
         if len(dims) != array.ndim or len(set(dims)) < len(dims):
             raise InputError(f"sweep: reduce returned {name!r} with dimensions {dims} for shape {array.shape}")
-        return Variable(dims, array)
+        return SweepVariable(dims, array)
     array = _array(name, value)
-    return Variable(tuple(f"{name}_{k}" for k in range(array.ndim)), array)
+    return SweepVariable(tuple(f"{name}_{k}" for k in range(array.ndim)), array)
 
 
 def _is_dims(value: Any) -> bool:

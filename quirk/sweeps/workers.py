@@ -24,7 +24,7 @@ import numpy as np
 
 from ..errors import QuirkError
 from .forked import Forked, safe
-from .run import Job, Outcome, Run, outcomes, said
+from .run import Job, Outcome, SweepRun, outcomes, said
 
 # What a worker starts with: the same places to import from, and nothing else.
 START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from quirk.sweeps.workers import serve; serve()"
@@ -60,7 +60,7 @@ class Worker:
         if trouble:
             raise WorkersError(f"sweep: what the runs need cannot be loaded in a worker process: {trouble}")
 
-    def compute(self, runs: Sequence[Run]) -> Iterator[Outcome]:
+    def compute(self, runs: Sequence[SweepRun]) -> Iterator[Outcome]:
         """Compute runs; raises WorkerDiedError where the process does not survive one."""
         import cloudpickle
 
@@ -115,7 +115,7 @@ class Crew:
     left : runs that no thread has taken
     """
 
-    def __init__(self, job: bytes, runs: Sequence[Run], count: int, retries: int) -> None:
+    def __init__(self, job: bytes, runs: Sequence[SweepRun], count: int, retries: int) -> None:
         self._job, self._retries = job, retries
         self.left, self._lock, self._ended = deque(runs), threading.Lock(), False
         self._workers: dict[int, Worker] = {}
@@ -151,13 +151,13 @@ class Crew:
             self._workers[own].leave()
         self.found.put(end)
 
-    def _next(self) -> list[Run]:
+    def _next(self) -> list[SweepRun]:
         """Return the next runs to be computed; none if there are no more."""
         with self._lock:
             share = max(1, min(MOST_AT_ONCE, len(self.left) // (SHARES * len(self._threads))))
             return [] if self._ended else [self.left.popleft() for _ in range(min(share, len(self.left)))]
 
-    def _compute(self, own: int, batch: list[Run]) -> None:
+    def _compute(self, own: int, batch: list[SweepRun]) -> None:
         """Compute runs; one that a process does not survive is tried anew in another one."""
         deaths: list[str] = []  # of the first of them
         while batch and not self._ended:
@@ -173,7 +173,7 @@ class Crew:
                     self.found.put(Outcome(batch.pop(0).number, "failed", error))
                     deaths = []
 
-    def _worker(self, own: int, batch: Sequence[Run]) -> Worker:
+    def _worker(self, own: int, batch: Sequence[SweepRun]) -> Worker:
         """Return the worker of a thread, which is started if there is none."""
         if own not in self._workers:
             try:
@@ -199,7 +199,7 @@ def _copies(count: int) -> list[Forked]:
 
 
 def computed_here(
-    job: bytes, runs: Sequence[Run], count: int, retries: int, stop: np.ndarray
+    job: bytes, runs: Sequence[SweepRun], count: int, retries: int, stop: np.ndarray
 ) -> Generator[Outcome | None, None, None]:
     """Compute runs in worker processes; yields what comes out as it does, and None from time to time meanwhile.
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quirk.state import Kinematics
+from quirk.bodies.state import Kinematics
 
-from ..model import Model
-from ..towers import MotionTower
+from ..model.model import Model
+from ..model.time_derivatives import MotionTower
 from .rows import phi_tower, row_tower, tangent_rows
 
 

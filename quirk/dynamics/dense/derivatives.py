@@ -17,12 +17,12 @@ from math import comb
 
 import numpy as np
 
-from quirk.state import Kinematics, State
+from quirk.bodies.state import Kinematics, State
 
-from ..applied import applied_derivative
-from ..metric import Metric
-from ..model import Model
-from ..towers import MotionTower
+from ..model.applied_loads import applied_derivative
+from ..model.metric import Metric
+from ..model.model import Model
+from ..model.time_derivatives import MotionTower
 from .joint_loads import load_derivatives
 from .rows import phi_tower, row_tower, tangent_rows
 from .udwadia_kalaba import CORRECTIONS, PseudoInverse
@@ -58,7 +58,7 @@ def derivatives(
     motion, R = MotionTower.of(kin, order + 1), kin.rotation[:-1]
     AW = metric.rows(tangent_rows(model, kin, t))
     pseudo_inverse = PseudoInverse.of(AW, kept)
-    sharing = Sharing(model, len(pseudo_inverse.s))
+    sharing = DenseSharing(model, len(pseudo_inverse.s))
     multipliers = np.zeros((order, model.rows))
     for k in range(order):
         rows = row_tower(model, motion.up_to(k), t)[:, :-1]
@@ -101,7 +101,7 @@ def _free_turn(model: Model, motion: MotionTower, torque: np.ndarray, k: int) ->
     return np.linalg.solve(J[:, 0], torque[..., None])[..., 0]
 
 
-class Sharing:
+class DenseSharing:
     """Multipliers of least norm over time, where redundant rows share loads.
 
     With row scales D, D^2 lambda = A y holds for some y at all times; so do its derivatives.

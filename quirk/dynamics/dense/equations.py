@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from quirk.state import Kinematics
+from quirk.bodies.state import Kinematics
 
-from ..applied import Exerted, exerted
-from ..constrained_motion import ConstrainedMotion
-from ..model import Model
-from ..towers import MotionTower
+from ..model.applied_loads import Exerted, exerted
+from ..model.constrained_motion import ConstrainedMotion
+from ..model.model import Model
+from ..model.time_derivatives import MotionTower
 from .friction import Solve, magnitudes, with_friction
 from .rows import constraint_rows
 from .udwadia_kalaba import ROUND_OFF, constrained_motion

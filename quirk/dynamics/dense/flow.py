@@ -7,20 +7,20 @@ from typing import Protocol
 
 import numpy as np
 
-from quirk import rotation
+from quirk.bodies import rotation
+from quirk.bodies.state import Kinematics, State
 from quirk.errors import InputError
 from quirk.forces import ForceElement, Friction
 from quirk.forces.friction import turned_on
-from quirk.interruption import hand_on
-from quirk.state import Kinematics, State
+from quirk.jit.keyboard_interrupt import hand_on
 
-from ..applied import Exerted, exerted
-from ..carried import rates
-from ..constrained_motion import ConstrainedMotion, angular_acceleration
-from ..metric import Metric
-from ..model import Model
-from ..towers import MotionTower
-from ..turns import angles_by_name
+from ..model.applied_loads import Exerted, exerted
+from ..model.auxiliary_states import rates
+from ..model.constrained_motion import ConstrainedMotion, angular_acceleration
+from ..model.joint_angles import angles_by_name
+from ..model.metric import Metric
+from ..model.model import Model
+from ..model.time_derivatives import MotionTower
 from .friction import with_friction
 from .projection import Projected, factorise, project
 from .rows import ConstraintRows, constraint_rows

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from quirk.bodies.state import Kinematics
 from quirk.errors import InputError
 from quirk.forces.friction import NORMAL, Friction
-from quirk.state import Kinematics
 
-from ..applied import Exerted, exerted, summed
-from ..bearing import JointLoad
-from ..constrained_motion import ConstrainedMotion
-from ..model import Model
-from ..towers import MotionTower
+from ..model.applied_loads import Exerted, exerted, summed
+from ..model.constrained_motion import ConstrainedMotion
+from ..model.friction_normal_load import NormalLoad
+from ..model.model import Model
+from ..model.time_derivatives import MotionTower
 from .joint_loads import joint_loads
 
 Solve = Callable[[np.ndarray, np.ndarray], ConstrainedMotion]
@@ -92,7 +92,7 @@ def _load(
     R = kin.rotation[model.body_names.index(body.name)] if body.name in model.body_names else np.eye(3)
     axis = R @ frame.matrix[:, friction.axis]
     response = np.array([load(answer) - load(base) for answer in answers]).T
-    joint = JointLoad(friction, axis, load(base), response)
+    joint = NormalLoad(friction, axis, load(base), response)
 
     def scaled(f: np.ndarray) -> tuple[float, np.ndarray]:
         N, slopes = joint(f)

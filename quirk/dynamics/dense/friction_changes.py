@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from quirk.bodies.state import Kinematics
 from quirk.constraints.relation import layout_of
 from quirk.forces import Friction
 from quirk.forces.friction import NORMAL
-from quirk.state import Kinematics
 
-from ..as_relations import as_relations
-from ..bearing import Changing, load_with_changes
-from ..directions import TURN, Directions
-from ..model import Model
-from ..tangents import Tangent
+from ..model.directions import TURN, Directions
+from ..model.friction_normal_load import Changing, load_with_changes
+from ..model.model import Model
+from ..model.primitives_as_relations import as_relations
+from ..model.tangents import Tangent
 from .friction import share_of
 from .rows import spatial_rows
 

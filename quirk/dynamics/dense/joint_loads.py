@@ -6,10 +6,10 @@ from math import comb
 
 import numpy as np
 
-from quirk.state import Kinematics
+from quirk.bodies.state import Kinematics
 
-from ..model import Model
-from ..towers import MotionTower
+from ..model.model import Model
+from ..model.time_derivatives import MotionTower
 from .rows import row_tower
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quirk import rotation
-from quirk.state import Kinematics, State
+from quirk.bodies import rotation
+from quirk.bodies.state import Kinematics, State
 
-from ..metric import Metric
-from ..model import Model
+from ..model.metric import Metric
+from ..model.model import Model
 from .rows import residuals, tangent_rows
 from .udwadia_kalaba import ROUND_OFF, PseudoInverse
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quirk import rotation
+from quirk.bodies import rotation
+from quirk.bodies.state import Kinematics
 from quirk.constraints.primitives import constraint_tower, constraint_wrenches
-from quirk.constraints.relation import Layout, layout_of
-from quirk.state import Kinematics
+from quirk.constraints.relation import RelationLayout, layout_of
 
-from ..model import Model, PlacedRelation
-from ..towers import MotionTower, factorials
+from ..model.model import Model, PlacedRelation
+from ..model.time_derivatives import MotionTower, factorials
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ConstraintRows:
         return f"<ConstraintRows: {self.A.shape[0]} rows over {self.A.shape[1] // 7} bodies>"
 
     def _repr_html_(self) -> str:
-        from quirk.notebook.systems import of_rows
+        from quirk.graphics.notebook.systems import of_rows
 
         return of_rows(self)
 
@@ -91,8 +91,8 @@ def relation_rows(
     return derivatives[:, : motion.order + 1], gradients * factorials(gradient_order)[:, None]
 
 
-def relation_inputs(placed: PlacedRelation, layout: Layout, motion: MotionTower, t: float) -> np.ndarray:
-    """Return the inputs of a relation along a motion, as `Layout` has them."""
+def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: MotionTower, t: float) -> np.ndarray:
+    """Return the inputs of a relation along a motion, as `RelationLayout` has them."""
     relation, order = placed.relation, layout.order
     parts = [np.array(relation.numbers)]
     factorial = factorials(order)[:, None]

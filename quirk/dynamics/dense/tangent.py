@@ -15,21 +15,21 @@ from dataclasses import replace
 
 import numpy as np
 
+from quirk.autodiff.dual import Dual, DualArray
+from quirk.bodies.state import Kinematics, State
 from quirk.constraints.relation import LANES, frame_numbers, layout_of
-from quirk.duals import Dual, DualArray
 from quirk.forces.calls import DualCall
 from quirk.forces.law import run
-from quirk.lanes import WIDTH
-from quirk.state import Kinematics, State
+from quirk.jit.simd import WIDTH
 
-from ..applied import law_inputs
-from ..as_relations import as_relations
-from ..directions import OMEGA, SHIFT, TURN, VELOCITY, Directions, Inputs
-from ..metric import Metric
-from ..model import Model, PlacedRelation
-from ..tangents import Tangent
-from ..towers import MotionTower
-from .derivatives import Sharing, derivatives
+from ..model.applied_loads import law_inputs
+from ..model.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions, Inputs
+from ..model.metric import Metric
+from ..model.model import Model, PlacedRelation
+from ..model.primitives_as_relations import as_relations
+from ..model.tangents import Tangent
+from ..model.time_derivatives import MotionTower
+from .derivatives import DenseSharing, derivatives
 from .equations import with_magnitudes
 from .friction_changes import AtConstantFriction, along_magnitudes, frictions_of, with_changed_friction
 from .rows import relation_inputs, spatial_rows, tangent_rows
@@ -69,7 +69,7 @@ def _at_constant_friction(
     A = tangent_rows(model, kin, t)
     AW = metric.rows(A)
     pseudo_inverse = PseudoInverse.of(AW, kept)
-    sharing = Sharing(model, len(pseudo_inverse.s))
+    sharing = DenseSharing(model, len(pseudo_inverse.s))
     redundant = len(pseudo_inverse.s) < model.rows
     here = spatial_rows(model, kin, t)[:, :-1]
     if redundant:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quirk import rotation
-from quirk.state import Kinematics
+from quirk.bodies import rotation
+from quirk.bodies.state import Kinematics
 
-from ..constrained_motion import ConstrainedMotion, gyroscopic
-from ..metric import Metric, inverse_root
-from ..model import Model
+from ..model.constrained_motion import ConstrainedMotion, gyroscopic
+from ..model.metric import Metric, inverse_root
+from ..model.model import Model
 from .rows import ConstraintRows, tangent_rows
 
 # Singular values of rows scaled to unit length, below this part of the largest, are round-off.

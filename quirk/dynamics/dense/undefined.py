@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from quirk.bodies.state import Kinematics, State
 from quirk.errors import InputError
-from quirk.state import Kinematics, State
 
-from ..applied import applied_loads
-from ..model import Model
-from ..towers import MotionTower
+from ..model.applied_loads import applied_loads
+from ..model.model import Model
+from ..model.time_derivatives import MotionTower
 from .projection import displaced
 from .rows import relation_rows
 

@@ -1,7 +1,7 @@
 """Detection of what a step has passed over of users' functions, and of laws that come and go, in runs by Python.
 
-The functions are evaluated between the stages of each accepted step. `quirk.dynamics.sparse.host.probed` does so for
-compiled runs.
+The functions are evaluated between the stages of each accepted step. `quirk.dynamics.sparse.stepping.probed_functions`
+does so for compiled runs.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from quirk.bodies.state import Kinematics
 from quirk.errors import InputError
 from quirk.forces import ForceElement
+from quirk.functions.motion_kernels import FUNCTION
 from quirk.integrators import Breaks, Sampled
 from quirk.integrators.changes import IN_TIME, Values, located
 from quirk.integrators.step import Function
-from quirk.motion_table import FUNCTION
-from quirk.state import Kinematics
 
-from ..applied import exerted
-from ..model import Model
-from ..towers import MotionTower
+from ..model.applied_loads import exerted
+from ..model.model import Model
+from ..model.time_derivatives import MotionTower
 from .rows import constraint_rows
 
 # Functions are asked at so many times of a step, if that is longer than the gap, that a short load leaves some as they
@@ -76,7 +76,7 @@ def _asks(element: ForceElement, fixed: bool) -> bool:
     return found or any(element.motion(name).kind == FUNCTION for name in element.motions)
 
 
-class Watch:
+class ChangeMonitor:
     """Searches accepted steps for abrupt changes of users' functions, and makes steps end there.
 
     Parameters

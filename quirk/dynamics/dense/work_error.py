@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quirk.state import State
+from quirk.bodies.state import State
 
-from ..energy import kinetic_energy
-from ..model import Model
-from ..work_tolerance import of_energies, per_time
+from ..model.energy import kinetic_energy
+from ..model.model import Model
+from ..model.work_tolerance import of_energies, per_time
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class WorkingLoads:
 
 
 class WorkError:
-    """Error over tolerance of the work in the steps of a run; see `quirk.dynamics.work_tolerance`."""
+    """Error over tolerance of the work in the steps of a run; see `quirk.dynamics.model.work_tolerance`."""
 
     def __init__(self, model: Model, rtol: float, atol: float, y: np.ndarray) -> None:
         self._model, self._rtol, self._atol = model, rtol, atol

@@ -12,17 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import entry, kernel
 from quirk.integrators.combinations import Weights, combine
-from quirk.lanes import at, load, store
-from quirk.record import record
+from quirk.jit.compilation import entry, kernel
+from quirk.jit.record import record
+from quirk.jit.simd import at, load, store
 
 from ..kernels.applied import refer
 from ..kernels.evaluate import evaluate
 from ..kernels.impose import clear, copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import watch
-from ..march.run import STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START
+from ..stepping.run_state import STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START
 from .state import Pull, pull_landing, pull_rates
 
 

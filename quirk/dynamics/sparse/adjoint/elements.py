@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import kernel
 from quirk.constraints.relation import LANES
-from quirk.lanes import add, at, load, put, splat, store
-from quirk.motion_table import MotionTable, motion_taylor
-from quirk.record import record
+from quirk.functions.motion_kernels import MotionTable, motion_taylor
+from quirk.jit.compilation import kernel
+from quirk.jit.record import record
+from quirk.jit.simd import add, at, load, put, splat, store
 
 from ..implicit.internal import seed_variables
 from ..implicit.local import seed_law, seed_relation
@@ -44,7 +44,7 @@ from ..tangent.tables import (
     SIDE_END,
     VARIABLE,
     VARIABLE_COUNT,
-    Elements,
+    TangentElements,
     Tangents,
 )
 
@@ -155,7 +155,7 @@ def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: floa
 
 
 @kernel
-def weigh_law(sums: Sums, laws: Elements, o: int, given: np.ndarray, carried: int) -> None:
+def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carried: int) -> None:
     """Sum up the changes of the loads of a law, and of the rates of its variables, with their sums."""
     deltas, found = laws.entries[o + OUTPUT] + laws.entries[o + OUTPUTS], splat(0.0)
     place = deltas
@@ -193,7 +193,15 @@ def weigh_relation(tangents: Tangents, sums: Sums, o: int, loaded: bool) -> None
 
 @kernel
 def seed_inputs(
-    sums: Sums, wanted: Wanted, elements: Elements, o: int, p: int, count: int, t: float, order: int, begins: bool
+    sums: Sums,
+    wanted: Wanted,
+    elements: TangentElements,
+    o: int,
+    p: int,
+    count: int,
+    t: float,
+    order: int,
+    begins: bool,
 ) -> None:
     """Let each of `count` inputs of an element change in a direction of its own; or end that, and keep what was found.
 

@@ -11,13 +11,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import add, at, put, splat, store
-from quirk.record import record
+from quirk.dynamics.model.layout import (
+    FACTOR,
+    GRAVITY,
+    INVERSE_FACTOR,
+    INVERSE_MASS,
+    MASS,
+    MOMENT,
+    OMEGA,
+    ORIENTATION,
+    POSITION,
+    UNLIKE,
+)
+from quirk.dynamics.model.layout import VELOCITY as SPEED
+from quirk.dynamics.model.vectors import add3, cross, dot, minus, plus, three, times, turned
+from quirk.jit.compilation import kernel
+from quirk.jit.record import record
+from quirk.jit.simd import add, at, put, splat, store
 
-from ...layout import FACTOR, GRAVITY, INVERSE_FACTOR, INVERSE_MASS, MASS, MOMENT, OMEGA, ORIENTATION, POSITION, UNLIKE
-from ...layout import VELOCITY as SPEED
-from ...vectors import add3, cross, dot, minus, plus, three, times, turned
 from ..kernels.bodies import CON, KIN, POSES, STATE, WRENCH
 from ..kernels.impose import clear, impose
 from ..kernels.mechanism import Mechanism

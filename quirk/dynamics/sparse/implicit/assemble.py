@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import at
+from quirk.dynamics.model.layout import FACTOR, INVERSE_MASS, OMEGA
+from quirk.dynamics.model.vectors import three
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at
 
-from ...layout import FACTOR, INVERSE_MASS, OMEGA
-from ...vectors import three
 from ..kernels.bodies import CON, STATE
 from .factorise import factorise_blocks
 from .internal import condense
 from .numbers import erase, keep, lanes, less, multiple, product, spun, summed, unturned, write, write_real
-from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, Implicit
+from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, ImplicitTables
 
 
 @kernel
-def assemble(implicit: Implicit, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
+def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
     """Fill the matrix for a number e from the derivatives at hand, which are those at y, and factorize it."""
     coupling, blocks = implicit.coupling, implicit.blocks
     for o in range(0, implicit.turn, 8):
@@ -52,7 +52,7 @@ def assemble(implicit: Implicit, constants: np.ndarray, y: np.ndarray, e: Any, p
 
 
 @kernel
-def assemble_side(implicit: Implicit, side: int, parts: Any) -> None:
+def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
     """Write the rows of one side of a relation, and what its multipliers exert."""
     blocks, moved = implicit.blocks, implicit.turn + 2 * PAIR * implicit.blocks.side_slot[side]
     upper, lower = blocks.side_upper[side], blocks.side_lower[side]
@@ -69,7 +69,7 @@ def assemble_side(implicit: Implicit, side: int, parts: Any) -> None:
 
 
 @kernel
-def turns(implicit: Implicit, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
+def turns(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
     """Fill how poses and velocities follow from scaled accelerations: by e^2 E W and by e W."""
     zero = multiple(e, 0.0)
     for slot in range(implicit.blocks.body_node.shape[0]):

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from quirk.compiled import kernel
+from quirk.jit.compilation import kernel
 
 from .numbers import erase, keep, lanes, less, number, product, reciprocal, square, summed, totals, write, write_real
-from .tables import NODE, Coupling
+from .tables import NODE, BodyCoupling
 
 
 @kernel
-def factorise_blocks(coupling: Coupling, parts: Any, scratch: int) -> None:
+def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
     """Factorize in place: diagonal blocks become their inverses D^-1, lower ones L D^-1; upper ones stay."""
     place = 0
     for k in range(coupling.size.shape[0]):
@@ -84,7 +84,7 @@ def exchange(parts: Any, one: int, two: int) -> None:
 
 
 @kernel
-def solve_blocks(coupling: Coupling, parts: Any, vector: int) -> None:
+def solve_blocks(coupling: BodyCoupling, parts: Any, vector: int) -> None:
     """Replace right-hand sides, NODE numbers of each node from `vector` on, by the solution."""
     count = coupling.size.shape[0]
     for k in range(count):

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import at, load, put, splat, store
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load, put, splat, store
 
 from ..tangent.tables import (
     ELEMENT,
@@ -29,15 +29,15 @@ from ..tangent.tables import (
     VARIABLE,
     VARIABLE_COUNT,
     VARIABLES,
-    Elements,
+    TangentElements,
 )
 from .factorise import invert
 from .numbers import erase, keep, lanes, less, multiple, number, product, summed, totals, write, write_real
-from .tables import BLOCK, NODE, PAIR, Implicit
+from .tables import BLOCK, NODE, PAIR, ImplicitTables
 
 
 @kernel
-def seed_variables(elements: Elements, o: int, moves: bool) -> None:
+def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
     """Let each internal variable of an element change in a direction of its own, or none."""
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):
@@ -48,7 +48,7 @@ def seed_variables(elements: Elements, o: int, moves: bool) -> None:
 
 
 @kernel
-def keep_rates(elements: Elements, o: int, array: np.ndarray, block: int) -> None:
+def keep_rates(elements: TangentElements, o: int, array: np.ndarray, block: int) -> None:
     """Keep how the rates of the internal variables of an element change."""
     deltas = elements.entries[o + OUTPUT] + elements.entries[o + OUTPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):
@@ -56,7 +56,7 @@ def keep_rates(elements: Elements, o: int, array: np.ndarray, block: int) -> Non
 
 
 @kernel
-def condense(implicit: Implicit, e: Any, parts: Any) -> None:
+def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
     """Find K of all elements, and add to the matrix what internal variables couple."""
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
@@ -83,7 +83,7 @@ def condense(implicit: Implicit, e: Any, parts: Any) -> None:
 
 
 @kernel
-def follow(implicit: Implicit, e: Any, parts: Any, g: int, count: int, K: int) -> None:
+def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: int) -> None:
     """Find how internal variables follow from the scaled acceleration of the body of one frame."""
     turn, right = implicit.turn + 2 * PAIR * implicit.tangents.laws.sides[g], implicit.scratch + BLOCK
     for row in range(count):
@@ -101,7 +101,7 @@ def follow(implicit: Implicit, e: Any, parts: Any, g: int, count: int, K: int) -
 
 
 @kernel
-def couple(implicit: Implicit, parts: Any, f: int, pair: int, count: int) -> None:
+def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) -> None:
     """Add to the block of a pair what the internal variables that have been found so exert on the body of frame f."""
     follows = implicit.scratch + 2 * BLOCK
     for row in range(6):
@@ -113,7 +113,7 @@ def couple(implicit: Implicit, parts: Any, f: int, pair: int, count: int) -> Non
 
 
 @kernel
-def changed(implicit: Implicit, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
+def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
     """Find the changes of the internal variables of an element from those of poses and velocities."""
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.found + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
@@ -139,7 +139,7 @@ def changed(implicit: Implicit, e: Any, parts: Any, r: Any, first: int, element:
 
 
 @kernel
-def load_by_variables(implicit: Implicit, e: Any, parts: Any, r: Any, first: int) -> None:
+def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int) -> None:
     """Add to the right-hand side what internal variables exert while accelerations do not change."""
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
@@ -161,7 +161,7 @@ def load_by_variables(implicit: Implicit, e: Any, parts: Any, r: Any, first: int
 
 
 @kernel
-def carry_variables(implicit: Implicit, e: Any, parts: Any, r: Any, u: Any, first: int) -> None:
+def carry_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, u: Any, first: int) -> None:
     """Fill the changes of internal variables in u, with those of all poses and velocities at hand."""
     elements = implicit.tangents.laws
     for element in range(elements.entries.shape[0] // ELEMENT):

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from quirk.compiled import kernel
+from quirk.autodiff.jet import apply
 from quirk.constraints.relation import LANES
+from quirk.dynamics.model.layout import FACTOR, INVERSE_FACTOR, INVERSE_MASS, OMEGA, UNLIKE
+from quirk.dynamics.model.vectors import back, cross, load3, plus, three, times
 from quirk.forces.place import PLACEMENT
-from quirk.jets import apply
-from quirk.lanes import at, load, put, splat, store, total
-from quirk.traced import traced
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load, put, splat, store, total
+from quirk.jit.tracing import traced
 
-from ...layout import FACTOR, INVERSE_FACTOR, INVERSE_MASS, OMEGA, UNLIKE
-from ...vectors import back, cross, load3, plus, three, times
 from ..kernels.applied import Forces
 from ..kernels.bodies import CON, KIN, STATE
 from ..kernels.mechanism import Mechanism
@@ -50,17 +50,17 @@ from ..tangent.tables import (
     SPIN_RATE,
     VARIABLE_COUNT,
     VELOCITY,
-    Elements,
+    TangentElements,
 )
 from .internal import keep_rates, seed_variables
-from .tables import BLOCK, PAIR, Implicit
+from .tables import BLOCK, PAIR, ImplicitTables
 
 # Which of both: changes of poses, or of velocities.
 POSES, VELOCITIES = range(2)
 
 
 @kernel
-def differentiate(mechanism: Mechanism, implicit: Implicit, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
+def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
     """Fill all derivatives at a state that was evaluated last; `ydot` is what that gave.
 
     Friction of bodies that slide keeps its magnitude: the direction of its slip is what changes fast.
@@ -89,7 +89,7 @@ def differentiate(mechanism: Mechanism, implicit: Implicit, t: float, y: np.ndar
 
 
 @kernel
-def laws(implicit: Implicit, forces: Forces, constants: np.ndarray, kin: np.ndarray, t: float) -> None:
+def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: np.ndarray, t: float) -> None:
     """Add the derivatives of applied loads."""
     elements, blocks, half = implicit.tangents.laws, implicit.blocks, implicit.moving.shape[0] // 2
     for e in range(elements.entries.shape[0] // ELEMENT):
@@ -117,7 +117,7 @@ def laws(implicit: Implicit, forces: Forces, constants: np.ndarray, kin: np.ndar
 
 
 @kernel
-def variables(implicit: Implicit, constants: np.ndarray, kin: np.ndarray, t: float, e: int) -> None:
+def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, t: float, e: int) -> None:
     """Fill the derivatives of loads, and of the rates of internal variables, by internal variables of a law."""
     elements, o = implicit.tangents.laws, ELEMENT * e
     begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
@@ -148,7 +148,7 @@ def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
 
 
 @kernel
-def seed_law(moving: np.ndarray, elements: Elements, o: int, g: int, first: int) -> None:
+def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
     """Let frame g of a law move, as its body does in `moving` from element `first` on, and no other."""
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
@@ -161,7 +161,7 @@ def seed_law(moving: np.ndarray, elements: Elements, o: int, g: int, first: int)
 
 
 @kernel
-def relations(mechanism: Mechanism, implicit: Implicit, y: np.ndarray, t: float) -> None:
+def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: float) -> None:
     """Fill rows and derivatives of their second derivatives, and add those of what their multipliers exert."""
     tangents, blocks, work = implicit.tangents, implicit.blocks, mechanism.work
     elements, lanes, half = tangents.relations, tangents.lanes, implicit.moving.shape[0] // 2
@@ -193,7 +193,7 @@ def relations(mechanism: Mechanism, implicit: Implicit, y: np.ndarray, t: float)
 
 
 @kernel
-def seed_relation(moving: np.ndarray, elements: Elements, o: int, g: int, first: int) -> None:
+def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
     """Let frame g of a relation move, as its body does in `moving` from element `first` on, and no other."""
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
@@ -211,7 +211,7 @@ def seed_relation(moving: np.ndarray, elements: Elements, o: int, g: int, first:
 
 
 @kernel
-def keep_bends(implicit: Implicit, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
+def keep_bends(implicit: ImplicitTables, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
     """Keep how the second derivatives of Phi change."""
     for row in range(rows):
         change = load(outputs, deltas + 8 * (LEVELS * row + LEVELS - 1))
@@ -223,7 +223,7 @@ def keep_bends(implicit: Implicit, side: int, level: int, rows: int, outputs: np
 
 @kernel
 def keep_rows(
-    implicit: Implicit,
+    implicit: ImplicitTables,
     constants: np.ndarray,
     kin: np.ndarray,
     r: int,
@@ -260,7 +260,7 @@ def keep_rows(
 
 @kernel
 def add_loads(
-    implicit: Implicit,
+    implicit: ImplicitTables,
     constants: np.ndarray,
     kin: np.ndarray,
     pair: int,
@@ -291,7 +291,7 @@ def add_scaled(
 
 
 @kernel
-def inertia(implicit: Implicit, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
+def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
     """Add what turns and angular velocities of the bodies themselves change: loads are seen from turned axes."""
     half = implicit.seeds.shape[0] // 2
     for slot in range(implicit.blocks.own.shape[0]):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from quirk.lanes import at, load, put, store, total
-from quirk.traced import traced
+from quirk.jit.simd import at, load, put, store, total
+from quirk.jit.tracing import traced
 
 
 @traced

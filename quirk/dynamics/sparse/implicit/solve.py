@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import at, load
+from quirk.dynamics.model.layout import FACTOR, INVERSE_MASS, OMEGA, ORIENTATION, POSITION, VELOCITY
+from quirk.dynamics.model.vectors import three
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load
 
-from ...layout import FACTOR, INVERSE_MASS, OMEGA, ORIENTATION, POSITION, VELOCITY
-from ...vectors import three
 from ..kernels.bodies import CON, STATE
 from .factorise import solve_blocks
 from .internal import carry_variables, load_by_variables
@@ -33,11 +33,11 @@ from .numbers import (
     unturned,
     write,
 )
-from .tables import AXES, BLOCK, NODE, PAIR, TRANSLATIONS, Implicit
+from .tables import AXES, BLOCK, NODE, PAIR, TRANSLATIONS, ImplicitTables
 
 
 @kernel
-def solve(implicit: Implicit, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
+def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
     """Fill u, a change of y, with the solution of (I - e J) u = r, with the matrix that was assembled at y."""
     coupling, blocks, vector = implicit.coupling, implicit.blocks, implicit.vector
     for o in range(vector, implicit.pose, 8):
@@ -73,7 +73,7 @@ def solve(implicit: Implicit, constants: np.ndarray, y: np.ndarray, e: Any, part
 
 
 @kernel
-def start(implicit: Implicit, y: np.ndarray, e: Any, parts: Any, r: Any) -> None:
+def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -> None:
     """Fill how poses and velocities change while accelerations do not."""
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:
@@ -95,7 +95,7 @@ def start(implicit: Implicit, y: np.ndarray, e: Any, parts: Any, r: Any) -> None
 
 
 @kernel
-def finish(implicit: Implicit, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
+def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
     """Fill u from the accelerations in the solution."""
     for o in range(0, y.shape[0], 8):
         erase(u, o)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.record import record
+from quirk.jit.record import record
 
 from ..tangent.tables import Tangents
 
@@ -34,7 +34,7 @@ AXES = 48
 
 
 @record
-class Coupling(NamedTuple):
+class BodyCoupling(NamedTuple):
     """Which nodes are coupled, and in which order they are eliminated: bodies and relations, N nodes.
 
     size (N,): rows of each node · first (N + 1,): its couplings with later nodes · column: the later node of each
@@ -52,7 +52,7 @@ class Coupling(NamedTuple):
 
 
 @record
-class Blocks(NamedTuple):
+class CouplingBlocks(NamedTuple):
     """Where derivatives of loads and rows are kept, and where they go; Q pairs of bodies, S sides of relations.
 
     body_node (slots,): node of each body, -1 of the ground · relation_node (R,) · pair_row, pair_column (Q,): slots of
@@ -79,7 +79,7 @@ class Blocks(NamedTuple):
 
 
 @record
-class Implicit(NamedTuple):
+class ImplicitTables(NamedTuple):
     """All of it, with derivatives at one state, and where the numbers of one linear system are.
 
     seeds (2 * SEED slots,): unit changes of poses and of velocities · moving (2 * MOVING slots,): what follows ·
@@ -98,8 +98,8 @@ class Implicit(NamedTuple):
     """
 
     tangents: Tangents
-    coupling: Coupling
-    blocks: Blocks
+    coupling: BodyCoupling
+    blocks: CouplingBlocks
     seeds: np.ndarray
     moving: np.ndarray
     by_pose: np.ndarray

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import kernel
 from quirk.constraints.relation import LANES
+from quirk.dynamics.model.layout import FORCE, ORIENTATION, POSITION, ROTATION, SPIN, TORQUE, VELOCITY
 from quirk.forces.place import PLACEMENT
-from quirk.lanes import at, put, splat, store
-from quirk.motion_table import MotionTable, motion_taylor
-from quirk.pointers import call
-from quirk.record import record
+from quirk.functions.motion_kernels import MotionTable, motion_taylor
+from quirk.jit.compilation import kernel
+from quirk.jit.function_pointers import call
+from quirk.jit.record import record
+from quirk.jit.simd import at, put, splat, store
 
-from ...layout import FORCE, ORIENTATION, POSITION, ROTATION, SPIN, TORQUE, VELOCITY
 from .bodies import KIN
 
 # Entries of each element: address of its law, where its inputs and outputs start, first input of its motions and of its

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import entry
-from quirk.record import record
+from quirk.jit.compilation import entry
+from quirk.jit.record import record
 
 from .bodies import normalise, poses
 from .evaluate import evaluate, factorise_at
@@ -22,7 +22,7 @@ from .work import RANK, TOLERANCE
 
 
 @record
-class Desk(NamedTuple):
+class StateQuery(NamedTuple):
     """A state, and what goes with it.
 
     y (size,): changed by NORMALISE and PROJECT · ydot (size,): filled by EVALUATE · alpha, beta: Baumgarte's rates,
@@ -50,7 +50,7 @@ IMPULSE_PASSES = 4
 
 
 @entry(needed_by="every state needs", effort=20)
-def at_state(task: int, mechanism: Mechanism, t: float, desk: Desk) -> bool:
+def at_state(task: int, mechanism: Mechanism, t: float, desk: StateQuery) -> bool:
     """Do one of the tasks at (t, y); False if it cannot be done there.
 
     One entry, since each is compiled with all the kernels that it needs, and these tasks share most of theirs.

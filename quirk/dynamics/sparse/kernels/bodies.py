@@ -9,12 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import greater, highest, load, root, splat, store, total
-from quirk.state import STATE_SIZE
-from quirk.traced import traced
-
-from ...layout import (
+from quirk.bodies.state import STATE_SIZE
+from quirk.dynamics.model.layout import (
     ALPHA,
     ALPHA_BODY,
     CONSTANTS_SIZE,
@@ -38,7 +34,10 @@ from ...layout import (
     VELOCITY,
     WRENCH_SIZE,
 )
-from ...vectors import columns_times, cross, dot, load3, plus, rows_times, store3, times
+from quirk.dynamics.model.vectors import columns_times, cross, dot, load3, plus, rows_times, store3, times
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import greater, highest, load, root, splat, store, total
+from quirk.jit.tracing import traced
 
 # Elements of a block of eight bodies.
 STATE = 8 * STATE_SIZE

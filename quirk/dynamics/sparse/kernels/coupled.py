@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.record import record
+from quirk.jit.record import record
 
 # What is read: a load of a constraint, its multiplier, a load of a force element, one of the numbers that its law
 # gives, an energy of the system; a force that follows from several multipliers; how much more friction could hold than
@@ -57,7 +57,7 @@ class Readings(NamedTuple):
 
 
 @record
-class Frictions(NamedTuple):
+class FrictionTables(NamedTuple):
     """C frictions of sliding bodies, and behind them S of bodies that stick.
 
     element (C,): its law · slip, direction (C,): where the outputs of that begin with the slip, and its inputs with the

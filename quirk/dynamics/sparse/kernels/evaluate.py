@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import at, put
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, put
 
 from .applied import MULTIPLIER, ROW_WORK_IN_Y, WORKING_ENTRIES, applied_loads, carried_rates
 from .bodies import CON, STATE, VELOCITIES, free_accelerations, free_motion, motion_of, poses, rates, take_loads

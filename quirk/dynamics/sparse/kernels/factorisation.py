@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from quirk.compiled import kernel
-from quirk.lanes import at, put
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, put
 
 from .factorise import factorise, solve
 from .mechanism import Mechanism

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quirk.compiled import inlined, kernel
-from quirk.lanes import at, halved, load, splat, store, zero_of
-from quirk.record import record
-from quirk.traced import traced
+from quirk.jit.compilation import inlined, kernel
+from quirk.jit.record import record
+from quirk.jit.simd import at, halved, load, splat, store, zero_of
+from quirk.jit.tracing import traced
 
 from .invert import inversion
 from .rows import UNITS

@@ -13,14 +13,14 @@ import math
 
 import numpy as np
 
-from quirk.compiled import kernel
 from quirk.constraints.relation import LANES
+from quirk.dynamics.model.layout import MOMENT
+from quirk.dynamics.model.vectors import back, cross, dot, minus, plus, scaled, times, turned
 from quirk.forces.friction import ALONG, NORMAL, WHOLE
 from quirk.forces.law import COORDINATE
-from quirk.lanes import at, load, put, store
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load, put, store
 
-from ...layout import MOMENT
-from ...vectors import back, cross, dot, minus, plus, scaled, times, turned
 from .applied import ELEMENT_SIZE, OUTPUT, Forces
 from .impose import clear, impose
 from .loads import constraint_load

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import add, at, greater, load, put, splat, store, total
+from quirk.dynamics.model.layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import add, at, greater, load, put, splat, store, total
 
-from ...layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT
 from .bodies import released
 from .factorisation import factorise_rows, solve_rows
 from .mechanism import Mechanism
 from .relations import relation_wrenches
 from .rows import BILINEAR, HUB, RELATION, Nodes, along_with_terms
-from .work import LEAST, METHOD, PASSES, RATE, REFLECTIONS, REMAINS, Work
+from .work import LEAST, METHOD, PASSES, RATE, REFLECTIONS, REMAINS, Workspace
 
 # Rows are met if they miss at most MET of the sum of the magnitudes of their terms. Corrections that no longer shrink
 # are round-off where they change accelerations by less than NOISE of them. What reflections leave beyond ASTRAY is an
@@ -61,7 +61,7 @@ def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
 
 
 @kernel
-def measure_goal(work: Work) -> None:
+def measure_goal(work: Workspace) -> None:
     """Let the terms of rows be the magnitudes of work.goal."""
     for o in range(0, work.x.shape[0], 8):
         goal = load(work.goal, o)
@@ -160,7 +160,7 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
 
 
 @kernel
-def accelerated(work: Work) -> float:
+def accelerated(work: Workspace) -> float:
     """How much the loads in work.wrench accelerate the bodies, in the mass metric; work.motion tells how."""
     square = splat(0.0)
     for o in range(0, work.wrench.shape[0], 8):

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from quirk.compiled import inlined
-from quirk.lanes import at, lane_of, permuted, reciprocal_above, replaced, spread
-from quirk.traced import traced
+from quirk.jit.compilation import inlined
+from quirk.jit.simd import at, lane_of, permuted, reciprocal_above, replaced, spread
+from quirk.jit.tracing import traced
 
 # Cofactors are trusted where the determinant is above this share of the product of diagonal elements, which bounds it
 # (Hadamard). Their round-off is that of the product, so four binary digits may be lost.

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import at, load, put, total
+from quirk.dynamics.model.layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT, POSITION
+from quirk.dynamics.model.vectors import cross, minus, three, turned
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load, put, total
 
-from ...layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT, POSITION
-from ...vectors import cross, minus, three, turned
 from .coupled import (
     ARM,
     IS_TORQUE,

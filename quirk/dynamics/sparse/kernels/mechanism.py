@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.record import record
+from quirk.jit.record import record
 
 from .applied import Forces
-from .coupled import Frictions
+from .coupled import FrictionTables
 from .factorise import Pattern
 from .rows import Nodes
-from .work import Work
+from .work import Workspace
 
 
 @record
 class Mechanism(NamedTuple):
     """What kernels know of a system, and the arrays that they write.
 
-    constants: of bodies, see `quirk.dynamics.layout` · nodes: the joints · pattern: the order of elimination and the
-    blocks of S · forces: the force elements · frictions: those among them that depend on the loads of constraints ·
+    constants: of bodies, see `quirk.dynamics.model.layout` · nodes: the joints · pattern: the order of elimination and
+    the blocks of S · forces: the force elements · frictions: those among them that depend on the loads of constraints ·
     work: all that is written
     """
 
@@ -28,5 +28,5 @@ class Mechanism(NamedTuple):
     nodes: Nodes
     pattern: Pattern
     forces: Forces
-    frictions: Frictions
-    work: Work
+    frictions: FrictionTables
+    work: Workspace

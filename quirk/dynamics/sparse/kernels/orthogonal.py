@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import at, load, put, splat, store, total
-from quirk.record import record
+from quirk.jit.compilation import kernel
+from quirk.jit.record import record
+from quirk.jit.simd import at, load, put, splat, store, total
 
 
 @record

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import at, put
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, put
 
 from .bodies import POSES, VELOCITIES, displace, motion_of, reach, rotations, speed, subtract
 from .evaluate import factorise_at

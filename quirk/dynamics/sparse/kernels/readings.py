@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from quirk.compiled import kernel
 from quirk.constraints.relation import LANES
-from quirk.lanes import at, load, put, total
+from quirk.dynamics.model.layout import GRAVITY, INVERSE_FACTOR, MASS, OMEGA, POSITION, VELOCITY
+from quirk.dynamics.model.vectors import dot, load3, rows_times
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load, put, total
 
-from ...layout import GRAVITY, INVERSE_FACTOR, MASS, OMEGA, POSITION, VELOCITY
-from ...vectors import dot, load3, rows_times
 from .applied import ELEMENT_SIZE, OUTPUT
 from .bodies import CON, STATE
 from .coupled import (

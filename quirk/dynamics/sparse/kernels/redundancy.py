@@ -2,7 +2,7 @@
 
 A row is redundant if its distance from the span of the rows kept before it, in the order of elimination, is at most
 `rank_tolerance` times its length. Lengths and distances are those of A W in the uniform metric
-(`quirk.dynamics.metric`), in which masses play no part; the orthogonal factorization gives them to round-off.
+(`quirk.dynamics.model.metric`), in which masses play no part; the orthogonal factorization gives them to round-off.
 
 The set of rows that are kept is chosen at a state on the constraints and used until the next choice. Stages of a step
 violate the constraints a little; redundant rows then contradict each other and look independent, so no stage makes a
@@ -19,10 +19,10 @@ import math
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import at, load, put, splat, store
+from quirk.dynamics.model.layout import G_FORCE, G_I, G_J, G_SIZE
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load, put, splat, store
 
-from ...layout import G_FORCE, G_I, G_J, G_SIZE
 from .bodies import free_motion
 from .evaluate import all_rows
 from .factorisation import pivots
@@ -31,7 +31,7 @@ from .mechanism import Mechanism
 from .orthogonal import triangularise
 from .relations import relation_lengths
 from .rows import HUB, RELATION, Nodes
-from .work import BLOCKS, LEAST, METHOD, PASSES, PRUNED, RANK, RATE, REFLECTIONS, REMAINS, TOLERANCE, TRIGGER, Work
+from .work import BLOCKS, LEAST, METHOD, PASSES, PRUNED, RANK, RATE, REFLECTIONS, REMAINS, TOLERANCE, TRIGGER, Workspace
 
 EPSILON = 2.220446049250313e-16
 
@@ -53,7 +53,7 @@ REFLECTED = 1e-6
 
 
 @kernel
-def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarray, work: Work) -> None:
+def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarray, work: Workspace) -> None:
     """Fill work.lengths (8 K,) with the squared lengths of the rows A W, of which work.G has the parts.
 
     `inverse_mass` (K,) is the sum of 1/m over both bodies of each node, `side_inverse_mass` 1/m of the body of each
@@ -82,7 +82,7 @@ def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 
 @kernel
-def judge(work: Work, tolerance: float) -> int:
+def judge(work: Workspace, tolerance: float) -> int:
     """Factorize the rows in work.G in the uniform metric; returns how many are further from others than the tolerance.
 
     Distances of rows from the span of those before them are then in work.triangle.
@@ -172,7 +172,7 @@ def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 
 @kernel
-def adapt(work: Work) -> None:
+def adapt(work: Workspace) -> None:
     """Set METHOD, blocks or reflections, and PASSES, the number of solves, from the least pivot and the rate."""
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and (least < TINY or rate > SLOW):

@@ -12,14 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import at, load, put, splat, store, total
-from quirk.motion_table import MotionTable, motion_taylor
-from quirk.pointers import call
-from quirk.record import record
-
-from ...layout import ALPHA, LINEAR, MOMENT, POSITION, ROTATION, SPIN, VELOCITY
-from ...vectors import back, dot, load3, magnitudes, scaled, store3, three
+from quirk.dynamics.model.layout import ALPHA, LINEAR, MOMENT, POSITION, ROTATION, SPIN, VELOCITY
+from quirk.dynamics.model.vectors import back, dot, load3, magnitudes, scaled, store3, three
+from quirk.functions.motion_kernels import MotionTable, motion_taylor
+from quirk.jit.compilation import kernel
+from quirk.jit.function_pointers import call
+from quirk.jit.record import record
+from quirk.jit.simd import at, load, put, splat, store, total
 
 # Derivatives of Phi that the equation of motion needs, and that relations are compiled for.
 ORDER = 2

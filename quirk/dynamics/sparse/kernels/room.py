@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 
-from quirk.compiled import entry, kernel
-from quirk.lanes import at, put
+from quirk.jit.compilation import entry, kernel
+from quirk.jit.simd import at, put
 
 # Loads of each contact: along its normal and along both tangents.
 LOADS = 3

@@ -10,12 +10,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import at, halved, load, put, splat, store, widened
-from quirk.record import record
+from quirk.dynamics.model.layout import ALPHA, G_FORCE, G_I, G_J, G_SIZE, LINEAR, MOMENT, POSITION, SPIN, VELOCITY
+from quirk.dynamics.model.vectors import (
+    back,
+    cross,
+    dot,
+    load3,
+    magnitudes,
+    minus,
+    plus,
+    scaled,
+    store3,
+    three,
+    times,
+    turned,
+)
+from quirk.jit.compilation import kernel
+from quirk.jit.record import record
+from quirk.jit.simd import at, halved, load, put, splat, store, widened
 
-from ...layout import ALPHA, G_FORCE, G_I, G_J, G_SIZE, LINEAR, MOMENT, POSITION, SPIN, VELOCITY
-from ...vectors import back, cross, dot, load3, magnitudes, minus, plus, scaled, store3, three, times, turned
 from .relations import Relations, relation_along, relation_along_with_terms, relation_residuals, relation_rows
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.record import record
+from quirk.jit.record import record
 
 from .orthogonal import Fronts, Triangle
 
@@ -27,7 +27,7 @@ class Uniform(NamedTuple):
 
 
 @record
-class Work(NamedTuple):
+class Workspace(NamedTuple):
     """The arrays that kernels write, made once per solver: no kernel allocates. K nodes.
 
     kin: kinematics of bodies · G: rows of nodes · rhs, x (8 K,): right-hand sides and multipliers · goal (8 K,): what A

@@ -1,19 +1,20 @@
 """How wrong the work that a run integrates may be in a step, and how wrong it is.
 
-No motion depends on work, so its error has a tolerance of its own, an energy: see `quirk.dynamics.work_tolerance`.
+No motion depends on work, so its error has a tolerance of its own, an energy: see
+`quirk.dynamics.model.work_tolerance`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import kernel
 from quirk.constraints.relation import LANES
-from quirk.lanes import at, greater, highest, load, splat, total
+from quirk.dynamics.model.layout import FACTOR, INVERSE_FACTOR, INVERSE_MASS, MASS, OMEGA, VELOCITY
+from quirk.dynamics.model.vectors import dot, load3, rows_times
+from quirk.dynamics.model.work_tolerance import of_energies, per_time
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, greater, highest, load, splat, total
 
-from ...layout import FACTOR, INVERSE_FACTOR, INVERSE_MASS, MASS, OMEGA, VELOCITY
-from ...vectors import dot, load3, rows_times
-from ...work_tolerance import of_energies, per_time
 from .applied import (
     ELEMENT_SIZE,
     MULTIPLIER,

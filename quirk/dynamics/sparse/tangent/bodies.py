@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import at, load, put, store
-from quirk.traced import traced
+from quirk.dynamics.model import layout
+from quirk.dynamics.model.layout import GRAVITY, INVERSE_FACTOR, MOMENT, OMEGA, ORIENTATION, UNLIKE
+from quirk.dynamics.model.vectors import back, cross, load3, minus, plus, store3, three, times, turned
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load, put, store
+from quirk.jit.tracing import traced
 
-from ... import layout
-from ...layout import GRAVITY, INVERSE_FACTOR, MOMENT, OMEGA, ORIENTATION, UNLIKE
-from ...vectors import back, cross, load3, minus, plus, store3, three, times, turned
 from ..kernels.bodies import CON, KIN, STATE, WRENCH
 from .tables import (
     ACCELERATION,

@@ -1,19 +1,19 @@
 """Changes of a state along eight directions, in kernels: as seeds of tangents, their rates, and onto the constraints.
 
-A change of a state lies as the state does (`quirk.dynamics.layout`): the quaternion's changes as the quaternion itself
-would. So changes go through the same sums of slopes as states.
+A change of a state lies as the state does (`quirk.dynamics.model.layout`): the quaternion's changes as the quaternion
+itself would. So changes go through the same sums of slopes as states.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import at, load, put, store
+from quirk.dynamics.model import layout
+from quirk.dynamics.model.layout import FACTOR, INVERSE_MASS, MOMENT, OMEGA, ORIENTATION, POSITION
+from quirk.dynamics.model.vectors import cross, dot, load3, plus, rows_times, store3, three, times
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load, put, store
 
-from ... import layout
-from ...layout import FACTOR, INVERSE_MASS, MOMENT, OMEGA, ORIENTATION, POSITION
-from ...vectors import cross, dot, load3, plus, rows_times, store3, three, times
 from ..kernels.bodies import CON, POSES, STATE, WRENCH
 from ..kernels.impose import MET, copy, impose_alone
 from ..kernels.mechanism import Mechanism

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from quirk.compiled import entry, kernel
 from quirk.constraints.relation import LANES
+from quirk.dynamics.model import layout
 from quirk.forces.place import PLACEMENT
-from quirk.lanes import at, load, put, splat, store
-from quirk.motion_table import motion_taylor
-from quirk.pointers import call
-from quirk.traced import traced
+from quirk.functions.motion_kernels import motion_taylor
+from quirk.jit.compilation import entry, kernel
+from quirk.jit.function_pointers import call
+from quirk.jit.simd import at, load, put, splat, store
+from quirk.jit.tracing import traced
 
-from ... import layout
 from ..kernels.applied import Forces
 from ..kernels.bodies import KIN, STATE
 from .tables import (
@@ -47,7 +47,7 @@ from .tables import (
     VARIABLE_COUNT,
     VARIABLES,
     VELOCITY,
-    Elements,
+    TangentElements,
     Tangents,
 )
 
@@ -113,7 +113,7 @@ def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarr
 
 
 @kernel
-def hand_over_inputs(laws: Elements, o: int, forces: Forces) -> None:
+def hand_over_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
     """Write the inputs of a law: all that the evaluation at this state has handed over."""
     first, source = laws.entries[o + INPUT], laws.entries[o + SOURCE]
     for c in range(laws.entries[o + INPUTS]):
@@ -121,7 +121,9 @@ def hand_over_inputs(laws: Elements, o: int, forces: Forces) -> None:
 
 
 @kernel
-def hand_over_frames(relations: Elements, o: int, y: np.ndarray, kin: np.ndarray, accelerations: np.ndarray) -> None:
+def hand_over_frames(
+    relations: TangentElements, o: int, y: np.ndarray, kin: np.ndarray, accelerations: np.ndarray
+) -> None:
     """Write how the bodies of a relation move, with their accelerations."""
     i = relations.entries[o + INPUT] + relations.entries[o + FRAMES]
     for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
@@ -141,7 +143,7 @@ def hand_over_frames(relations: Elements, o: int, y: np.ndarray, kin: np.ndarray
 
 
 @kernel
-def move_frames(relations: Elements, o: int, moving: np.ndarray) -> None:
+def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
     """Write what changes of that."""
     d = relations.entries[o + INPUT] + relations.entries[o + INPUTS] + 8 * relations.entries[o + FRAMES]
     for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
@@ -158,7 +160,7 @@ def move_frames(relations: Elements, o: int, moving: np.ndarray) -> None:
 
 
 @kernel
-def hand_over_time(time: np.ndarray, elements: Elements, o: int, t: float, order: int, timed: bool) -> None:
+def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float, order: int, timed: bool) -> None:
     """Write the change of time and the motions of an element; add to the changes of these what time makes of them."""
     first, count = elements.entries[o + INPUT], elements.entries[o + INPUTS]
     store(elements.inputs, first + 9 * count, load(time, 0))
@@ -184,7 +186,7 @@ def hand_over_multipliers(tangents: Tangents, o: int) -> None:
 
 
 @kernel
-def hold_motions(elements: Elements, order: int) -> None:
+def hold_motions(elements: TangentElements, order: int) -> None:
     """Set the changes of all motions, and of so many derivatives of each, to zero."""
     for e in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
@@ -195,7 +197,7 @@ def hold_motions(elements: Elements, order: int) -> None:
 
 
 @kernel
-def run_dual(elements: Elements, o: int, t: float, leading: int) -> None:
+def run_dual(elements: TangentElements, o: int, t: float, leading: int) -> None:
     """Fill the outputs of an element; so many leading ones are not numbers if its function fails."""
     first, out = elements.entries[o + INPUT], elements.entries[o + OUTPUT]
     deltas = out + elements.entries[o + OUTPUTS]
@@ -205,7 +207,7 @@ def run_dual(elements: Elements, o: int, t: float, leading: int) -> None:
 
 
 @entry(needed_by="tangents of redundant constraints need", effort=3)
-def run_relations(relations: Elements, t: float) -> None:
+def run_relations(relations: TangentElements, t: float) -> None:
     """Fill the outputs of all relations from the inputs that they have."""
     for o in range(0, relations.entries.shape[0], ELEMENT):
         run_dual(relations, o, t, LEVELS * relations.entries[o + ROWS])

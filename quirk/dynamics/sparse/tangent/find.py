@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import entry, kernel
-from quirk.lanes import at, load, put, splat, store
+from quirk.dynamics.model.layout import FACTOR, INVERSE_MASS, MOMENT, OMEGA, VELOCITY
+from quirk.dynamics.model.vectors import load3, rows_times, store3, times
+from quirk.jit.compilation import entry, kernel
+from quirk.jit.simd import at, load, put, splat, store
 
-from ...layout import FACTOR, INVERSE_MASS, MOMENT, OMEGA, VELOCITY
-from ...vectors import load3, rows_times, store3, times
 from ..kernels.bodies import CON, STATE, WRENCH
 from ..kernels.impose import copy, impose
 from ..kernels.mechanism import Mechanism

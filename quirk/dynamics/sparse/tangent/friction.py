@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from quirk.compiled import kernel
 from quirk.constraints.relation import LANES
+from quirk.dynamics.model.layout import POSITION as PLACE_IN_STATE
+from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, store3, three, times, turned
 from quirk.forces.friction import ALONG, NORMAL, WHOLE
-from quirk.lanes import at, load, put, splat, store
-from quirk.traced import traced
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load, put, splat, store
+from quirk.jit.tracing import traced
 
-from ...layout import POSITION as PLACE_IN_STATE
-from ...vectors import cross, dot, load3, minus, plus, store3, three, times, turned
 from ..kernels.bodies import KIN, STATE
 from ..kernels.coupled import ARM, NUMBERS
 from ..kernels.friction import ENDS, along_unit, eliminate, linearise, load_of, normal, present_load

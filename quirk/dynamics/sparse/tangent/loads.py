@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.compiled import entry, kernel
 from quirk.constraints.relation import LANES
-from quirk.lanes import at, put
-from quirk.motion_table import MotionTable
-from quirk.record import record
+from quirk.functions.motion_kernels import MotionTable
+from quirk.jit.compilation import entry, kernel
+from quirk.jit.record import record
+from quirk.jit.simd import at, put
 
 from ..kernels.applied import ELEMENT_SIZE
 from ..kernels.applied import OUTPUT as LAW_OUTPUT
@@ -18,7 +18,7 @@ from ..kernels.evaluate import evaluate
 from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import watch
-from .along import move_motions
+from ..variation.explicit import move_motions
 from .changes import seed
 from .elements import hand_over_multipliers, run_dual
 from .find import solve_for_changes, take_motion

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.motion_table import MotionTable
-from quirk.record import record
+from quirk.functions.motion_kernels import MotionTable
+from quirk.jit.record import record
 
-# Of each slot of a body eight lanes each: how it moves (`quirk.dynamics.directions`).
+# Of each slot of a body eight lanes each: how it moves (`quirk.dynamics.model.directions`).
 SEED = 8 * 12
 # And what follows from that: changes of position, velocity, rotation by rows, spin, quaternion and rate of the spin.
 POSITION, VELOCITY, ROTATION, SPIN, QUATERNION, SPIN_RATE = (8 * c for c in (0, 3, 6, 15, 18, 22))
@@ -38,7 +38,7 @@ LEVELS = 3
 
 
 @record
-class Elements(NamedTuple):
+class TangentElements(NamedTuple):
     """Laws or relations: what their functions of dual numbers read and write.
 
     entries (ELEMENT per element): as above · sides: the slot of the body of each frame · inputs: of each element its
@@ -92,8 +92,8 @@ class Tangents(NamedTuple):
     direction all loads on bodies, as `Work.wrench` · changes (8 * 8 K,): of each direction the multipliers
     """
 
-    laws: Elements
-    relations: Elements
+    laws: TangentElements
+    relations: TangentElements
     bearings: Bearings
     lanes: np.ndarray
     occupied: np.ndarray

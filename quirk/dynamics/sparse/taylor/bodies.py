@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import inlined, kernel
-from quirk.lanes import halved, load, splat, store, zero_of
-
-from ...layout import (
+from quirk.dynamics.model.layout import (
     FACTOR,
     FORCE,
     INVERSE_FACTOR,
@@ -31,7 +28,7 @@ from ...layout import (
     UNLIKE,
     VELOCITY,
 )
-from ...vectors import (
+from quirk.dynamics.model.vectors import (
     column,
     columns_times,
     cross,
@@ -45,6 +42,9 @@ from ...vectors import (
     store3,
     times,
 )
+from quirk.jit.compilation import inlined, kernel
+from quirk.jit.simd import halved, load, splat, store, zero_of
+
 from ..kernels.bodies import CON, KIN, STATE, WRENCH
 
 # In place of the metric, of which coefficients have no use: the quaternion, and J omega.

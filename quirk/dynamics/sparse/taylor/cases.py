@@ -7,9 +7,9 @@ they have the same.
 
 from __future__ import annotations
 
-from quirk.compiled import kernel
+from quirk.jit.compilation import kernel
 
-from .tables import GUARD, LANES, START, STRIDE, Elements
+from .tables import GUARD, LANES, START, STRIDE, TaylorElements
 
 # Guards know two orders less than positions. What is left out of one is taken to be less than so many times the last
 # two terms that it has.
@@ -17,7 +17,7 @@ LEFT_OUT = 4.0
 
 
 @kernel
-def same_cases(elements: Elements, h: float, least: float) -> float:
+def same_cases(elements: TaylorElements, h: float, least: float) -> float:
     """How far into a step of size h no law changes over to another case; 0 if not even as far as `least`, or unknown.
 
     A half, a quarter, … of the step where a guard may change its sign in the whole.
@@ -35,7 +35,7 @@ def same_cases(elements: Elements, h: float, least: float) -> float:
 
 
 @kernel
-def keeps_sign(elements: Elements, n: int, lane: int, h: float) -> bool:
+def keeps_sign(elements: TaylorElements, n: int, lane: int, h: float) -> bool:
     """Whether a guard of one element has the same sign all along a step of size h."""
     guard, c, last = GUARD * n, elements.polynomial, elements.orders - 3
     o, stride = elements.guards[guard + START] + lane, elements.guards[guard + STRIDE]

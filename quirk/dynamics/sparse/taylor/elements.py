@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from quirk.compiled import kernel
-from quirk.motion_table import motion_taylor
-from quirk.pointers import call
+from quirk.functions.motion_kernels import motion_taylor
+from quirk.jit.compilation import kernel
+from quirk.jit.function_pointers import call
 
 from .tables import (
     AT_NUMBERS,
@@ -16,7 +16,7 @@ from .tables import (
     ORDER,
     PLACES,
     PROGRAM,
-    Elements,
+    TaylorElements,
 )
 
 # Bytes of a number.
@@ -24,7 +24,7 @@ BYTES = 8
 
 
 @kernel
-def expand_motions(elements: Elements, t: float) -> None:
+def expand_motions(elements: TaylorElements, t: float) -> None:
     """Fill the Taylor coefficients of all functions of time."""
     orders = elements.orders
     for m in range(elements.taylor.shape[0] // orders):
@@ -32,13 +32,13 @@ def expand_motions(elements: Elements, t: float) -> None:
 
 
 @kernel
-def level_of(elements: Elements, g: int) -> int:
+def level_of(elements: TaylorElements, g: int) -> int:
     """The level of the rows of a group: POSE_ROWS, VELOCITY_ROWS or, of what has none, LAW."""
     return elements.groups[GROUP * g + LEVEL]
 
 
 @kernel
-def run(elements: Elements, g: int, program: int, t: float, k: int) -> None:
+def run(elements: TaylorElements, g: int, program: int, t: float, k: int) -> None:
     """Run one program of a group for coefficients of order k."""
     desk, group = elements.desk, GROUP * g
     desk[PROGRAM], desk[ORDER] = program, k

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.compiled import kernel
-from quirk.lanes import load, splat, store
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import load, splat, store
 
 from ..kernels.bodies import CON, STATE
 from ..kernels.impose import clear, impose_alone, push, solves_for
 from ..kernels.mechanism import Mechanism
 from .bodies import advance, begin, clear_loads, release
 from .elements import BYTES, expand_motions, level_of, run
-from .tables import AFTER, AT_BODIES, AT_CARRIED, FIRST, GOAL, GROUP, LOADS, POSE_ROWS, SHAPE, Elements
+from .tables import AFTER, AT_BODIES, AT_CARRIED, FIRST, GOAL, GROUP, LOADS, POSE_ROWS, SHAPE, TaylorElements
 
 # What multipliers may leave of the right-hand side, over the part of the first terms that the terms are at the end of a
 # step, and over the tolerance.
@@ -34,7 +34,7 @@ Pair = tuple[np.ndarray, np.ndarray]
 @kernel
 def expand(
     mechanism: Mechanism,
-    elements: Elements,
+    elements: TaylorElements,
     coefficients: Pair,
     second: int,
     t: float,
@@ -71,7 +71,9 @@ def expand(
 
 
 @kernel
-def next_order(mechanism: Mechanism, elements: Elements, bodies: np.ndarray, t: float, k: int, left: float) -> None:
+def next_order(
+    mechanism: Mechanism, elements: TaylorElements, bodies: np.ndarray, t: float, k: int, left: float
+) -> None:
     """Fill coefficient k of accelerations and multipliers, and with them what is one and two orders on.
 
     Multipliers may leave a part `left` of what is asked of them.

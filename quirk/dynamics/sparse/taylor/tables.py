@@ -1,8 +1,9 @@
 """The tables of constraints and force elements whose Taylor series are found, in groups of like elements.
 
 Beside them kernels are handed two arrays of Taylor coefficients: `bodies`, of each block of eight one order after the
-other, as `quirk.dynamics.layout` says, with the quaternion and J omega in place of the metric; and `carried`, of the
-numbers that are carried beside the bodies, one order after the other, their count rounded up to a multiple of eight.
+other, as `quirk.dynamics.model.layout` says, with the quaternion and J omega in place of the metric; and `carried`, of
+the numbers that are carried beside the bodies, one order after the other, their count rounded up to a multiple of
+eight.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.motion_table import MotionTable
-from quirk.record import record
+from quirk.functions.motion_kernels import MotionTable
+from quirk.jit.record import record
 
 # Programs of a form: all of order 0; what rows and loads are made of; what Phi or psi needs; the loads; and what needs
 # multipliers of the same order, which it takes over.
@@ -43,7 +44,7 @@ DESK = 14
 
 
 @record
-class Elements(NamedTuple):
+class TaylorElements(NamedTuple):
     """Constraints and force elements of a model, in groups of eight that share a form.
 
     groups (GROUP each): integers as above, those of constraints first · constraints: how many groups these are ·

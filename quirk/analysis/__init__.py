@@ -1,0 +1,1 @@
+"""Questions about a system at a state: assembly, mobility, statics and small motions."""

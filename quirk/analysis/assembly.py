@@ -1,0 +1,236 @@
+"""Are the constraints satisfied, and if not: the nearest state in which they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..bodies.state import State
+from ..constraints import Constraint
+from ..constraints.primitives import DISTANCE, DOT1
+from ..dynamics.dense.undefined import without_value
+from ..dynamics.inconsistency import others
+from ..dynamics.model.model import Model
+from ..errors import AssemblyError, InconsistentStateError
+from ..util.construction import made_with
+from .nearest import nearest, turned_over
+
+if TYPE_CHECKING:
+    from ..system.system import System
+
+# Violations below this part of the size of the system (or of its speed) come from rounded input and are
+# projected away at the start of a run.
+CONSISTENCY_TOLERANCE = 1e-8
+
+# Rates below this, 1/s, are those of a system at rest, where there is no speed to compare them with.
+REST = 1e-12
+
+# Round-off of positions is allowed for by this part of the distance from the origin.
+FAR = 1e-6
+
+# Rows that are left out as redundant may be violated by this many closure tolerances, in other poses or at speed.
+LEFT_OUT = 10.0
+
+# Bodies are elsewhere than they were declared from this part of the size of the system on, or one less the cosine of
+# half the angle.
+MOVED = 1e-6
+
+CURE = (
+    "or call system.assemble() to move the bodies to the nearest state that satisfies all constraints; where rounded "
+    "coordinates keep a redundant loop from closing, system.assemble(closure_tolerance=...) absorbs by how much"
+)
+
+# Violations below this part of the size of the system may come from rounded coordinates.
+ROUNDED = 1e-2
+
+# Rates are linear in the velocities; the second step takes what round-off leaves of the first.
+VELOCITY_STEPS = 2
+
+# Velocities that are missed by more than this part of the largest contradict each other.
+CONTRADICTED = 1e-6
+
+
+def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """How far each row is from satisfied: amount (m,), rate (m,), and whether they are angles (m,).
+
+    Amounts are lengths in m or angles in rad, rates are those per second.
+    """
+    solver = system.plant.for_residuals
+    found = solver.residuals(solver.slots.state_to_lanes(state.pack()), t)
+    return (*missing(system.model, found), system.model.row_torque)
+
+
+def missing(model: Model, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How far rows are from satisfied, amounts and rates (..., m), from Phi and its rate (..., m, 2)."""
+    phi, phi_dot = np.moveaxis(found, -1, 0)
+    # A number behind the last one for rows without a primitive.
+    kind = np.append(model.table.kind, -1)[model.row_primitive]
+    offset = np.append(model.table.offset, 0.0)[model.row_primitive]
+    sine, squared = kind == DOT1, kind == DISTANCE
+    # a.b is the sine of the angle that is missing to the right one; d.d - l^2 belongs to the length |d| - l.
+    length = np.sqrt(np.where(squared, phi + offset, 1.0).clip(0.0))
+    wanted = np.sqrt(np.where(squared, offset, 1.0))
+    amount = np.where(sine, np.arcsin(np.clip(phi, -1, 1)), np.where(squared, length - wanted, phi))
+    rate = np.where(squared, phi_dot / (length + wanted), phi_dot)
+    for placed in model.relations:
+        amount[..., placed.rows] /= placed.relation.scale
+        rate[..., placed.rows] /= placed.relation.scale
+    return np.abs(amount), np.abs(rate)
+
+
+def check_consistent(system: System, state: State, t: float) -> None:
+    """Raise InconsistentStateError if poses or velocities violate a constraint."""
+    if not system.model.rows:
+        return
+    _, rate, angular = check_poses(system, state, t, "initial poses")
+    length, reach, spin = system.model.length, np.abs(state.position).max(), np.abs(state.angular_velocity).max()
+    # Positions far from the origin carry that much more round-off.
+    speed = np.abs(state.velocity).max() + length * spin
+    speed = max(speed + FAR * reach * spin, length * REST / CONSISTENCY_TOLERANCE)
+    _check(system, state, "initial velocities", rate, np.where(angular, speed / length, speed), ("m/s", "rad/s"))
+
+
+def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Raise InconsistentStateError if poses violate a constraint; `poses` is what messages call them.
+
+    Returns what `violations` does.
+    """
+    amount, rate, angular = violations(system, state, t)
+    # What is compiled finds this at once, and the reference why.
+    undefined = None if np.isfinite(amount + rate).all() else without_value(system.model, state, t)
+    if undefined is not None:
+        raise InconsistentStateError(f"{undefined}, where the bodies are placed: correct the {poses}")
+    over = turned_over(system, state)
+    if over is not None:
+        raise InconsistentStateError(
+            f"{over[0]}: the {poses} violate it by {over[1]:.3g} rad, its frames point against each other: "
+            f"{_placed(over[0], system, state)}correct the {poses} or the frames, {CURE}"
+        )
+    size = system.model.length + FAR * np.abs(state.position).max()
+    _check(system, state, poses, amount, np.where(angular, 1.0, size), ("m", "rad"))
+    return amount, rate, angular
+
+
+def _check(system: System, state: State, what: str, miss: np.ndarray, size: np.ndarray, units: tuple[str, str]) -> None:
+    """Raise InconsistentStateError if rows miss (m,) more than the tolerance of their sizes (m,)."""
+    excess = miss - max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack) * size
+    worst = int(np.argmax(excess))
+    if excess[worst] > 0:
+        unit = units[int(system.model.row_torque[worst])]
+        constraint = constraint_of(system, worst)
+        raise InconsistentStateError(
+            f"{constraint}: the {what} violate it by {miss[worst]:.3g} {unit} (row {system.model.labels[worst]}): "
+            f"{_placed(constraint, system, state)}correct the {what}, {CURE}"
+        )
+
+
+def _placed(constraint: Any, system: System, state: State) -> str:
+    """Return where a constraint was placed, if its bodies were declared elsewhere than they are; else nothing."""
+    made = made_with(constraint)
+    if made is None or "frame_i" in made.arguments:
+        return ""
+    indices = {body.name: k for k, body in enumerate(system.bodies)}
+    moved = [
+        str(body)
+        for body in constraint.bodies
+        if body.name in indices
+        and not (
+            np.allclose(body.position, state.position[indices[body.name]], rtol=0.0, atol=MOVED * system.model.length)
+            and abs(body.orientation @ state.orientation[indices[body.name]]) > 1.0 - MOVED
+        )
+    ]
+    if not moved:
+        return ""
+    return (
+        f"it was placed at the poses with which {' and '.join(moved)} {'was' if len(moved) == 1 else 'were'} declared, "
+        "from which the initial state differs, as after system.assemble(): give frame_i and frame_j in body "
+        "coordinates, "
+    )
+
+
+def assemble(system: System, start: State, t: float) -> State:
+    """Return the state nearest to `start` that satisfies all constraints.
+
+    Raises
+    ------
+    AssemblyError
+        If none is found.
+    """
+    if not system.model.rows:
+        return start.copy()
+    state = nearest(system, start, t)
+    _check_assembled(system, state, t)
+    return with_velocity(system, state, t)
+
+
+def with_velocity(system: System, state: State, t: float) -> State:
+    """Return the state with the nearest velocities that satisfy all constraints, its poses being on them.
+
+    Raises
+    ------
+    AssemblyError
+        If constraints ask for velocities that contradict each other.
+    """
+    model = system.model
+    if not model.rows:
+        return state
+    solver = system.plant.solver()
+    moving, rest = (
+        State(*(part.copy() for part in state.parts), bodies=state.bodies),
+        np.zeros((len(state.position), 6)),
+    )
+    solver.settle_near(solver.slots.state_to_lanes(state.pack()), t)
+    for _ in range(VELOCITY_STEPS):
+        y = solver.slots.state_to_lanes(moving.pack())
+        change, _ = solver.respond(y, t, -solver.residual_rates(y, t), rest)
+        moving.velocity += change[:, :3]
+        moving.angular_velocity += change[:, 3:]
+    _, rate, angular = violations(system, moving, t)
+    speed = model.length * (1.0 + np.abs(moving.angular_velocity).max()) + np.abs(moving.velocity).max()
+    miss = rate / np.where(angular, speed / model.length, speed)
+    worst = int(np.argmax(miss))
+    if not miss[worst] <= max(CONTRADICTED, LEFT_OUT * model.slack):
+        raise AssemblyError(
+            f"{constraint_of(system, worst)}: cannot be assembled; its velocity is missed by {rate[worst]:.3g} "
+            f"{'rad/s' if angular[worst] else 'm/s'} (row {model.labels[worst]}): {others(system, moving, t, worst)}: "
+            "drop one of them, or make them agree"
+        )
+    return moving
+
+
+def _check_assembled(system: System, state: State, t: float) -> None:
+    amount, _, angular = violations(system, state, t)
+    size = np.where(angular, 1.0, system.model.length + FAR * np.abs(state.position).max())
+    miss = amount / size
+    worst = int(np.nanargmax(miss)) if np.isfinite(miss).any() else 0
+    over, limit = turned_over(system, state), max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack)
+    if over is not None and miss[worst] <= limit:
+        raise AssemblyError(
+            f"{over[0]}: cannot be assembled; the nearest poses found have its frames point against each other: "
+            "start from poses closer to an assembled one"
+        )
+    if not miss[worst] <= limit:
+        raise AssemblyError(
+            f"{constraint_of(system, worst)}: cannot be assembled; the nearest poses found still violate it by "
+            f"{amount[worst]:.3g} {'rad' if angular[worst] else 'm'} (row {system.model.labels[worst]}); there "
+            f"{others(system, state, t, worst)}: check lengths, axes, joint points and drivers, or start from poses "
+            f"closer to an assembled one{_rounded(system, float(miss[worst]))}"
+        )
+
+
+def _rounded(system: System, miss: float) -> str:
+    """Return which closure tolerance would do, if rows miss by a part of the size that rounding may explain."""
+    if not miss <= ROUNDED:
+        return ""
+    tolerance = 10.0 ** np.ceil(np.log10(2.0 * miss * system.model.length))
+    return (
+        f"; if it comes from rounded coordinates of a redundant loop, system.assemble(closure_tolerance={tolerance:g}) "
+        "absorbs it"
+    )
+
+
+def constraint_of(system: System, row: int) -> Constraint:
+    """Return the constraint that a row belongs to."""
+    constraint: Constraint = system[system.model.owner(row)]
+    return constraint

@@ -1,0 +1,191 @@
+"""The friction of a system along its runs: what slides, what sticks, and what is to be watched for either to end."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.rotation import matrix
+from quirk.bodies.state import State
+from quirk.constraints.slip import OfGap, OfSurfaces
+from quirk.dynamics.contact.contact_modes import ContactModes, Grip
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
+from quirk.events.names import Patch, Reading, Shared
+from quirk.forces.friction import Friction, SlipComponent
+from quirk.system.configuration import Configuration
+from quirk.system.system import System
+
+# Slip below this part of the speed at which contacts come to rest has no direction of its own. Bodies that begin to
+# slide come to rest again when they slide back by as much, until they have been so many times faster.
+FLOOR, FASTER = 1e-2, 2.0
+# Up to so many times that speed what begins to slide keeps the direction with which it began.
+KEEPS = 2.0
+
+
+@dataclass(frozen=True)
+class SlidingContact:
+    """What a friction does.
+
+    Attributes
+    ----------
+    held : components of slip that have rows of their own, while it sticks; else None
+    cone : while it sticks, what its force is compared with, or how contacts share a load; None where others tell
+    load : while it slides on a contact, the rows from which its load follows, see `Friction.shares`
+    direction : (d,) of slip from which sliding goes on
+    floor : m/s, slip below which it keeps that direction
+    side : of spheres, see `OfSurfaces`
+    slack : m/s by which slip has to turn back until bodies have come to rest; None where it cannot
+    heading : (d,) direction of slip where it was last looked at
+    """
+
+    held: tuple[int, ...] | None
+    direction: tuple[float, ...] = ()
+    floor: float = 0.0
+    side: int = 1
+    cone: Shared | Patch | None = None
+    load: tuple[tuple[str, int, float], ...] = ()
+    slack: float | None = None
+    heading: tuple[float, ...] = field(default=(), compare=False)
+
+
+class Frictions:
+    """All friction of a system that depends on loads."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self.all = [force for force in system.forces if isinstance(force, Friction)]
+        self.names = frozenset(friction.name for friction in self.all)
+
+    def bare(self, base: Configuration) -> Configuration:
+        """Return a configuration without any friction."""
+        return base.with_forces(off=self.names) if self.all else base
+
+    def acting(self, base: Configuration, pushing: Container[str]) -> list[Friction]:
+        """Return those whose joint is active, or whose contact pushes."""
+        return [
+            one
+            for one in self.all
+            if one.name not in base.idle and (one.on.name in base.active or one.on.name in pushing)
+        ]
+
+    def configured(
+        self, base: Configuration, rubbing: Mapping[str, SlidingContact], parts: Mapping[str, int]
+    ) -> Configuration:
+        """Return a configuration in which friction acts as it slides or sticks, on these parts of bounded surfaces."""
+        found = self.bare(base)
+        for friction in self.all:
+            rub = rubbing.get(friction.name)
+            if rub is None:
+                continue
+            name = frozenset([friction.name])
+            if rub.held == ():
+                continue
+            if rub.held is None:
+                # What begins to slide keeps its direction until it has become faster.
+                floor = rub.floor if rub.slack in (0.0, None) else KEEPS * FASTER * rub.floor
+                part = parts.get(friction.on.name, 0)
+                acting: Any = friction.sliding(rub.direction, floor, rub.side, part, rub.load)
+                found = found.with_forces(on=name)
+            else:
+                acting = friction.sticking(rub.held, rub.side, parts.get(friction.on.name, 0))
+                found = found.with_constraints(on=name)
+            found = found.with_others({friction.name: acting})
+        return found
+
+    def guards(self, rubbing: Mapping[str, SlidingContact]) -> list[EventFunction]:
+        """Return what is to be watched: whether slip ends, forces reach their limit, or there are no such forces."""
+        found, slides = [], False
+        for friction in self.all:
+            rub = rubbing.get(friction.name)
+            if rub is None or (friction.static == np.inf and not isinstance(rub.cone, Patch)):
+                continue
+            quantity: Reading
+            if rub.held is not None:
+                if rub.cone is None:
+                    continue
+                quantity, what = rub.cone, "cone"
+            else:
+                slides = True
+                if rub.slack is None:
+                    continue
+                quantity, what = Reading(friction, "ahead", None, -rub.slack), "slip"
+                if rub.slack > 0:
+                    faster = Reading(friction, "ahead", None, FASTER * rub.floor)
+                    found.append(EventFunction((friction.name, 0, "faster"), f"{friction}", faster, 1, True))
+            found.append(EventFunction((friction.name, 0, what), f"{friction}", quantity, -1, True, True))
+        if slides:
+            first = next(one for one in self.all if one.name in rubbing and rubbing[one.name].held is None)
+            found.append(
+                EventFunction((first.name, 0, "solvable"), f"{first}", Reading(None, "solvable", None, 0.0), -1, True)
+            )
+        return found
+
+    def side(self, friction: Friction, state: State, push: np.ndarray | None = None) -> int:
+        """On which side of its first surface a contact is; `push` (3,) in N is the normal, which gaps of users give."""
+        if isinstance(friction.slip, OfGap):
+            _, R = self._frame(friction.ends[0], state)
+            return 1 if push is None or R[:, 2] @ push >= 0 else -1
+        if not isinstance(friction.slip, OfSurfaces) or not friction.slip.has_sides:
+            return 1
+        frames = [self._frame(end, state) for end in friction.ends]
+        (r_one, R_one), (r_two, _) = reversed(frames) if friction.slip.turned else frames
+        return friction.slip.side_of(float(R_one[:, 2] @ (r_two - r_one)))
+
+    def axis(self, friction: Friction, state: State) -> np.ndarray:
+        """Its axis (3,) in N."""
+        _, R = self._frame(friction.ends[0], state)
+        return np.asarray(R[:, friction.axis])
+
+    def _frame(self, end: tuple[Any, Any], state: State) -> tuple[np.ndarray, np.ndarray]:
+        """Origin and axes of a frame in N."""
+        body, frame = end
+        if body in self._system.bodies:
+            row = self._system.bodies.index(body)
+            r, R = state.position[row], matrix(state.orientation[row])
+        else:
+            r, R = np.zeros(3), np.eye(3)
+        return r + R @ frame.origin, R @ frame.matrix
+
+
+def head(solver: Solver, rubbing: Mapping[str, SlidingContact]) -> None:
+    """Let the friction of a solver that slides follow the direction of slip, from what it is now."""
+    inputs, table = solver.applied.table.inputs, solver.frictions
+    sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
+    for k, element in enumerate(sliding):
+        first = int(table.direction[k])
+        inputs[first : first + element.slip.size] = rubbing[element.name].heading
+        inputs[first + element.place_of("following") - element.place_of("direction")] = 1.0
+
+
+def components(friction: Friction) -> list[tuple[SlipComponent, int]]:
+    """Return the components of slip of a friction, on either side of its first surface, with that side."""
+    turns = isinstance(friction.slip, OfSurfaces | OfGap) and friction.slip.has_sides
+    sides = (1, -1) if turns else (1,)
+    return [(SlipComponent(friction, c, side), side) for side in sides for c in range(friction.slip.size)]
+
+
+def rub_of(
+    friction: Friction,
+    grip: Grip,
+    found: ContactModes,
+    k: int,
+    side: int,
+    floor: float,
+    before: SlidingContact | None,
+    load: tuple[tuple[str, int, float], ...],
+) -> SlidingContact:
+    """Return what a friction does from now on that slides, from the solution at a state, with the rows of its load."""
+    e = found.sliding[k]
+    assert e is not None
+    heading, moving = tuple(float(part) for part in e), grip.moving is not None
+    if moving and before is not None and before.held is None and before.side == side and before.slack == 0.0:
+        # It goes on: the same plant serves, if its load is shared as before.
+        return replace(before, heading=heading, load=load)
+    slack: float | None = 0.0 if moving else floor
+    if not moving and found.driven[k]:
+        slack = None
+    return SlidingContact(None, heading, floor, side, slack=slack, heading=heading, load=load)

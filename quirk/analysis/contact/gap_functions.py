@@ -1,0 +1,279 @@
+"""Gaps of unilateral constraints, and slip, at a state: how far open, how fast, and where forces along them push."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.rotation import matrix
+from quirk.bodies.state import Kinematics, State
+from quirk.constraints import Contact
+from quirk.constraints.relation import LANES, TORQUE
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.contact.impulse import Impulse
+from quirk.dynamics.model.applied_loads import coordinate_at, shown_at
+from quirk.dynamics.model.joint_angles import angles_by_name
+from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT, OUTPUT
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.stepping.event_functions import VALUES, quantities_at
+from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor
+from quirk.errors import InputError, SwitchingError
+from quirk.events.quantity import Gap
+from quirk.forces.friction import Friction, SlipComponent
+from quirk.system.system import System
+
+from .friction_states import components
+from .parts_touched import part_at
+
+# What friction is told of a user's gap may be off by this part: the normal is as long as 1, and the load passes the
+# point at this distance over the arm.
+MISFIT = 1e-6
+
+
+@dataclass(frozen=True)
+class ContactPoint:
+    """A gap of a unilateral constraint.
+
+    Attributes
+    ----------
+    constraint, number : which
+    gap : the law of it
+    at_rest : the law of it from one part of a bounded surface, that which its numbers select; else the same as `gap`
+    rows : of its bodies among all, the ground last
+    """
+
+    constraint: Unilateral
+    number: int
+    gap: Gap
+    at_rest: Gap
+    rows: tuple[int, ...]
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Name of the constraint, and number of the gap."""
+        return self.constraint.name, self.number
+
+    @property
+    def angular(self) -> bool:
+        """Whether the gap is an angle."""
+        return self.constraint.turning is not None
+
+    @property
+    def label(self) -> str:
+        """What the gap is, for messages."""
+        return self.constraint.gaps[self.number].labels[0]
+
+    @property
+    def unit(self) -> str:
+        """Unit of the gap."""
+        return "rad" if self.constraint.gaps[self.number].units[0] == TORQUE else "m"
+
+
+@dataclass(frozen=True)
+class Slipping:
+    """A component of the slip of a friction.
+
+    Attributes
+    ----------
+    component : the law of it
+    on : the joint or contact
+    side : of spheres on which it is smooth
+    rows : of its bodies among all, the ground last
+    """
+
+    component: SlipComponent
+    on: Any
+    side: int
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Gaps, and behind them components of slip, at a state.
+
+    Attributes
+    ----------
+    value, rate : (c,) m and m/s, or rad and rad/s; of slip the rate alone
+    push : (c, n, 6) force and moment about the center of mass on each body, in N, of a unit multiplier
+    push_in_body : the same with moments in body axes
+    """
+
+    value: np.ndarray
+    rate: np.ndarray
+    push: np.ndarray
+    push_in_body: np.ndarray
+
+    def of(self, which: Sequence[int]) -> Opening:
+        """Return the same of some gaps."""
+        chosen = list(which)
+        return Opening(self.value[chosen], self.rate[chosen], self.push[chosen], self.push_in_body[chosen])
+
+    def changed(self, change: np.ndarray) -> np.ndarray:
+        """Return by how much rates (c,) change with velocities (n, 6), in N and in body axes."""
+        by: np.ndarray = np.einsum("cni,ni->c", self.push_in_body, change)
+        return by
+
+
+class Gaps:
+    """All gaps of a system's unilateral constraints, and all slip of its frictions."""
+
+    def __init__(self, system: System, frictions: Sequence[Friction] = ()) -> None:
+        n = len(system.bodies)
+        number = {id(body): k for k, body in enumerate(system.bodies)}
+        self._system = system
+        self.touches = [
+            ContactPoint(one, k, gap, _at_rest(gap, one, k), tuple(number.get(id(body), n) for body in gap.bodies))
+            for one in system.constraints
+            if isinstance(one, Unilateral)
+            for k, gap in enumerate(Gap(one, k) for k in range(len(one.gaps)))
+        ]
+        self.slips = [
+            Slipping(one, friction.on, side, tuple(number.get(id(body), n) for body in one.bodies))
+            for friction in frictions
+            for one, side in components(friction)
+        ]
+        self._watches: dict[Solver, EventMonitor] = {}
+        self._bounded = [one for one in system.constraints if isinstance(one, Contact) and one.parts is not None]
+        # Of contacts with bounded surfaces the part that counts, by name.
+        self.parts = {one.name: 0 for one in self._bounded}
+
+    def locate(self, state: State, before: Mapping[str, int]) -> None:
+        """Find which parts of bounded surfaces are nearest; those `before` count as long as their borders allow."""
+        for one in self._bounded:
+            self.parts[one.name] = part_at(self._system, one, state, before.get(one.name))
+
+    def row_of(self, touch: ContactPoint) -> int:
+        """Return the number of the row that a closed gap has."""
+        return self.parts.get(touch.constraint.name, touch.number)
+
+    def at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> Opening:
+        """Return all gaps at a state (13 n + k,), with angles (K, 3) of joints."""
+        if solver not in self._watches:
+            guards = [
+                EventFunction(touch.key, f"{touch.constraint}", touch.at_rest, 0, False) for touch in self.touches
+            ]
+            guards += [EventFunction(None, f"{one.component}", one.component, 0, False) for one in self.slips]
+            self._watches[solver] = EventMonitor(guards, solver)
+        watch, count = self._watches[solver], len(self.touches) + len(self.slips)
+        watch.laws.refer(t, angles)
+        self._select_parts(watch)
+        out, lanes = np.zeros(2 * count), solver.slots.state_to_lanes(y)
+        with watch.laws.calling(), solver.applied.calling():
+            known = quantities_at(VALUES, solver.mechanism, watch.table, float(t), lanes, out)
+        if not known:
+            watch.table.end[:] = out
+            raise watch.trouble(t) or InputError(f"a gap is not a number at t = {t:g} s")
+        push = np.zeros((count, solver.slots.bodies + 1, 6))
+        outputs, entries = watch.table.laws.outputs, watch.table.laws.entries
+        for c, rows in enumerate([*(touch.rows for touch in self.touches), *(one.rows for one in self.slips)]):
+            first = entries[ELEMENT_SIZE * c + OUTPUT]
+            for f, row in enumerate(rows):
+                push[c, row] += outputs[first + LANES * f : first + LANES * f + 6]
+        push = push[:, :-1]
+        in_body = push.copy()
+        R = matrix(solver.model.carried.state(y).orientation)
+        in_body[..., 3:] = np.einsum("nji,cnj->cni", R, push[..., 3:])
+        values, rates = out[::2], out[1::2]
+        rates[len(self.touches) :] = values[len(self.touches) :]
+        return Opening(values, rates, push, in_body)
+
+    def push_on_j(self, opening: Opening, c: int) -> np.ndarray:
+        """Return the force (3,) in N on body j of a unit multiplier of a gap."""
+        i, j = self.touches[c].rows[:2]
+        push: np.ndarray = opening.push[c, j, :3] if j < opening.push.shape[1] else -opening.push[c, i, :3]
+        return push
+
+    def check_slip(self, friction: Friction, opening: Opening, c: int, slips: Sequence[int]) -> None:
+        """Raise SwitchingError unless a user's gap is a length, and its load passes through the point given for it.
+
+        At an arm a the load f = u x v, of two tangents, has the moment a x f = u (a v) - v (a u), where
+        a v = -(a x u) f and a u = (a x v) f.
+        """
+        i, j = self.touches[c].rows[:2]
+        body = j if j < opening.push.shape[1] else i
+        force, moment = opening.push[c, body, :3], opening.push[c, body, 3:]
+        if abs(np.linalg.norm(force) - 1.0) > MISFIT:
+            raise SwitchingError(
+                f"{friction}: the gap of {friction.on} must be the distance between its bodies, so that its gradient "
+                f"is 1 where they touch; it is {np.linalg.norm(force):.6g}"
+            )
+        of_u, of_v = (opening.push[k, body, 3:] for k in slips)
+        u, v = (opening.push[k, body, :3] for k in slips)
+        expected = -u * (of_u @ force) - v * (of_v @ force)
+        scale = max(1.0, *(float(np.linalg.norm(one)) for one in (of_u, of_v)))
+        if np.linalg.norm(moment - expected) > MISFIT * scale:
+            raise SwitchingError(
+                f"{friction}: the point of {friction.on} is not where its bodies touch: the load along the gradient of "
+                f"the gap passes it at {np.linalg.norm(moment - expected):.3g} m"
+            )
+
+    def accelerations(
+        self, t: float, y: np.ndarray, angles: np.ndarray, which: Sequence[int], accelerations: np.ndarray
+    ) -> np.ndarray:
+        """Return second derivatives of some gaps, and rates of slip, (c,) with accelerations (n, 6).
+
+        Accelerations are in N and in body axes; slip is numbered behind all gaps.
+        """
+        model = self._system.model
+        kin = Kinematics.of(model.carried.state(y))
+        motion = MotionTower.of(kin, 2)
+        motion.position[:-1, 2] = accelerations[:, :3]
+        motion.spin[:-1, 1] = np.einsum("nij,nj->ni", kin.rotation[:-1], accelerations[:, 3:])
+        by_name = angles_by_name(model.joints, angles)
+        found, count = [], len(self.touches)
+        for c in which:
+            if c < count:
+                touch = self.touches[c]
+                gap = touch.at_rest.with_values(self._numbers(touch.constraint, "numbers_of_gap"))
+                found.append(2.0 * float(coordinate_at(gap, touch.rows, motion, t, by_name).taylor[2]))
+            else:
+                slip = self.slips[c - count]
+                component = slip.component.with_values(self._numbers(slip.on, "radii"))
+                found.append(float(shown_at(component, slip.rows, motion, t).taylor[1]))
+        return np.array(found)
+
+    def _numbers(self, on: Any, parameter: str) -> dict[str, np.ndarray]:
+        """The numbers of the part that counts, of a contact with a bounded surface, by the name of the parameter."""
+        part = self.parts.get(on.name)
+        return {} if part is None else {parameter: np.array(on.numbers_of(part))}
+
+    def _select_parts(self, watch: EventMonitor) -> None:
+        """Let gaps and slip be those of the parts that count."""
+        inputs, entries = watch.table.laws.inputs, watch.table.laws.entries
+        owners = [*(touch.constraint for touch in self.touches), *(slip.on for slip in self.slips)]
+        for c, on in enumerate(owners):
+            part = self.parts.get(on.name)
+            if part is not None:
+                # They are the first parameters of gaps and of slip.
+                first, numbers = entries[ELEMENT_SIZE * c + INPUT], on.numbers_of(part)
+                inputs[first : first + len(numbers)] = numbers
+
+    def impulses(self, y: np.ndarray, opening: Opening, which: Sequence[int], x: np.ndarray) -> dict[str, Impulse]:
+        """Return the impulses of forces x (c,) along gaps and slip on their bodies j, by name."""
+        found: dict[str, Impulse] = {}
+        state, n = self._system.model.carried.state(y), len(self._system.bodies)
+        owners: list[tuple[Any, tuple[int, ...]]] = [(touch.constraint, touch.rows) for touch in self.touches]
+        owners += [(slip.component, slip.rows) for slip in self.slips]
+        for c, k in enumerate(which):
+            if abs(x[c]) <= 0:
+                continue
+            (owner, rows), size = owners[k], x[c]
+            # What acts on the ground is read off body i.
+            row, sign = (rows[1], 1.0) if rows[1] < n else (rows[0], -1.0)
+            load = sign * size * opening.push[c, row]
+            origin, on = owner.ends[1][1].origin, rows[1]
+            point = state.position[on] + matrix(state.orientation[on]) @ origin if on < n else origin
+            arm = state.position[row] - point
+            before = found.get(owner.name, Impulse(np.zeros(3), np.zeros(3)))
+            moment = load[3:] + np.cross(arm, load[:3])
+            found[owner.name] = Impulse(before.force + load[:3], before.torque + moment)
+        return found
+
+
+def _at_rest(gap: Gap, constraint: Unilateral, number: int) -> Gap:
+    """The law of a gap from one part of a bounded surface; others are the same at rest."""
+    return gap if constraint.parts is None else Gap(constraint, number, relation=constraint.resting_gaps[0])

@@ -1,0 +1,56 @@
+"""Which part of a bounded surface a sphere touches: the face, an edge or a corner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.rotation import matrix
+from quirk.bodies.state import State
+from quirk.constraints import Contact
+from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
+from quirk.events.quantity import Gap
+from quirk.system.system import System
+
+# A contact keeps its part until the sphere's center is beyond a border by this part of the size of the system. Below
+# that round-off would switch a center that moves along a border to and fro; what the gap is in error there is of second
+# order.
+BEYOND = 1e-13
+
+
+def part_at(system: System, contact: Contact, state: State, before: int | None = None) -> int:
+    """Return the number of the part of a bounded surface that is nearest to the sphere at a state.
+
+    The part `before` counts as long as the center is not beyond its borders.
+    """
+    assert contact.parts is not None
+    ends = [_frame(system, body, frame, state) for body, frame in contact.ends]
+    (r_one, R_one), (r_two, _) = reversed(ends) if contact.turned else ends
+    x, y, _ = (r_two - r_one) @ R_one
+    if before is not None:
+        borders = contact.parts.borders(x, y, contact.numbers_of(before))
+        if min(borders) >= -0.5 * BEYOND * system.model.length:
+            return before
+    return contact.parts.at(x, y, contact.numbers_of(0))
+
+
+def border_guards(system: System, parts: Mapping[str, int]) -> list[EventFunction]:
+    """Return what is watched of contacts that touch these parts, by name: whether they pass a border."""
+    slack, found = BEYOND * system.model.length, list[EventFunction]()
+    for name, part in parts.items():
+        contact: Any = system[name]
+        for k, border in enumerate(contact.borders(part)):
+            beyond = Gap(contact, 0, slack, border)
+            found.append(EventFunction((name, k, "border"), f"{contact}", beyond, -1, True, True))
+    return found
+
+
+def _frame(system: System, body: Any, frame: Any, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """Origin and axes of a frame in N."""
+    if body not in system.bodies:
+        return frame.origin, frame.matrix
+    row = system.bodies.index(body)
+    R = matrix(state.orientation[row])
+    return state.position[row] + R @ frame.origin, R @ frame.matrix

@@ -1,0 +1,119 @@
+"""Assembly to given joint coordinates and rates, with loops closed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..bodies.state import Kinematics, State
+from ..constraints import Drive, Joint
+from ..constraints.drive import LETTERS, driven_coordinate
+from ..dynamics.dense.rows import residuals
+from ..errors import AssemblyError, InputError
+from ..functions import degrees
+from ..functions.motion import Motion
+from ..util import validate
+from .assembly import assemble, with_velocity
+from .nearest import LONGEST_STEP
+
+if TYPE_CHECKING:
+    from ..system.system import System
+
+
+def assembled(
+    system: System,
+    start: State,
+    t: float,
+    coordinates: Mapping[str, Any] | None = None,
+    rates: Mapping[str, Any] | None = None,
+) -> State:
+    """Return the nearest state, in which joint coordinates and rates are as given; see `System.assemble`."""
+    if coordinates is None and rates is None:
+        return replace(assemble(system, start, t), angles=start.angles)
+    coordinates, rates = coordinates or {}, rates or {}
+    wanted, speeds = _targets(system, "coordinates", coordinates), _targets(system, "rates", rates)
+    state = _posed(system, start, t, wanted)
+    found = _moving(system, state, start, t, speeds)
+    found.angles = dict(start.angles)
+    for joint, name, value in wanted:
+        if name.startswith("rotation"):
+            angles = np.array(found.angles.get(joint.name, np.zeros(3)), dtype=float)
+            angles[LETTERS.index(name[-1])] = value
+            found.angles[joint.name] = angles
+    return found
+
+
+def _posed(system: System, state: State, t: float, wanted: list[tuple[Joint, str, float]]) -> State:
+    """Bring the poses to where coordinates are as wanted, and to where constraints hold."""
+    if not wanted:
+        return assemble(system, state, t)
+    # Large changes in parts, so that loops follow.
+    begin = [coordinate(system, state, joint, name) for joint, name, _ in wanted]
+    ways = [
+        value - x if name.startswith("translation") else np.remainder(value - x + np.pi, 2 * np.pi) - np.pi
+        for (_, name, value), x in zip(wanted, begin, strict=True)
+    ]
+    sizes = [
+        abs(way) / (system.model.length if name.startswith("translation") else 1.0)
+        for (_, name, _), way in zip(wanted, ways, strict=True)
+    ]
+    parts = max(1, int(np.ceil(max(sizes) / LONGEST_STEP)))
+    for part in range(1, parts + 1):
+        values = [x + way * part / parts for x, way in zip(begin, ways, strict=True)]
+        holds = [_hold(joint, name, value, 0.0, t) for (joint, name, _), value in zip(wanted, values, strict=True)]
+        try:
+            state = assemble(system.with_constraints(holds), state, t)
+        except AssemblyError as error:
+            asked = ", ".join(f"{joint.name} {name} = {value:g}" for joint, name, value in wanted)
+            raise AssemblyError(f"System.assemble: {asked} cannot be met: {error}") from error
+    return state
+
+
+def _moving(system: System, state: State, start: State, t: float, speeds: list[tuple[Joint, str, float]]) -> State:
+    """Give poses the velocities nearest to those at the start with which coordinates have their speeds."""
+    if not speeds:
+        # What holds the coordinates would also stop them.
+        moving = State(*state.parts[:2], *start.parts[2:], bodies=start.bodies)
+        return with_velocity(system, moving, t)
+    holds = [_hold(joint, name, coordinate(system, state, joint, name), rate, t) for joint, name, rate in speeds]
+    held = system.with_constraints(holds)
+    moving = State(*state.parts[:2], *start.parts[2:], bodies=start.bodies)
+    try:
+        return with_velocity(held, moving, t)
+    except AssemblyError as error:
+        raise AssemblyError(f"System.assemble: these rates cannot be had together: {error}") from error
+
+
+def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tuple[Joint, str, float]]:
+    """Joint, name of its coordinate and value, for each number given."""
+    owner = f"System.assemble: {argument}"
+    if not isinstance(given, Mapping):
+        raise InputError(f"{owner} must be a dict of values by joint; got {given!r}")
+    found = []
+    for name, values in given.items():
+        joint = system[name]
+        if not isinstance(joint, Joint):
+            raise InputError(f"{owner}: {joint} is not a joint")
+        by_name = values if isinstance(values, Mapping) else {None: values}
+        for part, value in by_name.items():
+            kind, axis = driven_coordinate(f"{owner}[{name!r}]", joint, part)
+            value = validate.number(owner, repr(name), value)
+            if argument == "coordinates" and kind == "rotation":
+                behind = f"; if {joint} is to start with turns behind it, say so in the angles of the returned state"
+                degrees.within_turn(owner, repr(name), value, behind)
+            found.append((joint, f"{kind} {LETTERS[axis]}", value))
+    return found
+
+
+def _hold(joint: Joint, name: str, value: float, rate: float, t: float) -> Drive:
+    return Drive(f"{joint.name} {name} = {value:.6g}", joint, Motion.polynomial([value - rate * t, rate]), name)
+
+
+def coordinate(system: System, state: State, joint: Joint, name: str) -> float:
+    """Value of a joint coordinate at a state, rad or m: what a drive to zero misses."""
+    drive = _hold(joint, name, 0.0, 0.0, 0.0)
+    model = system.with_constraints([drive]).model
+    return float(residuals(model, Kinematics.of(state), 0.0, 0)[model.joint_rows[drive.name], 0][0])

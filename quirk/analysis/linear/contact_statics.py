@@ -1,0 +1,158 @@
+"""Unilateral constraints in statics: what they push with is unknown, beside where the bodies are.
+
+Each gap gets an element whose load is the gap's gradient times an internal variable, the push. So one smooth system has
+derivatives by poses and pushes, and which gaps are closed is said by complementarity: gap >= 0, push >= 0, one is zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk.bodies.state import State
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.contact.lcp import pushes as pushes_of
+from quirk.dynamics.model.applied_loads import coordinate_at
+from quirk.events.quantity import Gap
+
+from .operating_point import Point
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+# Singular values below this part of the largest are none: what has no stiffness stays where it is.
+INDIFFERENT = 1e-11
+# Pushes below this part of the largest are round-off.
+NO_PUSH = 1e-9
+
+
+class ContactForce(Gap):
+    """What a unilateral constraint pushes with along one of its gaps: an internal variable that stays as it is."""
+
+    internal = ("push",)
+    aside: tuple[str, ...] = ("title", "turned_joint", "label", "constraint", "number")
+
+    def __init__(self, constraint: Unilateral, number: int) -> None:
+        super().__init__(constraint, number)
+        self.name = f"{constraint.name} pushes {number}"
+        self.constraint, self.number = constraint, number
+
+    push: float = 0.0
+    constraint: Unilateral
+    number: int
+
+    def along(self, t: Any, x: Any, rate: Any) -> Any:
+        """Return the push."""
+        return self.push
+
+    def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
+        """Return 0."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Pushes:
+    """All gaps of unilateral constraints that are switched on, c of them.
+
+    Attributes
+    ----------
+    system : the given one, with an element for each gap
+    elements : these
+    """
+
+    system: System
+    elements: tuple[ContactForce, ...]
+
+    @classmethod
+    def of(cls, system: System) -> Pushes:
+        """Return those of a system, which stays as it is."""
+        acting = [one for one in system.constraints if isinstance(one, Unilateral) and system.is_active(one.name)]
+        elements = tuple(ContactForce(one, k) for one in acting for k in range(len(one.gaps)))
+        return cls(system.with_parts(*elements) if elements else system, elements)
+
+    def gaps(self, point: Point) -> np.ndarray:
+        """Return how far open all are (c,), m or rad."""
+        rows: dict[Any, tuple[int, ...]] = dict(point.model.forces)
+        angles = point.state.angles
+        found = [coordinate_at(one, rows[one], point.motion, point.t, angles).value for one in self.elements]
+        return np.array(found, dtype=float).reshape(len(self.elements))
+
+    def at(self, state: State) -> np.ndarray:
+        """Return the pushes (c,) that a state of the system with them has noted."""
+        return np.array([float(np.ravel(state.internal.get(one.name, 0.0))[0]) for one in self.elements])
+
+    def noted(self, state: State, x: np.ndarray) -> State:
+        """Return the state with these pushes (c,)."""
+        named = {**state.internal, **{one.name: np.array([push]) for one, push in zip(self.elements, x, strict=True)}}
+        return State(*state.parts, angles=state.angles, internal=named, bodies=state.bodies)
+
+    def missing(self, x: np.ndarray, gaps: np.ndarray) -> float:
+        """Return how far gaps that push are from closed, and others from open; over the length of the system."""
+        if not len(x):
+            return 0.0
+        return float((np.where(x > 0, np.abs(gaps), np.maximum(-gaps, 0.0)) / self.units).max())
+
+    @property
+    def units(self) -> np.ndarray:
+        """The length of the system for gaps that are lengths, 1 rad for those that are angles, (c,)."""
+        return np.array([1.0 if one.turning else self.system.model.length for one in self.elements])
+
+    def without(self, state: State) -> State:
+        """Return the state of the given system."""
+        own = {one.name for one in self.elements}
+        internal = {name: numbers for name, numbers in state.internal.items() if name not in own}
+        parts = (np.array(part) for part in state.parts)
+        return State(*parts, angles=state.angles, internal=internal, bodies=state.bodies)
+
+    def closed(self, system: System, x: np.ndarray) -> System:
+        """Return the given system with the rows of those that push, as if they held both ways."""
+        rows = {
+            one.constraint.name: one.constraint.closed[one.number]
+            for one, push in zip(self.elements, x, strict=True)
+            if push > NO_PUSH * x.max()
+        }
+        on = system.configuration.with_constraints(on=frozenset(rows)).with_others(rows)
+        return system.as_computed_by(system.plant_for(on)) if rows else system
+
+
+def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a step (v,) with B du = g + G x and pushes x (c,) that keep gaps + G^T du >= 0 apart; see `near_step`.
+
+    The symmetric part of B is positive definite: as if it were all there is, least squares tell what pushes.
+    """
+    alike = 0.5 * (B + B.T)
+    by_push = np.linalg.solve(alike, G)
+    held = pushes_of(G.T @ by_push, gaps + by_push.T @ g)
+    return near_step(B, g, G, gaps, np.zeros(len(gaps), dtype=bool) if held is None else held > 0)
+
+
+def near_step(
+    B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray, closed: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a step (v,) with B du = g + G x, and pushes x (c,) of those that close, from a guess of these (c,) bool.
+
+    What would pull opens, and what would pass through closes, until nothing does (an active-set method).
+    """
+    v, closed = len(g), closed.copy()
+    tried: set[bytes] = set()
+    while True:
+        x, k = np.zeros(len(gaps)), int(closed.sum())
+        A = np.block([[B, -G[:, closed]], [G[:, closed].T, np.zeros((k, k))]])
+        found = _least(A, np.concatenate([g, -gaps[closed]]), v)
+        x[closed] = found[v:]
+        wrong = np.where(closed, x < 0, gaps + G.T @ found[:v] < -INDIFFERENT * np.abs(gaps).max(initial=1e-300))
+        tried.add(closed.tobytes())
+        closed = closed ^ wrong
+        if not wrong.any() or closed.tobytes() in tried:
+            return found[:v], x
+
+
+def _least(A: np.ndarray, b: np.ndarray, v: int) -> np.ndarray:
+    """The least solution, with unknowns (v, then pushes) in units in which all columns are alike."""
+    size = np.abs(A[:, :v]).max(initial=0.0)
+    across = np.abs(A[:, v:]).max(axis=0, initial=0.0)
+    unit = np.ones(len(b))
+    unit[v:] = np.where(across > 0, (size if size > 0 else 1.0) / np.where(across > 0, across, 1.0), 1.0)
+    return np.asarray(unit * np.linalg.lstsq(unit[:, None] * A * unit, unit * b, rcond=INDIFFERENT)[0])

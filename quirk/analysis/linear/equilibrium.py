@@ -1,0 +1,256 @@
+"""Equilibria: states at rest in which nothing accelerates, found with the exact tangent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quirk.bodies.state import State
+from quirk.constraints.unilateral import Unilateral
+from quirk.errors import ConvergenceError, InputError
+from quirk.forces import Friction
+from quirk.system.quantities import JointLoad
+from quirk.util.misuse import explained
+
+from ..assembly import assemble
+from .contact_statics import INDIFFERENT, Pushes, far_step, near_step
+from .free_accelerations import accelerations, change_along, moved_along, size_of_change, size_of_loads
+from .linearization import linearize
+from .null_space import NullSpaceBasis
+from .operating_point import Point
+from .outputs import value_of
+from .pseudo_transient import followed
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+OWNER = "System.equilibrium"
+# Accelerations below this part of what loads alone would give are round-off of an equilibrium.
+FOUND = 1e-13
+# A result whose accelerations are above this part is none,
+MISSED = 1e-8
+# unless Newton's method would move nothing by more than this, in lengths of the system or rad: nothing is loaded there.
+STANDS = 1e-10
+# Such a step must account for all but this part of the accelerations: it is none, too, where these have no slope.
+ANSWERED = 0.5
+# Loads that are so small a part of the largest on the way, while steps are long, fade out: nothing ever balances them.
+FADED = 1e-100
+MOST_STEPS, MOST_IN_VAIN = 1000, 100
+# Accelerations of which more than this part has no stiffness are those of a fall. Under gravity alone it ends nowhere:
+# so few steps in vain tell it.
+UNOPPOSED, MOST_FALLING = 0.5, 10
+# By how much longer moves may be after each step in vain, and after each that misses less: it may be far to go.
+FASTER = 1.1
+# Within this part an equilibrium is near, and is the one that is meant even if it is not stable.
+NEAR = 1e-3
+# Part of the largest derivative by which steps are slowed down where they miss more.
+SLOWER = 0.1
+# Real parts above this part of the largest eigenvalue grow.
+GROWS = 1e-9
+# Gaps within this part of the size of the system may share a load.
+CLOSED = 1e-9
+
+
+@explained
+@dataclass
+class Equilibrium(State):
+    """A state at rest that stays at rest; a `State` with what follows from it.
+
+    Attributes
+    ----------
+    time : s
+    touching : names of the unilateral constraints that are closed and push
+    residual : what is left of accelerations, as a part of what the loads alone would give; 0 where nothing is loaded
+    system : System, in which those are closed
+    """
+
+    time: float = field(default=0.0, kw_only=True)
+    touching: frozenset[str] = field(default=frozenset(), kw_only=True)
+    residual: float = field(default=0.0, kw_only=True)
+    system: System = field(default=None, kw_only=True, repr=False)  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        from .report import report
+
+        return report(self)
+
+    @cached_property
+    def loads(self) -> dict[str, JointLoad]:
+        """Force and torque of every active constraint by name, as of `System.joint_loads`; zero where a gap is open."""
+        found = self.system.joint_loads(self, self.time)
+        none = (one.name for one in self.system.constraints if isinstance(one, Unilateral) and one.name not in found)
+        return {**found, **{name: JointLoad(np.zeros(3), np.zeros(3)) for name in none}}
+
+    def of(self, name: str) -> float:
+        """Return a quantity there, such as "hinge.angle", "spring.length" or "hinge.force.x", SI units."""
+        return value_of("Equilibrium.of", self.system, self.copy(), self.time, name)
+
+    @cached_property
+    def eigenvalues(self) -> np.ndarray:
+        """Eigenvalues of small motions about it, complex, 1/s, by size."""
+        return linearize(self.system, self.copy(), self.time).eigenvalues
+
+    @property
+    def stable(self) -> bool:
+        """Whether no small motion grows: no eigenvalue has a positive real part. Without damping none need decay."""
+        values = self.eigenvalues
+        return bool((values.real <= GROWS * np.abs(values).max(initial=0.0)).all())
+
+
+def equilibrium(system: System, start: State, t: float) -> Equilibrium:
+    """Return an equilibrium near a state; see `System.equilibrium`."""
+    rubbing = [force.name for force in system.forces if isinstance(force, Friction)]
+    system = system.without(*rubbing) if rubbing else system
+    pushes = Pushes.of(system)
+    state = _at_rest(system, start, t)
+    found, best = _search(pushes, state, t)
+    hopeless = best > MISSED and not system.forces and _falls(NullSpaceBasis.at(Point(pushes.system, found, t)))
+    if best > MISSED and not hopeless and not len(pushes.at(state)):
+        floor = followed(pushes.system, state, t)
+        found, best = (found, best) if floor is None else _search(pushes, floor, t)
+    if best > MISSED:
+        raise _not_found(pushes, found, best, t)
+    own, x = pushes.without(found), _shared(pushes, found, t)
+    held = pushes.closed(system, x)
+    touching = frozenset(held.plant.model.joint_rows) - frozenset(system.model.joint_rows)
+    left = float(best) if np.isfinite(best) else 0.0
+    return Equilibrium(
+        *own.parts, angles=own.angles, internal=own.internal, bodies=own.bodies,
+        time=t, touching=touching, residual=left, system=held,
+    )  # fmt: skip
+
+
+def _not_found(pushes: Pushes, state: State, left: float, t: float) -> ConvergenceError:
+    """Return the error that names the body which accelerates most at the best state, and has that state."""
+    free = NullSpaceBasis.at(Point(pushes.system, state, t))
+    model, (g, K, _) = free.point.model, accelerations(free, len(pushes.at(state)))
+    falls = _falls(free)
+    linear, angular = (np.linalg.norm(part, axis=1) for part in change_along(free, _unopposed(g, K) if falls else g))
+    worst = int(np.argmax(np.maximum(linear, model.length * angular)))
+    turns = model.length * angular[worst] > linear[worst]
+    residual, unit = (float(angular[worst]), "rad/s^2") if turns else (float(linear[worst]), "m/s^2")
+    if falls:
+        why = "nothing resists its motion there; does it fall freely? Then hold it"
+    elif len(pushes.at(state)):
+        why = "does it fall freely, or slide off what it touches? Then hold it, or start nearer to an equilibrium"
+    else:
+        why = "does it turn or move without ever coming to rest? Else start nearer to an equilibrium"
+    return ConvergenceError(
+        f"{OWNER}: none was found; what is left of the accelerations is {left:.2g} of what the loads alone would give, "
+        f'most at body "{model.body_names[worst]}" with {residual:.3g} {unit}: {why}; the best state is in this '
+        "error's .state",
+        state=pushes.without(state),
+        body=model.body_names[worst],
+        residual=residual,
+    )
+
+
+def _falls(free: NullSpaceBasis) -> bool:
+    """Whether most of the acceleration at a state is in directions without stiffness."""
+    g, K, _ = accelerations(free, 0)
+    return bool(np.abs(_unopposed(g, K)).max(initial=0.0) > UNOPPOSED * np.abs(g).max(initial=0.0))
+
+
+def _unopposed(g: np.ndarray, K: np.ndarray) -> np.ndarray:
+    """Return the part of accelerations (f,) that no step changes, of which the derivative is K (f, f)."""
+    return np.asarray(g - K @ np.linalg.lstsq(K, g, rcond=INDIFFERENT)[0])
+
+
+def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
+    """Return what unilateral constraints push with at an equilibrium: the least where those that are closed share."""
+    x = pushes.at(state)
+    if not len(x):
+        return x
+    point = Point(pushes.system, state, t)
+    gaps, (g, K, G) = pushes.gaps(point), accelerations(NullSpaceBasis.at(point), len(x))
+    closed = np.abs(gaps) <= CLOSED * pushes.units
+    return near_step(-K, g - G @ x, G, gaps, closed)[1]
+
+
+def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
+    """Return the best state that is found, and how much of the accelerations is left there, over those of loads alone.
+
+    Steps (k - K) du = g + G x with the accelerations g in free coordinates and their derivative K: Newton's where k is
+    zero. Where K has growing directions, k is more than these, and the step goes downhill as that of a strongly damped
+    motion does, implicitly (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)); but for states so near to an equilibrium
+    that this one is meant. Steps after which more is left than before make k larger; after others the next may be
+    longer, as the way may be many times the size of the system. What is left is measured by the largest loads so far:
+    those of the state alone vanish with it where they all do. Pushes x of unilateral constraints follow in each step
+    by complementarity (Josephy 1979).
+    """
+    best, best_step, slower, previous, stride, found = np.inf, 0, 0.0, np.inf, 1.0, (state, np.inf)
+    loaded = 0.0
+    for number in range(MOST_STEPS):
+        point = Point(pushes.system, state, t)
+        free, x, gaps = NullSpaceBasis.at(point), pushes.at(state), pushes.gaps(point)
+        g, K, G = accelerations(free, len(x))
+        size, open_by = size_of_loads(point), pushes.missing(x, gaps)
+        loaded = max(loaded, size)
+        missing, left = (max(_part(g, of), open_by) for of in (size, loaded))
+        if not len(g) or missing <= FOUND:
+            return state, missing
+        largest = float(np.abs(K).max())
+        slower = max(4.0 * slower, SLOWER * largest) if left > previous else 0.25 * slower
+        slower = slower if slower > INDIFFERENT * largest else 0.0
+        stride = FASTER * stride if left < previous else 1.0
+        previous = left
+        alone, near = g - G @ x, missing <= NEAR
+        longer = FASTER ** (number - best_step)
+        k = 0.0 if near else slower + _downhill(point, K, alone, longer, len(x) > 0)
+        B = k * np.eye(len(g)) - K
+        step, x = near_step(B, alone, G, gaps, x > 0) if near or not len(x) else far_step(B, alone, G, gaps)
+        rest = alone + G @ x
+        answered = np.abs(rest - B @ step).max() <= ANSWERED * np.abs(rest).max()
+        if k <= INDIFFERENT * largest and answered and open_by <= MISSED and _stands(free, step):
+            missing = 0.0
+        stays = left >= best
+        if not stays:
+            best, best_step, found = left, number, (state, missing)
+        falls = not point.model.forces and bool(np.abs(_unopposed(g, K)).max() > UNOPPOSED * np.abs(g).max())
+        most = MOST_FALLING if falls and not len(x) else MOST_IN_VAIN
+        if (stays and found[1] < MISSED) or left < FADED or number > best_step + most:
+            break
+        state = pushes.noted(moved_along(free, state, step, t, max(longer, stride)), x)
+    return found
+
+
+def _part(g: np.ndarray, size: float) -> float:
+    return float(np.abs(g).max(initial=0.0)) / size if size > 0 else 0.0
+
+
+def _downhill(point: Point, K: np.ndarray, g: np.ndarray, longer: float, definite: bool) -> float:
+    """Return by how much steps are to be slowed down, 1/s^2, so that they go downhill."""
+    largest = float(np.abs(K).max())
+    growing = float(np.linalg.eigvalsh(0.5 * (K + K.T))[-1] if definite else np.linalg.eigvals(K).real.max())
+    found = 1.5 * growing if growing > GROWS * largest else 0.0
+    # What has no stiffness, such as a free fall, is moved by steps of the size of the system.
+    falling = float(np.abs(_unopposed(g, K)).max(initial=0.0)) / (
+        longer * point.model.length * np.sqrt(point.model.mass.max())
+    )
+    return max(found, falling, INDIFFERENT * largest if definite else 0.0)
+
+
+def _at_rest(system: System, start: State, t: float) -> State:
+    """The nearest state on the constraints, at rest; InputError where drivers move."""
+    still = replace(
+        start, velocity=np.zeros_like(start.velocity), angular_velocity=np.zeros_like(start.angular_velocity)
+    )
+    state = replace(assemble(system, still, t), angles=start.angles, internal=start.internal)
+    if np.abs(state.velocity).max() > 0 or np.abs(state.angular_velocity).max() > 0:
+        size = max(np.abs(state.velocity).max() / system.model.length, np.abs(state.angular_velocity).max())
+        if size > 1e-12:
+            raise InputError(
+                f"{OWNER}: drivers move at t = {t:g} s, so nothing is at rest; hold their motions constant"
+            )
+    return replace(state, velocity=still.velocity, angular_velocity=still.angular_velocity)
+
+
+def _stands(free: NullSpaceBasis, step: np.ndarray) -> bool:
+    """Whether a step in free coordinates, then internal variables, changes nothing but by round-off."""
+    point, v = free.point, free.velocities.shape[1]
+    internal = point.model.carried.numbers(point.model.carried.flat(point.state))[: len(step) - v]
+    rest = np.abs(step[v:]).max(initial=0.0) <= STANDS * np.abs(internal).max(initial=0.0)
+    return bool(rest and size_of_change(free, *change_along(free, step)) <= STANDS)

@@ -1,0 +1,75 @@
+"""What accelerates in free coordinates, by how much it changes, and how a state moves along them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.bodies.state import State
+from quirk.dynamics.dense.projection import displaced, project
+from quirk.dynamics.model.directions import Directions
+from quirk.errors import AssemblyError
+
+from .null_space import NullSpaceBasis
+from .operating_point import Point
+from .steady_motion import load_rate
+
+# Largest turn, rad, or move, in lengths of the system, in one step.
+LONGEST_STEP = 0.3
+
+
+def size_of_loads(point: Point) -> float:
+    """Return the accelerations in free coordinates, kg^(1/2) m/s^2, that loads give if none cancels another."""
+    return float(load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max()))
+
+
+def accelerations(free: NullSpaceBasis, pushes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Accelerations in free coordinates, then rates of internal variables; their derivatives by both, and by pushes.
+
+    The pushes are the last internal variables.
+    """
+    point, v = free.point, free.velocities.shape[1]
+    own = point.internal - pushes
+    directions = Directions.none(point.model, v + point.internal)
+    directions.bodies[:, :6, :v] = free.spread(free.velocities)
+    directions.internal[: point.internal, v:] = np.eye(point.internal)
+    varied = point.variation(directions)
+    p = free.poses.shape[1]
+    K = free.coordinates(varied.bodies, varied.internal)[p : p + v + own]
+    now = np.zeros((point.bodies, 12, 1))
+    now[:, 6:9, 0], now[:, 9:, 0] = point.linear, point.angular
+    g = free.coordinates(now, point.internal_rates[:, None])[p : p + v + own, 0]
+    return g, K[:, : v + own], K[:, v + own :]
+
+
+def change_along(free: NullSpaceBasis, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How bodies move, (n, 3) m, and turn, (n, 3) rad, by a step in free coordinates."""
+    change = free.spread(free.velocities @ step[: free.velocities.shape[1], None])[..., 0]
+    return change[:, :3], change[:, 3:]
+
+
+def size_of_change(free: NullSpaceBasis, moves: np.ndarray, turns: np.ndarray, longer: float = 1.0) -> float:
+    """The largest of moves, in lengths of the system or so much longer ones, and of turns, in rad."""
+    return float(max(np.abs(moves).max() / (longer * free.point.model.length), np.abs(turns).max()))
+
+
+def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, longer: float) -> State:
+    """The state after a step along the constraints, which is cut where it is long; moves may be so much longer."""
+    point, (moves, turns) = free.point, change_along(free, step)
+    size = size_of_change(free, moves, turns, longer)
+    part = min(1.0, LONGEST_STEP / size) if size > 0 else 1.0
+    for _ in range(20):
+        moved = displaced(state, part * moves, part * turns)
+        projected = project(point.model, point.metric, moved, t, point.kept)
+        if projected is not None:
+            break
+        part *= 0.5
+    else:
+        raise AssemblyError(
+            "System.equilibrium: the constraints could not be followed; start nearer to the equilibrium"
+        )
+    found, v = projected.state, free.velocities.shape[1]
+    internal = point.model.carried.numbers(point.model.carried.flat(state))[: point.internal].copy()
+    internal[: len(step) - v] += part * step[v:]
+    named = {name: internal[where] for name, where in point.model.carried.internal.items()}
+    return State(found.position, found.orientation, state.velocity, state.angular_velocity,
+                 angles=point.state.angles, internal=named, bodies=state.bodies)  # fmt: skip

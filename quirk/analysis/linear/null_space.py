@@ -1,0 +1,141 @@
+"""The directions that constraints leave free at a state: a basis of them, orthonormal in the mass metric.
+
+Of poses dq = N_q u satisfies the rows that hold poses. Of velocities dv = N_v w + P u satisfies all rows: these turn
+with the poses, and P u is what they ask for then. With rows of velocities, such as rolling, there are more u than w.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.dynamics.dense.rows import tangent_rows
+from quirk.dynamics.dense.udwadia_kalaba import PseudoInverse
+from quirk.dynamics.model.directions import Directions
+from quirk.dynamics.model.metric import Metric
+from quirk.dynamics.model.model import Model
+from quirk.errors import InputError
+
+from .operating_point import Point
+
+
+@dataclass(frozen=True)
+class NullSpaceBasis:
+    """What is free at a point; matrices over 6 n directions of poses or velocities in coordinates of the mass metric.
+
+    Attributes
+    ----------
+    poses : (6 n, p) orthonormal, N_q
+    velocities : (6 n, v) orthonormal, N_v
+    particular : (6 n, p) orthogonal to these, P
+    """
+
+    point: Point
+    poses: np.ndarray
+    velocities: np.ndarray
+    particular: np.ndarray
+    _holding: PseudoInverse
+    _all: PseudoInverse
+
+    @classmethod
+    def at(cls, point: Point) -> NullSpaceBasis:
+        """Find the basis at a point; InputError where it is singular."""
+        model = point.model
+        rows = tangent_rows(model, point.kin, point.t)
+        alike, scaled = Metric.uniform(model).rows(rows), point.metric.rows(rows)
+        kept = point.kept
+        _require_regular(point, alike)
+        of_poses = ~_of_velocities(model)
+        every = PseudoInverse.of(scaled, kept, limit=point.rank)
+        holding = every
+        if not of_poses.all():
+            rank = len(PseudoInverse.of(alike, of_poses, least=model.rank_tolerance).s)
+            holding = PseudoInverse.of(scaled, of_poses, limit=rank)
+        poses, velocities = (_complement(one.Vt, 6 * point.bodies) for one in (holding, every))
+        found = cls(point, poses, velocities, np.zeros_like(poses), holding, every)
+        directions = Directions.none(model, poses.shape[1])
+        directions.bodies[:, :6] = found.spread(poses)
+        if model.rows and poses.shape[1]:
+            missing = point.tangent(directions).levels[..., 1].T
+            found.particular[:] = -found._solved(every, missing)
+        return found
+
+    @property
+    def size(self) -> int:
+        """Number of states: free poses, free velocities, and internal variables."""
+        return self.poses.shape[1] + self.velocities.shape[1] + self.point.internal
+
+    def spread(self, z: np.ndarray) -> np.ndarray:
+        """Return motions of the bodies (n, 6, D) from coordinates (6 n, D) of the mass metric."""
+        metric, by_body = self.point.metric, z.reshape(self.point.bodies, 6, -1)
+        translation = metric.translation[:, None, None] * by_body[:, :3]
+        return np.concatenate([translation, np.einsum("nij,njd->nid", metric.rotation, by_body[:, 3:])], axis=1)
+
+    def directions(self) -> Directions:
+        """Return the basis: p directions of poses, v of velocities alone, then the internal variables."""
+        p, v, point = self.poses.shape[1], self.velocities.shape[1], self.point
+        made = Directions.none(point.model, self.size)
+        made.bodies[:, :6, :p] = self.spread(self.poses)
+        made.bodies[:, 6:, :p] = self.spread(self.particular)
+        made.bodies[:, 6:, p : p + v] = self.spread(self.velocities)
+        made.internal[: point.internal, p + v :] = np.eye(point.internal)
+        return made
+
+    def coordinates(self, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
+        """Return the coordinates (F, D) in the basis of motions (n, 12, D) and changes (k, D) of internal variables."""
+        metric, n = self.point.metric, self.point.bodies
+
+        def gathered(part: np.ndarray) -> np.ndarray:
+            turned = np.linalg.solve(metric.rotation, part[:, 3:])
+            scaled = part[:, :3] / metric.translation[:, None, None]
+            return np.concatenate([scaled, turned], axis=1).reshape(6 * n, -1)
+
+        moved, moving = gathered(bodies[:, :6]), gathered(bodies[:, 6:])
+        return np.concatenate([self.poses.T @ moved, self.velocities.T @ moving, internal])
+
+    def completed(self, directions: Directions) -> Directions:
+        """Add to changes of parameters the least changes of poses and velocities that keep the constraints satisfied.
+
+        Those are orthogonal to the basis in the mass metric.
+        """
+        for part, level, rows in ((slice(0, 6), 0, self._holding), (slice(6, 12), 1, self._all)):
+            if self.point.model.rows:
+                missing = self.point.tangent(directions).levels[..., level].T
+                directions.bodies[:, part] -= self.spread(self._solved(rows, missing))
+        return directions
+
+    @staticmethod
+    def _solved(rows: PseudoInverse, residual: np.ndarray) -> np.ndarray:
+        """The shortest changes (6 n, D) for which rows give (m, D)."""
+        return np.asarray(rows.Vt.T @ ((rows.U.T @ (rows.D[:, None] * residual)) / rows.s[:, None]))
+
+
+def _of_velocities(model: Model) -> np.ndarray:
+    """Which rows (m,) hold velocities alone."""
+    found = np.zeros(model.rows, dtype=bool)
+    for placed in model.relations:
+        found[placed.rows] = placed.relation.of_velocities
+    return found
+
+
+def _require_regular(point: Point, alike: np.ndarray) -> None:
+    """Raise InputError where rows that are independent elsewhere are not: motions branch there."""
+    kept = point.kept
+    if not kept.any():
+        return
+    lengths = np.linalg.norm(alike[kept], axis=1)
+    least = np.linalg.svd(alike[kept] / lengths[:, None], compute_uv=False)[-1]
+    if least < point.model.rank_tolerance:
+        raise InputError(
+            f"System: at this state the constraints are singular (a singular value of {least:.1e}), where motions "
+            "branch and there is no linear system: move it a little, for example by "
+            "system.assemble(coordinates={...})"
+        )
+
+
+def _complement(rows: np.ndarray, size: int) -> np.ndarray:
+    """Orthonormal columns (size, size - r) at right angles to r orthonormal rows."""
+    if not len(rows):
+        return np.eye(size)
+    return np.linalg.svd(rows)[2][len(rows) :].T

@@ -1,0 +1,167 @@
+"""A state at which a system is differentiated, with all that is asked of it there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quirk.bodies.rotation import skew
+from quirk.bodies.state import STATE_SIZE, Kinematics, State
+from quirk.dynamics.model.constrained_motion import ConstrainedMotion
+from quirk.dynamics.model.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions
+from quirk.dynamics.model.joint_angles import angles_at, angles_by_name
+from quirk.dynamics.model.metric import Metric
+from quirk.dynamics.model.model import Model
+from quirk.dynamics.model.tangents import Tangent
+from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.plant import CompiledModel
+from quirk.dynamics.sparse.solver.along_states import constrained_motion
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.tangent.tangent import Differential
+from quirk.errors import InputError
+from quirk.forces import Friction
+from quirk.forces.law import COORDINATE
+
+from ..assembly import check_consistent
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+# Slip below this part of the largest velocity is round-off.
+STANDS = 1e-12
+
+
+class Point:
+    """A state of n bodies on the constraints of a system.
+
+    Attributes
+    ----------
+    linear, angular : (n, 3) accelerations in N, and derivatives of the angular velocities in body axes
+    internal_rates : (k,) of the internal variables
+    magnitudes : (C,) N, of friction that slides and is in proportion to loads
+    """
+
+    def __init__(self, system: System, state: State, t: float) -> None:
+        check_consistent(system, state, t)
+        self._stand(system, system.plant, system.plant.solver(), state, t)
+        self.rank = self.solver.settle_state(state, t)
+        self._evaluate(angles_at(self.model, state, t))
+        self._require_slip()
+
+    @classmethod
+    def along(
+        cls, system: System, plant: CompiledModel, solver: Solver, state: State, t: float, angles: np.ndarray
+    ) -> Point:
+        """Return a state of a motion at time t, with a solver whose rows have been chosen, and angles (K, 3)."""
+        point: Point = object.__new__(cls)
+        point._stand(system, plant, solver, state, t)
+        point.rank = solver.rank
+        point._evaluate(angles)
+        return point
+
+    def _stand(self, system: System, plant: CompiledModel, solver: Solver, state: State, t: float) -> None:
+        self.system, self.t, self.solver, self.state = system, t, solver, state
+        self.model: Model = plant.model
+        self.metric: Metric = plant.metric
+
+    def _evaluate(self, angles: np.ndarray) -> None:
+        self.state.angles = angles_by_name(self.model.joints, angles)
+        self.kin = Kinematics.of(self.state)
+        self.solver.applied.refer(self.t, angles)
+        self._y = self.solver.slots.state_to_lanes(self.model.carried.flat(self.state))
+        rates = self.solver.slots.state_from_lanes(self.solver.rates(self.t, self._y))
+        of_bodies = rates[: STATE_SIZE * self.bodies].reshape(self.bodies, STATE_SIZE)
+        self.linear, self.angular = of_bodies[:, 7:10].copy(), of_bodies[:, 10:].copy()
+        self.internal_rates = self.model.carried.numbers(rates)[: self.internal].copy()
+        self.magnitudes = self.solver.frictions.magnitude.copy()
+
+    def _require_slip(self) -> None:
+        """Raise InputError if there is friction without slip, which has no derivative; slip is that evaluated last."""
+        table, outputs = self.solver.frictions, self.solver.applied.table.outputs
+        fastest = max(np.abs(self.state.velocity).max(), self.model.length * np.abs(self.state.angular_velocity).max())
+        for k, friction in enumerate(self.frictions):
+            first = int(table.slip[k]) + COORDINATE
+            slip = outputs[first : first + COORDINATE * friction.slip.size : COORDINATE]
+            if not np.abs(slip).max() > STANDS * fastest:
+                raise InputError(
+                    f"{friction}: nothing slides in this state, and where it sticks or begins to slide there is no "
+                    f"derivative: take it out, system.without({friction.name!r}), or give a state in which it slides"
+                )
+
+    @property
+    def frictions(self) -> list[Friction]:
+        """All friction that slides and is in proportion to loads."""
+        return [element for element, _ in self.model.forces if isinstance(element, Friction)]
+
+    @property
+    def bodies(self) -> int:
+        """Number n of bodies."""
+        return len(self.model.mass)
+
+    @property
+    def internal(self) -> int:
+        """Number k of internal variables."""
+        return sum(s.stop - s.start for s in self.model.carried.internal.values())
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Which rows are taken to be independent, (m,) bool."""
+        return self.solver.kept
+
+    @cached_property
+    def loaded(self) -> ConstrainedMotion:
+        """The motion with its multipliers, those of least norm where rows are redundant."""
+        return constrained_motion(self.solver, self.t, self.kin, self._y)
+
+    @cached_property
+    def motion(self) -> MotionTower:
+        """Poses with their first two derivatives."""
+        motion = MotionTower.of(self.kin, 2)
+        motion.position[:-1, 2] = self.linear
+        motion.spin[:-1, 1] = np.einsum("nij,nj->ni", self.kin.rotation[:-1], self.angular)
+        return motion
+
+    @cached_property
+    def differential(self) -> Differential:
+        """What finds tangents; its arrays are those of the last eight directions."""
+        return Differential(self.solver)
+
+    def tangent(self, directions: Directions) -> Tangent:
+        """Return how the accelerations change along directions, of which there may be none."""
+        if directions.count:
+            return self.differential.at(self._y, self.t, directions)
+        one = self.differential.at(self._y, self.t, Directions.none(self.model, 1))
+        return Tangent(
+            one.linear[:0], one.angular[:0], one.multipliers[:0], one.internal[:0], one.levels[:0], one.friction[:0]
+        )
+
+    def variation(self, directions: Directions) -> OperatingVariation:
+        """Return how the whole state goes on along directions."""
+        tangent = self.tangent(directions)
+        given = directions.bodies
+        bodies = np.zeros_like(given)
+        bodies[:, SHIFT] = given[:, VELOCITY]
+        bodies[:, TURN] = given[:, OMEGA] - skew(self.kin.angular_velocity[:-1]) @ given[:, TURN]
+        bodies[:, VELOCITY] = np.moveaxis(tangent.linear, 0, -1)
+        bodies[:, OMEGA] = np.moveaxis(tangent.angular, 0, -1)
+        return OperatingVariation(directions, tangent, bodies, tangent.internal.T[: self.internal])
+
+
+@dataclass(frozen=True)
+class OperatingVariation:
+    """Rates of D directions z, z' = J z.
+
+    Attributes
+    ----------
+    directions, tangent : of which it is made
+    bodies : (n, 12, D) rates of the changes of poses and velocities, as `quirk.dynamics.model.directions` has them
+    internal : (k, D)
+    """
+
+    directions: Directions
+    tangent: Tangent
+    bodies: np.ndarray
+    internal: np.ndarray

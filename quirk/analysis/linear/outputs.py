@@ -1,0 +1,137 @@
+"""Outputs of a linear system: quantities by name, with their exact changes along directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.state import State
+from quirk.constraints import Constraint
+from quirk.dynamics.model.applied_loads import exerted
+from quirk.dynamics.model.directions import OMEGA, SHIFT, VELOCITY, Directions
+from quirk.dynamics.model.energy import gravity_energy, kinetic_energy
+from quirk.errors import InputError
+from quirk.events.names import Reading, named
+from quirk.events.quantity import Gap, Quantity
+from quirk.forces import Friction
+from quirk.system.system import System
+
+from .operating_point import Point
+from .quantity_derivatives import QuantityDerivatives
+
+# The value of an output, and its changes along directions (D,), from these.
+Output = Callable[[QuantityDerivatives], tuple[float, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A quantity of a system, with its name and the law behind it; `owner` is in whose name errors are."""
+
+    name: str
+    of: Quantity | Gap | Reading
+    owner: str
+
+    def read(self, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
+        """Return the value and its changes along directions (D,)."""
+        if isinstance(self.of, Reading):
+            return self._reading(self.of, changes)
+        value, moved = changes.coordinate(self.of, rows_of(changes.point, self.of))
+        return value, moved[0]
+
+    def _reading(self, reading: Reading, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
+        point = changes.point
+        if reading.of is None:
+            return _energy(reading.what, changes)
+        if isinstance(reading.of, Constraint):
+            if reading.of.name not in point.model.joint_rows:
+                raise InputError(f'{self.owner}: "{self.name}": {reading.of} is switched off, and has no load')
+            load, moved = changes.joint_load(reading.of)
+            return _component(load, moved, reading)
+        numbers = {element.name: k for k, (element, _) in enumerate(point.model.forces)}
+        number = numbers.get(reading.of.name)
+        if number is None and isinstance(reading.of, Friction):
+            held = next((one for one, _ in point.model.joint_bodies if one.name == reading.of.name), None)
+            if held is None or reading.what in reading.of.coordinates:
+                return 0.0, np.zeros(changes.variation.directions.count)  # it sticks, or has no load
+            return _component(*changes.joint_load(held), reading)
+        if number is None:
+            raise InputError(f'{self.owner}: "{self.name}": {reading.of} is switched off, and has no load')
+        element, rows = point.model.forces[number]
+        if reading.what in element.coordinates:
+            value, along = changes.coordinate(element, rows, element.coordinates.index(reading.what))
+            return value, along[0]
+        loads, moved, energy, stored = changes.load(number)
+        if reading.what == "energy":
+            return energy, stored
+        # On the body of the last end, about the origin of the frame there.
+        body, origin = rows[-1], element.ends[-1][1].origin
+        load, change = loads[-1].copy(), moved[-1].copy()
+        arm, moving = point.kin.rotation[body] @ origin, np.einsum("rcd,c->rd", changes.rotation[body], origin)
+        moving += point.kin.rotation[body] @ changes.last_origin(number)
+        change[3:] -= np.cross(moving, load[:3, None], axis=0) + np.cross(arm[:, None], change[:3], axis=0)
+        load[3:] -= np.cross(arm, load[:3])
+        return _component(load, change, reading)
+
+
+def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) -> list[Named]:
+    """Return quantities of a system by name; see `quirk.events.names`."""
+    if isinstance(names, str):
+        raise InputError(f'{owner}: {argument} must be a list, such as ["{names}"]; got the text {names!r}')
+    parts = {part.name: part for part in system}
+    found = []
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(
+                f'{owner}: {argument} must be names such as "hinge.angle" or "rod.position.x"; got {name!r}'
+            )
+        whose = f"{owner}: {argument}"
+        found.append(Named(name, named(whose, name, name, 0.0, parts), whose))
+    return found
+
+
+def rows_of(point: Point, element: Quantity | Gap) -> tuple[int, ...]:
+    """The numbers of the bodies of an element in the model; the ground comes last."""
+    names = point.model.body_names
+    return tuple(names.index(b.name) if b.name in names else len(names) for b in element.bodies)
+
+
+def value_of(owner: str, system: System, state: State, t: float, name: str) -> float:
+    """Return a quantity at a state, in SI units; InputError, in the name of `owner`, for a name that is none."""
+    point = Point(system, state, t)
+    (one,) = quantities(owner, "name", system, [name])
+    return one.read(QuantityDerivatives(point, point.variation(Directions.none(point.model, 0))))[0]
+
+
+def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[float, np.ndarray]:
+    """A component of a load (6,), or its magnitude, with its changes from those (6, D) of the load."""
+    first = 3 if reading.what == "torque" else 0
+    vector, change = load[first : first + 3], moved[first : first + 3]
+    if reading.axis is not None:
+        return float(vector[reading.axis]), change[reading.axis]
+    size = float(np.linalg.norm(vector))
+    return size, vector @ change / size if size > 0 else np.full(moved.shape[1], np.nan)
+
+
+def _energy(what: str, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
+    """An energy of the system."""
+    point, model, state = changes.point, changes.point.model, changes.point.state
+    given = changes.variation.directions.bodies
+    kinetic = (
+        float(kinetic_energy(model, state)),
+        np.einsum("n,ni,nid->d", model.mass, state.velocity, given[:, VELOCITY]),
+    )
+    spin = np.einsum("ni,nij,njd->d", state.angular_velocity, model.inertia, given[:, OMEGA])
+    kinetic = kinetic[0], kinetic[1] + spin
+    potential = (
+        float(gravity_energy(model, state)),
+        -np.einsum("n,i,nid->d", model.mass, model.gravity, given[:, SHIFT]),
+    )
+    for number, (element, rows) in enumerate(model.forces):
+        if element.stores:
+            stored = exerted(element, rows, point.motion, point.t, 0, state.angles, state.internal).energy
+            potential = potential[0] + float(stored), potential[1] + changes.load(number)[3]
+    sums = {"kinetic": kinetic, "potential": potential}
+    return sums[what] if what in sums else (kinetic[0] + potential[0], kinetic[1] + potential[1])

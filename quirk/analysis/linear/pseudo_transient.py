@@ -1,0 +1,86 @@
+"""The way downhill along valleys that are narrow and bend, such as those of long levers on stiff bushings.
+
+The strongly damped motion du/dtau = g(u) with the accelerations g in free coordinates goes downhill, first to the floor
+of a valley and then along it. A step of one linear system leaves a floor that bends, by more the stiffer its sides are,
+so that only short steps leave less to accelerate. Implicit steps
+
+    k (u - u_0) = g(u),   k = 1 / dtau,
+
+end on the floor however stiff the sides are (Hairer and Wanner, Solving Ordinary Differential Equations II, IV).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quirk.bodies.state import State
+from quirk.errors import AssemblyError, InputError
+
+from .free_accelerations import LONGEST_STEP, accelerations, change_along, moved_along, size_of_change, size_of_loads
+from .null_space import NullSpaceBasis
+from .operating_point import Point
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+# Accelerations below this part of what loads alone would give are so small that Newton's method finds the rest.
+NEAR = 1e-5
+# The first step is as if all were so much slower than what is stiffest, and none is slower than this.
+FIRST, SLOWEST = 0.1, 1e12
+# Steps are so many times shorter after one that is not found, and longer after one that takes few iterations.
+FACTOR, FEW = 4.0, 2
+MOST_STEPS, MOST_ITERATIONS = 400, 6
+# A step is found where it misses this part of k (u - u_0).
+FOUND = 0.1
+# By how much more than the fastest growth steps are slowed down.
+OVER_GROWTH = 1.5
+
+
+def followed(system: System, state: State, t: float) -> State | None:
+    """Return a state at rest near to an equilibrium downhill from another one, or None if no way is found."""
+    try:
+        return _followed(system, state, t)
+    except (AssemblyError, InputError):  # the way leads to a singular state, or constraints cannot be followed
+        return None
+
+
+def _followed(system: System, state: State, t: float) -> State | None:
+    slower = None
+    for _ in range(MOST_STEPS):
+        free = NullSpaceBasis.at(Point(system, state, t))
+        g, K, _ = accelerations(free, 0)
+        if np.abs(g).max(initial=0.0) <= NEAR * size_of_loads(free.point):
+            return state
+        stiffest = float(np.abs(K).max())
+        growth = OVER_GROWTH * max(float(np.linalg.eigvals(K).real.max()), 0.0)
+        slower = FIRST * stiffest if slower is None else slower
+        found = None
+        while found is None:
+            if not 0.0 < slower <= SLOWEST * stiffest:
+                return None
+            found = _step(free, state, t, slower + growth)
+            slower = FACTOR * slower if found is None else slower
+        state, iterations = found
+        slower = slower / FACTOR if iterations <= FEW else slower
+    return None
+
+
+def _step(free: NullSpaceBasis, state: State, t: float, k: float) -> tuple[State, int] | None:
+    """Return the state after an implicit step, and its number of iterations; None if it is too long to be found."""
+    system, here = free.point.system, state
+    moved, internal = np.zeros(len(free.velocities)), np.zeros(free.point.internal)
+    for iteration in range(MOST_ITERATIONS):
+        g, K, _ = accelerations(free, 0)
+        change = k * np.concatenate([free.velocities.T @ moved, internal])
+        if iteration and np.abs(g - change).max() <= FOUND * np.abs(change).max():
+            return here, iteration
+        step = np.linalg.solve(k * np.eye(len(g)) - K, g - change)
+        if size_of_change(free, *change_along(free, step)) > LONGEST_STEP:
+            return None
+        v = free.velocities.shape[1]
+        moved, internal = moved + free.velocities @ step[:v], internal + step[v:]
+        here = moved_along(free, here, step, t, 1.0)
+        free = NullSpaceBasis.at(Point(system, here, t))
+    return None

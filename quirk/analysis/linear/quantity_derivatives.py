@@ -1,0 +1,238 @@
+"""How what a state says of quantities changes along directions: laws and relations run on dual numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.autodiff.dual import Dual, DualArray
+from quirk.autodiff.jet import Jet
+from quirk.bodies.rotation import skew
+from quirk.constraints import Constraint
+from quirk.constraints.relation import LANES, layout_of
+from quirk.dynamics.dense.rows import relation_inputs
+from quirk.dynamics.model.applied_loads import law_inputs
+from quirk.dynamics.model.directions import OMEGA, SHIFT, TURN, VELOCITY, Inputs
+from quirk.dynamics.model.model import PlacedRelation
+from quirk.dynamics.model.primitives_as_relations import as_relations
+from quirk.forces import ForceElement, Friction
+from quirk.forces.calls import DualCall
+from quirk.forces.law import LawLayout, continued_turns, run
+from quirk.forces.place import PLACEMENT, Place
+from quirk.jit.simd import WIDTH
+
+from .operating_point import OperatingVariation, Point
+
+
+class QuantityDerivatives:
+    """Changes of a motion and its accelerations along D directions, of n bodies and the ground; all in N.
+
+    Attributes
+    ----------
+    position, velocity, acceleration, spin, spin_rate : (n + 1, 3, D)
+    rotation : (n + 1, 3, 3, D)
+    orientation : (n + 1, 4, D)
+    """
+
+    def __init__(self, point: Point, variation: OperatingVariation) -> None:
+        self.point, self.variation = point, variation
+        self._held: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        kin, motion = point.kin, point.motion
+        ground = np.zeros((1, 12, variation.directions.count))
+        given = np.concatenate([variation.directions.bodies, ground])
+        rate = np.concatenate([variation.bodies, ground])
+        self.position, self.velocity, self.acceleration = given[:, SHIFT], given[:, VELOCITY], rate[:, VELOCITY]
+        turn, omega, angular = (
+            np.einsum("nij,njd->nid", kin.rotation, part) for part in (given[:, TURN], given[:, OMEGA], rate[:, OMEGA])
+        )
+        turning = skew(np.moveaxis(turn, 1, 2))
+        self.rotation = np.einsum("ndij,njk->nikd", turning, kin.rotation)
+        self.spin, self.spin_rate = (
+            np.einsum("ndij,nj->nid", turning, motion.spin[:, k]) + own for k, own in enumerate((omega, angular))
+        )
+        # q' = (0, turn) q / 2
+        q0, q = kin.orientation[:, :1, None], kin.orientation[:, 1:, None]
+        scalar = -np.sum(turn * q, axis=1, keepdims=True)
+        vector = q0 * turn + np.einsum("ndij,nj->nid", turning, q[..., 0])
+        self.orientation = 0.5 * np.concatenate([scalar, vector], axis=1)
+
+    def coordinate(self, element: ForceElement, rows: Sequence[int], number: int = 0) -> tuple[float, np.ndarray]:
+        """Return a coordinate of an element and the changes (3, D) of it, its rate and its second derivative.
+
+        Those that it does not have, as the second derivative of a velocity, are not a number.
+        """
+        taylor, changes = self.coordinate_terms(element, rows, number, {})
+        return taylor[0], changes
+
+    def coordinate_terms(
+        self, element: ForceElement, rows: Sequence[int], number: int, seeds: Inputs
+    ) -> tuple[list[float], np.ndarray]:
+        """Return the same with the rate behind the coordinate; inputs of its law may change by themselves."""
+        layout = element.layout(1)
+        values, deltas = self._law(element, layout, rows)
+        places = _places(element.layout(), layout)
+        for place, change in seeds.items():
+            deltas[places[place]] += change
+        found: list[list[Any]] = []
+        for inputs in _eights(values, deltas):
+            frames = [Place(layout, f, inputs, False) for f in range(layout.frames)]
+            time = Jet([Dual(self.point.t, 0), 1.0, 0.0], [None] * layout.frames)
+            given = element.coordinate(time, *frames) if element.has("coordinate") else element.shown(time, *frames)
+            listed = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
+            jets = [x if isinstance(x, Jet) else Jet([x], [None] * layout.frames) for x in listed]
+            found.append(
+                (continued_turns(element, layout, time, jets, inputs) if element.turning else jets)[number].taylor
+            )
+        changes = [np.concatenate([_delta(terms, k) for terms in found])[: self._count] for k in range(3)]
+        return [float(x.value if isinstance(x, Dual) else x) for x in found[0][:2]], np.array(changes)
+
+    def load(self, number: int) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
+        """Return loads of a force element of the model, by its number: (frames, 6) in N, their changes, and the energy.
+
+        Force and moment about the center of mass on the body of each frame; changes (frames, 6, D); energy, J, and its
+        changes (D,).
+        """
+        element, rows = self.point.model.forces[number]
+        layout = element.layout()
+        values, deltas = self._law(element, layout, rows)
+        if isinstance(element, Friction):
+            place, k = element.place_of("size"), self.point.frictions.index(element)
+            values[place] = self.point.magnitudes[k]
+            deltas[place] = self.variation.tangent.friction[:, k]
+        outputs = []
+        for inputs in _eights(values, deltas):
+            made = DualArray(np.zeros((1 + WIDTH) * layout.outputs), layout.outputs)
+            calls = [DualCall(value) for value in element.functions]
+            run(element, layout, calls, Dual(self.point.t, np.zeros(WIDTH)), inputs, made)
+            outputs.append(made.values)
+        size = layout.outputs
+        changes = np.concatenate([x[size:].reshape(size, WIDTH) for x in outputs], axis=1)[:, : self._count]
+        loads = outputs[0][: layout.energy].reshape(layout.frames, LANES)[:, :6]
+        moved = changes[: layout.energy].reshape(layout.frames, LANES, -1)[:, :6]
+        return loads, moved, float(outputs[0][layout.energy]), changes[layout.energy]
+
+    def joint_load(self, constraint: Constraint) -> tuple[np.ndarray, np.ndarray]:
+        """Return force and torque (6,) of a constraint on body j at its joint point, in N, and the changes (6, D)."""
+        if constraint.name not in self._held:
+            self._held[constraint.name] = self._joint_load(constraint)
+        return self._held[constraint.name]
+
+    def _joint_load(self, constraint: Constraint) -> tuple[np.ndarray, np.ndarray]:
+        model, multipliers = self.point.model, self.point.loaded.multipliers
+        own = model.joint_rows[constraint.name]
+        j = next(pair[1] for one, pair in model.joint_bodies if one.name == constraint.name)
+        wrench, change = np.zeros(6), np.zeros((6, self._count))
+        origin = np.zeros((3, self._count))
+        for number, placed in enumerate(as_relations(model)):
+            if own.start <= placed.rows.start < own.stop:
+                rows, moved = self._rows(number, placed, j)
+                wrench += multipliers[placed.rows] @ rows
+                change += np.einsum("m,mcd->cd", multipliers[placed.rows], moved)
+                change += np.einsum("dm,mc->cd", self.variation.tangent.multipliers[:, placed.rows], rows)
+                origin = self._origin_of_j(number, placed)
+        arm = self.point.kin.rotation[j] @ constraint.frame_j.origin
+        moving = np.einsum("rcd,c->rd", self.rotation[j], constraint.frame_j.origin)
+        moving += self.point.kin.rotation[j] @ origin
+        change[3:] -= np.cross(moving, wrench[:3, None], axis=0) + np.cross(arm[:, None], change[:3], axis=0)
+        wrench[3:] -= np.cross(arm, wrench[:3])
+        return wrench, change
+
+    def last_origin(self, number: int) -> np.ndarray:
+        """Return the change (3, D) of the origin of the last frame of a force element in its body, by parameters."""
+        layout = self.point.model.forces[number][0].layout()
+        given = self.variation.directions.laws.get(number, {})
+        first = layout.first_frame + (layout.frames - 1) * layout.frame_size
+        return np.array([given.get(first + c, np.zeros(self._count)) for c in range(3)])
+
+    def _origin_of_j(self, number: int, placed: PlacedRelation) -> np.ndarray:
+        """Change (3, D) of the origin of the second frame of a relation in its body, by parameters."""
+        layout = layout_of(placed.relation, len(placed.bodies), 2)
+        given = self.variation.directions.relations.get(number, {})
+        first = layout.first_frame + layout.frame_size
+        return np.array([given.get(first + c, np.zeros(self._count)) for c in range(3)])
+
+    @property
+    def _count(self) -> int:
+        return self.variation.directions.count
+
+    def _law(self, element: ForceElement, layout: LawLayout, rows: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs of a law and their changes (inputs, D)."""
+        point, count = self.point, self._count
+        motion = point.motion.up_to(layout.order + 1)
+        values = law_inputs(element, layout, rows, motion, point.t, point.state.angles)
+        deltas = np.zeros((layout.inputs, count))
+        if element.internal:
+            own = point.model.carried.internal[element.name]
+            variables = slice(layout.first_internal, layout.first_frame, layout.order + 2)
+            values[variables] = point.model.carried.numbers(point.model.carried.flat(point.state))[own]
+            deltas[variables] = self.variation.directions.internal[own]
+        # Places are those of the layout without derivatives: parameters and frames of both are where they are there.
+        number = next((k for k, (one, _) in enumerate(point.model.forces) if one is element), None)
+        if number is not None:
+            places = _places(element.layout(), layout)
+            for place, change in self.variation.directions.laws.get(number, {}).items():
+                deltas[places[place]] += change
+        for f, body in enumerate(rows):
+            terms = [self.position[body], self.velocity[body], 0.5 * self.acceleration[body]][: layout.order + 2]
+            spins = [self.spin[body], self.spin_rate[body]][: layout.order + 1]
+            o = layout.first_frame + f * layout.frame_size + PLACEMENT
+            parts = [*terms, self.rotation[body].reshape(9, count), *spins, self.orientation[body]]
+            deltas[o : layout.first_frame + (f + 1) * layout.frame_size] = np.concatenate(parts)
+        return values, deltas
+
+    def _rows(self, number: int, placed: PlacedRelation, body: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows (r, 6) of a relation over the motion in N of a body, and their changes (r, 6, D)."""
+        point, count = self.point, self._count
+        layout = layout_of(placed.relation, len(placed.bodies), 2)
+        values, deltas = relation_inputs(placed, layout, point.motion, point.t), np.zeros((layout.inputs, count))
+        for f, moved in enumerate(placed.bodies):
+            o = layout.first_frame + f * layout.frame_size + PLACEMENT
+            parts = [self.position[moved], self.velocity[moved], 0.5 * self.acceleration[moved]]
+            parts += [self.rotation[moved].reshape(9, count), self.spin[moved], self.spin_rate[moved]]
+            deltas[o : layout.first_frame + (f + 1) * layout.frame_size] = np.concatenate(parts)
+        for place, change in self.variation.directions.relations.get(number, {}).items():
+            deltas[place] += change
+        found = []
+        for inputs in _eights(values, deltas):
+            outputs = DualArray(np.zeros((1 + WIDTH) * layout.outputs), layout.outputs)
+            placed.fill_dual(layout, Dual(point.t, np.zeros(WIDTH)), inputs, outputs)
+            found.append(outputs.values)
+        size, shape = layout.outputs, (layout.rows, layout.frames, LANES)
+        changes = np.concatenate([x[size:].reshape(size, WIDTH) for x in found], axis=1)[:, :count]
+        here = [f for f, own in enumerate(placed.bodies) if own == body]
+        rows = found[0][layout.first_gradient : size].reshape(shape)[:, here, :6].sum(axis=1)
+        return rows, changes[layout.first_gradient :].reshape(*shape, count)[:, here, :6].sum(axis=1)
+
+
+def _places(plain: LawLayout, layout: LawLayout) -> dict[int, int]:
+    """Where parameters, motions and frames of a law with derivatives are, by where they are of the same without."""
+    found = {k: k for k in range(plain.first_motion)}
+    for m in range(plain.motions):
+        for k in range(plain.order + 2):
+            found[plain.first_motion + m * (plain.order + 2) + k] = layout.first_motion + m * (layout.order + 2) + k
+    for f in range(plain.frames):
+        for c in range(PLACEMENT):
+            here = layout.first_frame + f * layout.frame_size + c
+            found[plain.first_frame + f * plain.frame_size + c] = here
+    return found
+
+
+def _eights(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
+    """Arrays of dual numbers from values (N,) and changes (N, D), for eight directions each."""
+    made = []
+    for first in range(0, max(1, deltas.shape[1]), WIDTH):
+        taken = np.zeros((len(values), WIDTH))
+        part = deltas[:, first : first + WIDTH]
+        taken[:, : part.shape[1]] = part
+        made.append(DualArray(np.concatenate([values, taken.ravel()]), len(values)))
+    return made
+
+
+def _delta(taylor: list[Any], k: int) -> np.ndarray:
+    """Change (8,) of the derivative k from Taylor coefficients; not a number where there is none."""
+    if k >= len(taylor):
+        return np.full(WIDTH, np.nan)
+    delta = taylor[k].delta if isinstance(taylor[k], Dual) else 0
+    return (2.0 if k == 2 else 1.0) * (np.zeros(WIDTH) + delta)

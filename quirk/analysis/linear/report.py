@@ -1,0 +1,125 @@
+"""An equilibrium in a few lines of text: where it is, how well it was found, whether it is stable, and its loads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quirk.bodies.state import Kinematics
+from quirk.constraints import Joint
+from quirk.dynamics.dense.rows import residuals
+from quirk.errors import InputError
+from quirk.util.rounding import loads_rounded_off, rounded_off
+
+from ..joint_coordinates import coordinate
+from .equilibrium import GROWS
+
+if TYPE_CHECKING:
+    from .equilibrium import Equilibrium
+
+# So many joints, bodies and loads have lines of their own; and so many eigenvalues and names stand in one line.
+MOST_LINES, MOST_NAMED = 12, 4
+# Of more bodies stability, and of more rows uniqueness, takes so long that it is left to be asked for.
+MOST_BODIES, MOST_ROWS = 60, 500
+
+FREE = (("angle", "rotation", "rad"), ("travel", "translation", "m"))
+
+
+def report(found: Equilibrium) -> str:
+    """Return what `print(equilibrium)` shows; of some thirty lines at most, however large the system."""
+    model, count = found.system.model, len(found.position)
+    errors = residuals(model, Kinematics.of(found), found.time, 0)[:, 0] if model.rows else np.zeros(0)
+    lines = [
+        f"equilibrium of {count} {'body' if count == 1 else 'bodies'} at t = {found.time:g} s",
+        f"accelerations left     {found.residual:.1e} of what the loads alone would give",
+        f"constraint residual    {np.abs(errors).max(initial=0.0):.1e} at position level",
+        f"stability              {_stability(found)}",
+    ]
+    return "\n".join([*lines, *_place(found), *_loads(found)])
+
+
+def _stability(found: Equilibrium) -> str:
+    if len(found.position) > MOST_BODIES:
+        return "ask for .stable"
+    try:
+        values = found.eigenvalues
+    except InputError as error:
+        return f"not known: {error}"
+    if not len(values):
+        return "nothing is free to move"
+    said = "stable" if found.stable else "not stable"
+    # What is not above this counts as none where stability is judged, too.
+    least = GROWS * float(np.abs(values).max())
+    real, imaginary = (np.where(np.abs(part) > least, part, 0.0) for part in (values.real, values.imag))
+    # Of each pair one, and what grows most, or decays least, first.
+    pairs = sorted({(-a, b) for a, b in zip(real, imaginary, strict=True) if b >= 0})
+    return f"{said}: eigenvalues {_listed([_number(-a, b) for a, b in pairs])} 1/s"
+
+
+def _number(real: float, imaginary: float) -> str:
+    """A real number, or a pair of complex ones."""
+    if not imaginary:
+        return f"{real:.4g}"
+    return f"{real:.4g} ± {imaginary:.4g}i" if real else f"± {imaginary:.4g}i"
+
+
+def _place(found: Equilibrium) -> list[str]:
+    """Lines with the free coordinates of joints; of systems without any, where bodies are."""
+    system = found.system
+    joints = [c for c in system.constraints if isinstance(c, Joint) and system.is_active(c.name)]
+    free = [
+        (joint, *names) for joint in joints for names in FREE if getattr(joint, f"{names[1]}_axis") is not None
+    ]  # fmt: skip
+    if not free:
+        names = [body.name for body in system.bodies]
+        places = rounded_off(found.position, system.model.length)
+        rows = [(name, _vector(place)) for name, place in zip(names, places, strict=True)]
+        return _table("body", "position (m)", rows, "bodies")
+    shown = []
+    for joint, name, kind, unit in free[:MOST_LINES]:
+        value = rounded_off(coordinate(system, found, joint, kind), system.model.length if unit == "m" else 1.0)
+        shown.append((f"{joint.name}.{name}", f"{value:12.6g} {unit}"))
+    return _table("joint coordinate", "", [*shown, *[("", "")] * (len(free) - len(shown))], "joint coordinates")
+
+
+def _loads(found: Equilibrium) -> list[str]:
+    """Lines with the loads of constraints, the largest first if there are many, and whether they are unique."""
+    loads, model = found.loads, found.system.model
+    if not loads:
+        return []
+    both = np.stack([[load.force, load.torque] for load in loads.values()])
+    both = loads_rounded_off(both, model.length)
+    sizes = np.linalg.norm(both, axis=2) @ [1.0, 1.0 / model.length]
+    names = list(loads)
+    order = range(len(names)) if len(names) <= MOST_LINES else np.argsort(-sizes, kind="stable")
+    rows = [(names[k], f"{_vector(both[k, 0])}   {_vector(both[k, 1])}") for k in order]
+    head = f"{'force (N)':>38}   {'torque (N m)':>38}"
+    return [*_table("load on body j, inertial", head, rows, "loads, smaller"), _uniqueness(found)]
+
+
+def _uniqueness(found: Equilibrium) -> str:
+    if found.system.model.rows > MOST_ROWS:
+        return "which loads are unique, system.mobility(equilibrium) tells"
+    shared = found.system.mobility(found, found.time).shared
+    if not shared:
+        return "all joint loads are unique"
+    return f"not unique, shared by least squares: {_listed(shared)}"
+
+
+def _table(head: str, of_values: str, rows: Sequence[tuple[str, str]], what: str) -> list[str]:
+    """Lines of names and values, and one that says how many there are beyond them."""
+    shown = rows[:MOST_LINES]
+    width = max(len(head), *(len(name) for name, _ in shown))
+    lines = [f"{head:<{width}}   {of_values}".rstrip(), *(f"{name:<{width}}   {said}" for name, said in shown)]
+    return lines if len(rows) == len(shown) else [*lines, f"and {len(rows) - len(shown)} more {what}"]
+
+
+def _vector(values: np.ndarray) -> str:
+    return " ".join(f"{value + 0.0:12.6g}" for value in values)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

@@ -1,0 +1,97 @@
+"""Root loci: how eigenvalues move with a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.state import State
+from quirk.errors import InputError
+from quirk.system.system import System
+from quirk.util import validate
+from quirk.util.misuse import explained
+
+from .linearization import linearize
+
+
+@explained
+@dataclass(frozen=True, repr=False)
+class RootLocus:
+    """Eigenvalues over a parameter.
+
+    Attributes
+    ----------
+    values : (p,) of the parameter
+    eigenvalues : (p, F) complex, 1/s; each column goes on from value to value as smoothly as can be
+    """
+
+    values: np.ndarray
+    eigenvalues: np.ndarray
+
+    def __repr__(self) -> str:
+        first, last, (values, count) = self.values[0], self.values[-1], self.eigenvalues.shape
+        return f"<RootLocus: {count} eigenvalues at {values} values from {first:.6g} to {last:.6g}>"
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the eigenvalues in the complex plane, colored by the value; `options` as of `Result.plot`."""
+        from quirk.graphics.plot.roots import draw_roots
+
+        return draw_roots(self.values, self.eigenvalues, options)
+
+
+@explained
+def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLocus:
+    """Return the eigenvalues of small motions of a system over a parameter.
+
+    Parameters
+    ----------
+    build : function of a value
+        Returns the system, to be looked at in its initial state; or a pair of the system and a state.
+    values : (p,) numbers
+
+    Raises
+    ------
+    InputError
+        If `build` returns something else, or the number of states changes with the parameter.
+
+    Examples
+    --------
+    >>> def build(stiffness):
+    ...     block = quirk.Body.box("block", 1.0, [0.1, 0.1, 0.1])
+    ...     rail = quirk.Prismatic("rail", quirk.GROUND, block, axis="z")
+    ...     spring = quirk.Spring("spring", quirk.GROUND, block, point_i=[0, 0, 1], stiffness=stiffness)
+    ...     return quirk.System([block, rail, spring])
+    >>> quirk.root_locus(build, [4.0, 9.0]).eigenvalues.imag.round(6)
+    array([[ 2., -2.],
+           [ 3., -3.]])
+    """
+    given = validate.numbers(list(values))
+    if given is None or given.ndim != 1 or not given.size or not np.isfinite(given).all():
+        raise InputError(f"root_locus: values must be a list of finite numbers; got {values!r}")
+    found: list[np.ndarray] = []
+    for value in given:
+        made = build(float(value))
+        system, state = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
+        if not isinstance(system, System) or not isinstance(state, State | None):
+            raise InputError(f"root_locus: build must return a System, or a System and a State; got {made!r}")
+        now = linearize(system, system.initial_state() if state is None else system.checked(state), 0.0).eigenvalues
+        if found and len(now) != len(found[-1]):
+            raise InputError(
+                f"root_locus: at {value:g} there are {len(now)} states, before there were {len(found[-1])}"
+            )
+        found.append(_continued(found, now))
+    return RootLocus(given, np.array(found))
+
+
+def _continued(before: list[np.ndarray], now: np.ndarray) -> np.ndarray:
+    """Eigenvalues in the order in which they go on from those before, straight where there are two of these."""
+    from scipy.optimize import linear_sum_assignment
+
+    if not before:
+        return now
+    expected = before[-1] if len(before) < 2 else 2 * before[-1] - before[-2]
+    _, order = linear_sum_assignment(np.abs(expected[:, None] - now))
+    return now[order]

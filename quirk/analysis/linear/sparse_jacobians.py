@@ -1,0 +1,158 @@
+"""Local Jacobians of a large system as sparse matrices, found with few directions.
+
+What accelerates a body while multipliers stay depends on the bodies with which it shares a force element or constraint.
+So many bodies are moved at once, in one direction, as long as no body depends on two of them (Curtis, Powell and Reid,
+IMA J. Appl. Math. 13 (1974)): for a chain of any length 36 directions do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.model.directions import FREEDOMS, Directions
+from quirk.dynamics.model.metric import inverse_root
+from quirk.dynamics.model.primitives_as_relations import as_relations
+from quirk.dynamics.sparse.tangent.tangent import refuse_friction
+from quirk.jit.simd import WIDTH
+
+from .operating_point import Point
+
+
+@dataclass(frozen=True)
+class Local:
+    """Sparse Jacobians over the 12 n tangent coordinates of all bodies, then k internal variables.
+
+    Attributes
+    ----------
+    accelerations : (6 n, 12 n + k) of each body, linear in N and angular in body axes, while multipliers stay
+    rates : (k, 12 n + k) of the internal variables
+    positions, velocities : (m, 12 n + k) of the rows and their rates
+    """
+
+    accelerations: Any
+    rates: Any
+    positions: Any
+    velocities: Any
+
+    @classmethod
+    def at(cls, point: Point) -> Local:
+        """Find them at a point."""
+        from scipy.sparse import csr_array
+
+        refuse_friction(point.solver, "a few modes: ask for all of them, without count=")
+        near, of_rows, of_internal = _neighbors(point)
+        shapes = {"accelerations": 6 * point.bodies, "rates": point.internal, "positions": point.model.rows,
+                  "velocities": point.model.rows}  # fmt: skip
+        entries: dict[str, list[tuple[np.ndarray, ...]]] = {name: [] for name in shapes}
+        for members in _colors(near):
+            owners = [_owners(touching, members) for touching in (near, of_internal, of_rows)]
+            for first in range(0, FREEDOMS, WIDTH):
+                parts = range(first, min(first + WIDTH, FREEDOMS))
+                directions = Directions.none(point.model, len(parts))
+                directions.bodies[members, first : parts.stop] = np.eye(len(parts))
+                _note(point, directions, owners, np.array(parts), entries)
+        _note_internal(point, entries)
+        columns = FREEDOMS * point.bodies + point.internal
+        return cls(**{name: csr_array(_triplets(entries[name]), (size, columns)) for name, size in shapes.items()})
+
+
+def _note(
+    point: Point, directions: Directions, owners: list[np.ndarray], parts: np.ndarray, entries: dict[str, Any]
+) -> None:
+    """Find what directions do, and note it in the columns of the bodies that are moved."""
+    accelerations, tangent = _free(point, directions)
+    bodies, internal, rows = owners
+
+    def add(name: str, values: np.ndarray, owner: np.ndarray, size: int) -> None:
+        """Note values (count, size, directions) of what depends on the bodies `owner`, -1 for none."""
+        moved = np.flatnonzero(owner >= 0)
+        row = size * moved[:, None, None] + np.arange(size)[:, None] + 0 * parts
+        column = FREEDOMS * owner[moved][:, None, None] + parts + 0 * row
+        entries[name].append((values[moved].ravel(), row.ravel(), column.ravel()))
+
+    add("accelerations", accelerations, bodies, 6)
+    add("rates", tangent.internal.T[: point.internal, None], internal, 1)
+    add("positions", tangent.levels[..., 0].T[:, None], rows, 1)
+    add("velocities", tangent.levels[..., 1].T[:, None], rows, 1)
+
+
+def _note_internal(point: Point, entries: dict[str, Any]) -> None:
+    """Note what internal variables do, one after the other."""
+    for number in range(point.internal):
+        directions = Directions.none(point.model, 1)
+        directions.internal[number] = 1.0
+        accelerations, tangent = _free(point, directions)
+        column = FREEDOMS * point.bodies + number
+        for name, values in (("accelerations", accelerations), ("rates", tangent.internal.T[: point.internal])):
+            rows = np.flatnonzero(values.ravel())
+            entries[name].append((values.ravel()[rows], rows, np.full(len(rows), column)))
+
+
+def _free(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
+    """Accelerations (n, 6, D) by what changes while multipliers stay, and the tangent, for eight directions at most."""
+    tangent = point.tangent(directions)
+    model, slots = point.model, point.solver.slots
+    loads = point.differential.tangents.loads.reshape(-1, 6, WIDTH)[slots.slot[: point.bodies], :, : directions.count]
+    angular = np.einsum("nij,njd->nid", inverse_root(model.inertia), loads[:, 3:])
+    return np.concatenate([loads[:, :3] / model.mass[:, None, None], angular], axis=1), tangent
+
+
+def _neighbors(point: Point) -> tuple[Any, Any, Any]:
+    """Which bodies each body, each row and each internal variable depends on, as sparse matrices over n bodies."""
+    from scipy.sparse import csr_array, eye_array
+
+    model, n = point.model, point.bodies
+    rows, bodies, groups = [], [], []
+    for placed in as_relations(model):
+        own = [b for b in placed.bodies if b < n]
+        groups.append(own)
+        rows += [row for row in range(placed.rows.start, placed.rows.stop) for _ in own]
+        bodies += own * (placed.rows.stop - placed.rows.start)
+    variables: list[tuple[int, int]] = []
+    for element, at in model.forces:
+        own = [b for b in at if b < n]
+        groups += [own] if element.between else []
+        inside = model.carried.internal.get(element.name, slice(0, 0))
+        variables += [(number, b) for number in range(inside.start, inside.stop) for b in own]
+    member = [(g, b) for g, own in enumerate(groups) for b in own]
+    joins = _pattern(member, (len(groups), n))
+    near = (joins.T @ joins + eye_array(n, format="csr")).tocsr()
+    near.data[:] = 1.0
+    return (
+        near,
+        csr_array((np.ones(len(rows)), (rows, bodies)), (model.rows, n)),
+        _pattern(variables, (point.internal, n)),
+    )
+
+
+def _pattern(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> Any:
+    from scipy.sparse import csr_array
+
+    one, two = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return csr_array((np.ones(len(one)), (one, two)), shape)
+
+
+def _colors(near: Any) -> list[np.ndarray]:
+    """Sets of bodies of which no body depends on two: a greedy coloring, of bodies up to two steps apart."""
+    apart = (near @ near).tocsr()
+    color = np.full(apart.shape[0], -1)
+    for body in np.argsort(-np.diff(apart.indptr), kind="stable"):
+        taken = set(color[apart.indices[apart.indptr[body] : apart.indptr[body + 1]]])
+        color[body] = next(c for c in range(len(taken) + 1) if c not in taken)
+    return [np.flatnonzero(color == c) for c in range(color.max() + 1)]
+
+
+def _owners(touching: Any, members: np.ndarray) -> np.ndarray:
+    """Of each row of a sparse matrix the one of the members that it depends on, or -1."""
+    found = np.full(touching.shape[0], -1)
+    part = touching[:, members].tocoo()
+    found[part.coords[0]] = members[part.coords[1]]
+    return found
+
+
+def _triplets(parts: list[tuple[np.ndarray, ...]]) -> Any:
+    values, rows, columns = (np.concatenate(x) for x in zip(*parts, strict=True)) if parts else ([], [], [])
+    return values, (rows, columns)

@@ -1,0 +1,207 @@
+"""A few modes of a large system, by shift and inversion of sparse matrices.
+
+Small motions are the pencil s E y = F y over poses, velocities, internal variables and multipliers,
+
+    dq' = dv,   dv' = (accelerations while multipliers stay) z + M^-1 A^T dlambda,   0 = dPhi,
+
+with the rows that are independent, in axes that take part in a steady motion (`quirk.analysis.linear.steady_motion`).
+Nothing is eliminated, so F - sigma E is as sparse as the system, and is factorized once. Multipliers and rows give
+infinite eigenvalues, which the inverse maps to zero. All is in units of the system itself, as what round-off leaves of
+these depends on how alike the entries are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.state import State
+from quirk.dynamics.model.directions import FREEDOMS, SHIFT, TURN, VELOCITY, Directions
+from quirk.dynamics.model.metric import inverse_root
+from quirk.errors import ConvergenceError, InputError
+
+from .eigenvalues import units_between
+from .operating_point import Point
+from .sparse_jacobians import Local
+from .steady_motion import Steady, frames, rests
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+# The shift over the rate of what is stiff on the average, as if it were so much slower as a whole.
+SHIFT_RATE = 1e-3
+# Vectors that ARPACK keeps for so many eigenvalues, as by its default.
+MOST_VECTORS, LEAST_VECTORS = 2, 20
+# Modes of a steady motion are those of the motion later, too, to this part of the fastest rate.
+SAME = 1e-6
+
+# Eigenvalues (k,), shapes (k, n, 12) and internal variables (k, variables).
+Found = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Found, str] | None:
+    """Return so many modes of least |s| or a few more, and whether they are about an "equilibrium" or "steady motion".
+
+    None where there are hardly more modes than that, and all of them are found as easily: more vectors than there are
+    finite eigenvalues would be made of infinite ones.
+    """
+    point = Point(system, state, t)
+    wanted, finite = 2 * count + 4, 2 * (6 * point.bodies - int(point.kept.sum())) + point.internal
+    if max(MOST_VECTORS * wanted + 1, LEAST_VECTORS) >= finite:
+        return None
+    local = Local.at(point)
+    rate = _rate(local, point.model.length)
+    if rests(point):
+        return _slowest(point, local, Steady.none(point.bodies), wanted, rate), "equilibrium"
+    for steady, later, tau in frames(point):
+        found = _slowest(point, local, steady, wanted, rate)
+        if _same(found, steady, later, tau, rate):
+            return found, "steady motion"
+    raise InputError(
+        "System.modes: count is for equilibria and steady motions, and this state does not go on as it is: "
+        "leave count out for all modes, or start from system.equilibrium()"
+    )
+
+
+def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: float) -> Found:
+    """Return all but two of so many eigenvalues near zero, with their vectors."""
+    from scipy.sparse import diags_array
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
+
+    E, F = pencil(point, local, steady)
+    size = E.shape[0]
+    rows, columns = _units(point, F, rate)
+    factors = splu((diags_array(1.0 / (rate * rows)) @ F @ diags_array(columns) - SHIFT_RATE * E).tocsc())
+
+    def inverse(y: np.ndarray) -> np.ndarray:
+        return np.asarray(factors.solve(E @ y))
+
+    # Twice inverted nothing is left of the infinite ones.
+    start = inverse(inverse(inverse(np.random.default_rng(0).normal(size=size))))
+    try:
+        found, vectors = eigs(
+            LinearOperator((size, size), inverse, dtype=float), k=wanted, v0=start, which="LM", tol=0,
+            ncv=max(MOST_VECTORS * wanted + 1, LEAST_VECTORS),
+        )  # fmt: skip
+    except ArpackNoConvergence as error:
+        raise ConvergenceError(
+            f"System.modes: the iteration for the eigenvalues nearest to zero has found {len(error.eigenvalues)} of "
+            f"{wanted}: give another count, or leave it out for all modes",
+            state=point.state,
+        ) from error
+    values, vectors = rate * (SHIFT_RATE + 1.0 / found), columns[:, None] * vectors
+    shapes = vectors[: FREEDOMS * point.bodies].T.reshape(-1, point.bodies, FREEDOMS)
+    # The last may be one of a pair alone.
+    nearest = np.argsort(np.abs(values))[: wanted - 2]
+    inside = vectors[FREEDOMS * point.bodies :][: point.internal].T
+    return values[nearest], shapes[nearest], inside[nearest]
+
+
+def _units(point: Point, F: Any, rate: float) -> tuple[np.ndarray, np.ndarray]:
+    """Units of the rows and of the columns of F, over the rate, in which its entries are alike."""
+    from scipy.sparse import diags_array
+
+    units = np.ones((point.bodies, FREEDOMS))
+    units[:, SHIFT] = units[:, VELOCITY] = point.model.length
+    units[:, 6:] *= rate
+    states, inner = units.size, units.size + point.internal
+    columns = np.ones(F.shape[0])
+    columns[:states] = units.ravel()
+    sizes = np.abs(F)
+    into, out = sizes[states:inner, :states] @ diags_array(columns[:states]), sizes[:states, states:inner]
+    columns[states:inner] = units_between(
+        _largest(into, 1), _largest(diags_array(1.0 / columns[:states]) @ out, 0), rate
+    )  # fmt: skip
+    rows = columns.copy()
+    columns[inner:] = rate / _largest(diags_array(1.0 / rows[:inner]) @ sizes[:inner, inner:], 0)
+    rows[inner:] = _largest(sizes[inner:, :inner] @ diags_array(columns[:inner]), 1) / rate
+    return rows, columns
+
+
+def _largest(A: Any, axis: int) -> np.ndarray:
+    """The largest entries of a sparse matrix along an axis."""
+    return np.asarray(A.max(axis=axis).toarray()).ravel() if min(A.shape) else np.zeros(A.shape[1 - axis])
+
+
+def _same(found: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
+    """Whether modes, carried along, are modes at a point some time tau later, where rates are of this size, 1/s."""
+    values, shapes, inside = found
+    moved = steady.carried_later(Directions.of_shapes(later.model, shapes, inside), tau)
+    goes_on = steady.seen(later.variation(moved)).bodies
+    x, rates = (of[..., : len(values)] + 1j * of[..., len(values) :] for of in (moved.bodies, goes_on))
+    rate = max(rate, float(np.abs(values).max()))
+    # Lengths in those of the system, and times in those of the rate.
+    units = np.ones((FREEDOMS, 1))
+    units[SHIFT] = units[VELOCITY] = 1.0 / later.model.length
+    units[6:] /= rate
+    missing, size = (np.abs(units * of).max(axis=(0, 1)) for of in (rates - values * x, x))
+    return bool((missing <= SAME * rate * size).all())
+
+
+def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
+    """Return E and F, sparse, over (bodies (12 n), internal variables (k), multipliers of the rows that are kept)."""
+    from scipy.sparse import block_array, block_diag, coo_array, csr_array, eye_array
+
+    n, k, kept = point.bodies, point.internal, point.kept
+    size = FREEDOMS * n + k
+    of_velocities = _of_velocities(point)
+    rows = (
+        local.positions
+        + coo_array((of_velocities.astype(float), (np.arange(len(kept)),) * 2), (len(kept),) * 2) @ local.velocities
+    )
+    rows = csr_array(rows)[kept]
+    # What a unit of each multiplier accelerates.
+    velocity = (FREEDOMS * np.arange(n)[:, None] + np.arange(6, 12)).ravel()
+    A = csr_array(local.velocities)[kept][:, velocity]
+    inverse = inverse_root(point.model.inertia)
+    inverse = inverse @ np.swapaxes(inverse, 1, 2)
+    by_body = [np.block([[np.eye(3) / m, np.zeros((3, 3))], [np.zeros((3, 3)), J]])
+               for m, J in zip(point.model.mass, inverse, strict=True)]  # fmt: skip
+    pushes = block_diag(by_body, format="csr") @ A.T
+    spread = coo_array((np.ones(6 * n), (velocity, np.arange(6 * n))), (size, 6 * n)).tocsr()
+    F = spread @ local.accelerations + _kinematic(point, steady, size)
+    if k:
+        inside = coo_array((np.ones(k), (FREEDOMS * n + np.arange(k), np.arange(k))), (size, k)).tocsr()
+        F = F + inside @ local.rates
+    m = int(kept.sum())
+    if not m:
+        return eye_array(size, format="csr"), F.tocsr()
+    pencils = block_array([[F, spread @ pushes], [rows, None]], format="csr")
+    E = block_diag([eye_array(size), csr_array((m, m))], format="csr")
+    return E, pencils
+
+
+def _kinematic(point: Point, steady: Steady, size: int) -> Any:
+    """How poses go on with velocities, and all with the turning of axes of a steady motion."""
+    from scipy.sparse import csr_array
+
+    blocks = np.zeros((point.bodies, FREEDOMS, FREEDOMS))
+    blocks[:, range(6), range(6, 12)] = 1.0
+    blocks[:, TURN, TURN] = -rotation.skew(point.state.angular_velocity)
+    blocks -= steady.carried(np.broadcast_to(np.eye(FREEDOMS), blocks.shape))
+    body, row, column = np.nonzero(blocks)
+    return csr_array((blocks[body, row, column], (FREEDOMS * body + row, FREEDOMS * body + column)), (size, size))
+
+
+def _of_velocities(point: Point) -> np.ndarray:
+    found = np.zeros(point.model.rows, dtype=bool)
+    for placed in point.model.relations:
+        found[placed.rows] = placed.relation.of_velocities
+    return found
+
+
+def _rate(local: Local, length: float) -> float:
+    """A rate, 1/s, of what is stiff on the average, or of what is damped where nothing is."""
+    from scipy.sparse import csr_array, diags_array
+
+    bodies = local.accelerations.shape[0] // 6
+    of_poses = np.arange(FREEDOMS * bodies) % FREEDOMS < 6
+    lengths = np.tile(np.repeat([length, 1.0], 3), bodies)
+    alike = diags_array(1.0 / lengths) @ np.abs(csr_array(local.accelerations))
+    for columns, power in ((of_poses, 0.5), (~of_poses, 1.0)):
+        stiff = _largest(alike[:, np.flatnonzero(columns)] @ diags_array(lengths), 1)
+        if stiff.any():
+            return float(np.median(stiff[stiff > 0]) ** power)
+    return 1.0

@@ -1,0 +1,279 @@
+"""Steady motions: all bodies move as one, and spin each about an axis of its own, so that nothing seems to change.
+
+The velocities are those of one rigid motion, v = V + Omega x r, and of spins sigma_i that are constant in body axes. In
+axes that take part in it the equations of small motions have constant coefficients, z' = (J - dXi) z, where dXi z is
+the rate of changes z that are carried along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.state import State
+from quirk.dynamics.model.applied_loads import gross_accelerations
+from quirk.dynamics.model.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions
+from quirk.errors import InconsistentStateError
+
+from .null_space import NullSpaceBasis
+from .operating_point import OperatingVariation, Point
+
+# Accelerations below this part of those that loads alone would give are round-off, or of a state given in few digits.
+AT_REST = 1e-7
+# So are those of a body below this part of what it would get if poses differed by the size of the system, or a radian:
+# where springs carry no load there are no loads to compare with.
+ROUND_OFF = 1e-13
+# A motion is steady if velocities and accelerations fit within this part of them,
+FITS = 1e-7
+# and if a moment later all is the same within this part.
+SAME = 1e-8
+# Angle, rad, by which the fastest body has turned then.
+LATER = 0.7
+# Below this angle, rad, sines and cosines lose their digits, and series have all.
+SMALL_ANGLE = 1e-4
+
+
+@dataclass(frozen=True)
+class Steady:
+    """A rigid motion and spins.
+
+    Attributes
+    ----------
+    velocity : (3,) V, of the point at the origin of N, m/s
+    turning : (3,) Omega, in N, rad/s
+    spin : (n, 3) sigma, in body axes, rad/s
+    """
+
+    velocity: np.ndarray
+    turning: np.ndarray
+    spin: np.ndarray
+
+    @classmethod
+    def none(cls, bodies: int) -> Steady:
+        """Return that of axes at rest."""
+        return cls(np.zeros(3), np.zeros(3), np.zeros((bodies, 3)))
+
+    def carried(self, bodies: np.ndarray) -> np.ndarray:
+        """Return the rates (n, 12, D) of changes (n, 12, D) that are carried along: dXi."""
+        found = np.empty_like(bodies)
+        for part in (SHIFT, VELOCITY):
+            found[:, part] = np.einsum("ij,njd->nid", rotation.skew(self.turning), bodies[:, part])
+        for part in (TURN, OMEGA):
+            found[:, part] = -np.einsum("nij,njd->nid", rotation.skew(self.spin), bodies[:, part])
+        return found
+
+    def seen(self, varied: OperatingVariation) -> OperatingVariation:
+        """Return rates of changes as seen from the axes that take part."""
+        return replace(varied, bodies=varied.bodies - self.carried(varied.directions.bodies))
+
+    def later(self, state: State, tau: float) -> State:
+        """Return the state after some time of this motion."""
+        spun = rotation.exp(self.spin * tau)
+        whole = rotation.exp(self.turning * tau)
+        R = rotation.matrix(whole)
+        # The integral of exp(Omega s) over the time, applied to V.
+        moved = state.position @ R.T + _integral(self.turning, tau) @ self.velocity
+        turned = rotation.multiply(rotation.multiply(np.broadcast_to(whole, spun.shape), state.orientation), spun)
+        back = rotation.matrix(spun)
+        omega = np.einsum("nji,nj->ni", back, state.angular_velocity)
+        return replace(state, position=moved, orientation=turned, velocity=state.velocity @ R.T, angular_velocity=omega)
+
+    def carried_later(self, directions: Directions, tau: float) -> Directions:
+        """Return directions that have been carried along for some time."""
+        R, back = rotation.matrix(rotation.exp(self.turning * tau)), rotation.matrix(rotation.exp(self.spin * tau))
+        bodies = np.empty_like(directions.bodies)
+        for part in (SHIFT, VELOCITY):
+            bodies[:, part] = np.einsum("ij,njd->nid", R, directions.bodies[:, part])
+        for part in (TURN, OMEGA):
+            bodies[:, part] = np.einsum("nji,njd->nid", back, directions.bodies[:, part])
+        return replace(directions, bodies=bodies)
+
+
+def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, Steady]:
+    """Return "equilibrium", "steady motion" or "instant", and the axes in which small motions are seen.
+
+    `variation` is that of the basis of what is free.
+    """
+    point = free.point
+    at_rest = Steady.none(point.bodies)
+    if not _internal_rests(point):
+        return "instant", at_rest
+    if rests(point):
+        return ("equilibrium", at_rest) if not _changes_in_time(point) else ("instant", at_rest)
+    # What starts to move from rest does not go on as it is.
+    for candidate, later, tau in frames(point):
+        if _stays(free, variation, candidate, later, tau):
+            return "steady motion", candidate
+    return "instant", at_rest
+
+
+def _internal_rests(point: Point) -> bool:
+    """Whether internal variables stay as they are."""
+    size = np.append(_internal_size(point), 1.0).max()
+    return bool(np.abs(point.internal_rates).max(initial=0.0) <= AT_REST * size)
+
+
+def _internal_size(point: Point) -> np.ndarray:
+    carried = point.model.carried
+    return np.abs(carried.numbers(carried.flat(point.state))[: point.internal])
+
+
+def load_rate(point: Point) -> float:
+    """Return the rate, 1/s, at which loads alone would move what they act on if none canceled another."""
+    return _scales(point)[0]
+
+
+def rate_of(point: Point) -> float:
+    """Return the larger of the rates, 1/s, of loads alone and of the motion."""
+    return max(_scales(point))
+
+
+def _scales(point: Point) -> tuple[float, float]:
+    """Rate, 1/s, of loads alone, and of the motion, over the length of the system."""
+    linear, angular = gross_accelerations(point.model, point.t, point.kin)
+    length = point.model.length
+    state = point.state
+    moving = max(np.abs(state.velocity).max() / length, np.abs(state.angular_velocity).max())
+    return float(np.sqrt(max(linear.max() / length, angular.max()))), float(moving)
+
+
+def rests(point: Point) -> bool:
+    """Return whether nothing moves and nothing accelerates."""
+    loads, moving = _scales(point)
+    if not (moving <= AT_REST * loads or moving <= 0):
+        return False
+    size, nothing = _sizes(point, point.linear, point.angular), AT_REST * loads**2
+    return bool((size <= nothing).all() or (size <= nothing + ROUND_OFF * _stiffness(point)).all())
+
+
+def _sizes(point: Point, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
+    """Sizes (2, n), 1/s^2, of accelerations (n, 3): linear ones over the size of the system, and angular ones."""
+    return np.stack([np.linalg.norm(linear, axis=1) / point.model.length, np.linalg.norm(angular, axis=1)])
+
+
+def _stiffness(point: Point) -> np.ndarray:
+    """Changes (2, n), 1/s^2, of accelerations if bodies move by some part of the system's size and of a radian."""
+    directions, rng = Directions.none(point.model, 1), np.random.default_rng(0)
+    directions.bodies[:, SHIFT] = point.model.length * rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))
+    directions.bodies[:, TURN] = rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))
+    tangent = point.tangent(directions)
+    return _sizes(point, tangent.linear[0], tangent.angular[0])
+
+
+def _changes_in_time(point: Point) -> bool:
+    """Whether loads or drivers let the accelerations change though nothing moves."""
+    model = point.model
+    timed = any(element.motions or element.of_user for element, _ in model.forces)
+    if not timed and not any(placed.relation.motions or placed.relation.of_user for placed in model.relations):
+        return False
+    directions = Directions.none(model, 1)
+    directions.time[:] = 1.0
+    tangent, (loads, _) = point.tangent(directions), _scales(point)
+    size = max(np.abs(tangent.linear).max() / model.length, np.abs(tangent.angular).max())
+    return bool(size > AT_REST * loads**3 or np.abs(tangent.levels[..., :2]).max(initial=0.0) > 0)
+
+
+def _candidates(point: Point) -> list[Steady]:
+    """The rigid motion of least size, and that which leaves least spin, of those that fit; none if no one does."""
+    length, state, R = point.model.length, point.state, point.kin.rotation[:-1]
+    middle = state.position.mean(axis=0)
+    time = 1.0 / _scales(point)[1]
+    n = point.bodies
+    arms, v, omega = (state.position - middle) / length, state.velocity * time / length, state.angular_velocity * time
+    a, alpha = point.linear * time**2 / length, point.angular * time**2
+    # Rows over (V + Omega x middle, Omega): v = V + Omega x r, a = Omega x v, omega' = -omega x R^T Omega.
+    rows = np.zeros((3, n, 3, 6))
+    rows[0, :, :, :3], rows[0, :, :, 3:] = np.eye(3), -rotation.skew(arms)
+    rows[1, :, :, 3:] = -rotation.skew(v)
+    rows[2, :, :, 3:] = -rotation.skew(omega) @ np.swapaxes(R, 1, 2)
+    # Velocities are exact, and accelerations have the round-off of what loads would do.
+    sure = np.array([1.0, *2 * [1.0 / (1.0 + (_scales(point)[0] * time) ** 2)]])[:, None, None]
+    A, b = (sure[..., None] * rows).reshape(-1, 6), (sure * np.stack([v, a, alpha])).ravel()
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    rank = int((s > FITS * s[0]).sum())
+    least = Vt[:rank].T @ ((U[:, :rank].T @ b) / s[:rank])
+    if np.abs(A @ least - b).max() > FITS * max(1.0, np.abs(b).max()):
+        return []
+    null = Vt[rank:].T
+    turns = np.swapaxes(R, 1, 2) @ null[3:]
+    spins = (omega - np.einsum("nji,j->ni", R, least[3:])).ravel()
+    steadiest = least + null @ np.linalg.lstsq(turns.reshape(3 * n, -1), spins, rcond=FITS)[0] if null.size else least
+    found = []
+    for x in (least, steadiest):
+        turning = x[3:] / time
+        velocity = x[:3] * length / time - np.cross(turning, middle)
+        found.append(Steady(velocity, turning, state.angular_velocity - np.einsum("nji,j->ni", R, turning)))
+    return found if null.size else found[:1]
+
+
+def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
+    """Yield the rigid motions and spins of which a moving state has the velocities and accelerations, now and later.
+
+    With each the point a time tau later, and tau, s. Whether small motions are the same there is not looked at.
+    """
+    if not _scales(point)[1] > 0 or not _internal_rests(point):
+        return
+    for steady in _candidates(point):
+        found = _later(point, steady)
+        if found is not None:
+            yield steady, *found
+
+
+def _later(point: Point, steady: Steady) -> tuple[Point, float] | None:
+    """Return where a motion leads after some time, and this time, s; None if all is not the same there."""
+    tau = LATER / max(
+        np.abs(point.state.angular_velocity).max(), np.abs(point.state.velocity).max() / point.model.length
+    )
+    state = steady.later(point.state, tau)
+    try:
+        later = Point(point.system, state, point.t + tau)
+    except InconsistentStateError:
+        return None
+    R = rotation.matrix(rotation.exp(steady.turning * tau))
+    back = rotation.matrix(rotation.exp(steady.spin * tau))
+    missing = np.abs(later.linear - point.linear @ R.T).max() / point.model.length
+    missing = max(missing, np.abs(later.angular - np.einsum("nji,nj->ni", back, point.angular)).max())
+    return (later, tau) if missing <= FITS * max(_scales(point)) ** 2 else None
+
+
+def _stays(free: NullSpaceBasis, variation: OperatingVariation, steady: Steady, later: Point, tau: float) -> bool:
+    """Whether small motions are the same at a point some time later."""
+    point = free.point
+    scale = max(_scales(point)) ** 2
+    one = _coefficients(free, steady.seen(variation))
+    # Poses and velocities compared in units of the fastest rate there is.
+    p, v = free.poses.shape[1], free.velocities.shape[1]
+    rate = max(
+        np.sqrt(np.abs(one[p : p + v, :p]).max(initial=0.0)),
+        np.abs(one[p : p + v, p : p + v]).max(initial=0.0),
+        scale**0.5,
+    )
+    unit = np.ones(free.size)
+    unit[p : p + v] = 1.0 / rate
+    there, moved = NullSpaceBasis.at(later), steady.carried_later(variation.directions, tau)
+    same = there.coordinates(moved.bodies, moved.internal[: point.internal])
+    if same.shape[0] != same.shape[1]:
+        return False
+    same = unit[:, None] * same / unit
+    if np.abs(same.T @ same - np.eye(len(same))).max(initial=0.0) > SAME:
+        return False
+    other = unit[:, None] * _coefficients(there, steady.seen(later.variation(moved))) / unit
+    difference = (same.T @ other - unit[:, None] * one / unit) / rate
+    return bool(np.abs(difference).max(initial=0.0) <= SAME)
+
+
+def _coefficients(free: NullSpaceBasis, seen: OperatingVariation) -> np.ndarray:
+    return free.coordinates(seen.bodies, seen.internal)
+
+
+def _integral(turning: np.ndarray, tau: float) -> np.ndarray:
+    """The integral (3, 3) of rotations about a fixed axis from 0 to a time."""
+    angle = float(np.linalg.norm(turning)) * tau
+    cross = rotation.skew(turning * tau)
+    if angle < SMALL_ANGLE:
+        return np.asarray(tau * (np.eye(3) + 0.5 * cross + cross @ cross / 6.0))
+    one, two = (1.0 - np.cos(angle)) / angle**2, (angle - np.sin(angle)) / angle**3
+    return np.asarray(tau * (np.eye(3) + one * cross + two * cross @ cross))

@@ -1,0 +1,312 @@
+"""Mobility of a system at a state: its freedoms, redundant rows, and which joint loads the motion determines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..bodies.state import Kinematics, State
+from ..dynamics.dense.rows import in_body_axes, residuals, spatial_rows
+from ..dynamics.model.applied_loads import exerted
+from ..dynamics.model.metric import Metric
+from ..dynamics.model.model import Model
+from ..dynamics.model.time_derivatives import MotionTower
+from ..dynamics.sparse.solver.solver import Solver, Verdict
+from ..forces import Controller, ForceElement
+from ..forces.joint_actuation import Actuated
+from ..util.misuse import explained
+
+UNIQUE, IN_SUM, INDETERMINATE = "unique", "unique only in sum", "indeterminate"
+
+# Shares of a load, forces and torques over the length of the system alike, below this are round-off.
+NO_SHARE = 1e-6
+
+# Quadratic forms, and eigenvalues over the largest, below this are zero; so many freedoms are looked at.
+NO_FORM, MOST_BLOCKED = 1e-9, 30
+ALMOST_NO_FORM = 100.0
+
+# Shares in a dependency of rows below this are round-off.
+NO_PART = 1e-7
+
+# Singular values that are listed.
+SMALLEST = 5
+
+# Rows whose distance from others is below this are named: a drawing may mean them to follow from these.
+NEARLY = 1e-4
+MOST_NAMED = 6
+
+
+@explained
+@dataclass(frozen=True)
+class Uniqueness:
+    """Whether the motion determines a joint's load: "unique", "unique only in sum" or "indeterminate".
+
+    In sum means: together with the other constraints between the same two bodies, about any common point.
+    """
+
+    force: str
+    torque: str
+
+
+@explained
+@dataclass(frozen=True)
+class Mobility:
+    """What the constraints leave free at one state.
+
+    Attributes
+    ----------
+    degrees_of_freedom : 6 n - rank
+    bodies, rows, rank : numbers of bodies, constraint rows and independent ones
+    gruebler : 6 n - rows, what counting alone would give
+    blocked : freedoms of first order only, which the constraints hold at second order: a taut straight row of rods
+        between pins has velocities that lead nowhere
+    redundant : labels of rows that follow from the rows before them
+    redundant_constraints : names of all constraints that share loads with others
+    null_motions : (f, n, 6) velocities that all constraints allow, in N, and angular velocities in body axes;
+        orthonormal in the mass metric
+    nearly_dependent : independent rows that nearly follow from others, by label, with their distance from those, over
+        their length, for bodies all alike
+    singular_values : the smallest few that count, of rows scaled to unit length, for bodies all alike; one close to
+        zero is a configuration that is nearly singular
+    loads : of each active constraint, whether its force and torque are unique
+    held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate the
+        constraints hold: what these exert the constraints carry, and nothing moves
+    """
+
+    degrees_of_freedom: int
+    bodies: int
+    rows: int
+    rank: int
+    gruebler: int
+    blocked: int
+    redundant: list[str]
+    redundant_constraints: list[str]
+    nearly_dependent: dict[str, float]
+    null_motions: np.ndarray
+    singular_values: np.ndarray
+    loads: dict[str, Uniqueness]
+    held_motors: list[str]
+
+    @property
+    def shared(self) -> list[str]:
+        """Names of the constraints whose loads are not unique."""
+        return [name for name, load in self.loads.items() if load != Uniqueness(UNIQUE, UNIQUE)]
+
+    def __repr__(self) -> str:
+        return f"<Mobility: {self.degrees_of_freedom} degrees of freedom, rank {self.rank} of {self.rows} rows>"
+
+    def _repr_html_(self) -> str:
+        from ..graphics.notebook.systems import of_mobility
+
+        return of_mobility(self)
+
+    def __str__(self) -> str:
+        smallest = ", ".join(f"{value:.3g}" for value in self.singular_values)
+        lines = [
+            f"degrees of freedom: {self.degrees_of_freedom} = 6 x {self.bodies} - rank {self.rank} of {self.rows} rows"
+            f" (counting rows alone: {self.gruebler})",
+            f"smallest singular values: {smallest or 'none'}",
+            f"redundant rows: {', '.join(self.redundant) or 'none'}",
+        ]
+        if self.blocked:
+            lines.append(f"rigid to second order: {self.blocked} of the freedoms are velocities that lead nowhere")
+        if self.nearly_dependent:
+            lines.append(said_nearly(self.nearly_dependent))
+        if self.held_motors:
+            lines.append(f"motors on coordinates that constraints hold: {', '.join(self.held_motors)}")
+        if not self.shared:
+            return "\n".join([*lines, "all joint loads are unique"])
+        width = max(len("load"), *(len(name) for name in self.shared))
+        lines.append(
+            f"{'load':<{width}}   force                torque               (whole vectors: part may be unique)"
+        )
+        shared = {name: self.loads[name] for name in self.shared}
+        return "\n".join([*lines, *(f"{name:<{width}}   {x.force:<20} {x.torque}" for name, x in shared.items())])
+
+
+def said_nearly(rows: dict[str, float]) -> str:
+    """Return a line that names rows that nearly follow from others."""
+    listed = ", ".join(f"{label} ({distance:.1e})" for label, distance in list(rows.items())[:MOST_NAMED])
+    more = f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
+    return f"nearly redundant rows (distance from others): {listed}{more}"
+
+
+def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
+    """Return the rows kept whose distance from others is small, the nearest first."""
+    near = np.flatnonzero(verdict.kept & (verdict.distance < NEARLY))
+    return {model.labels[row]: float(verdict.distance[row]) for row in near[np.argsort(verdict.distance[near])]}
+
+
+def mobility(solver: Solver, state: State, t: float) -> Mobility:
+    """Analyze the constraint rows at a state; see `System.mobility`."""
+    model, verdict = solver.model, solver.verdict(state, t)
+    n, rank, kin, alike = len(model.mass), verdict.rank, Kinematics.of(state), Metric.uniform(model)
+    spatial = spatial_rows(model, kin, t, solver.relations_at(state, t))
+    A = alike.rows(in_body_axes(model, kin, spatial))
+    # Multipliers that exert nothing: rows were scaled by D, and A^T lambda = 0 for lambda = D u.
+    U, singular, Vt, D = _decomposed(A)
+    idle = U.T[rank:] * D * model.row_scale
+    idle /= np.linalg.norm(idle, axis=1, keepdims=True)
+    free = Vt[rank:] if verdict.kept.all() else _decomposed(A[verdict.kept])[2][rank:]
+    motions_alike = _motions(alike, free)
+    motions = _orthonormal(Metric.of_masses(model), motions_alike)
+    loads, sharing = _uniqueness(model, kin, spatial, idle / model.row_scale)
+    return Mobility(
+        degrees_of_freedom=6 * n - rank,
+        bodies=n,
+        rows=model.rows,
+        rank=rank,
+        gruebler=6 * n - model.rows,
+        blocked=_blocked(solver, state, t, motions_alike, idle / model.row_scale),
+        redundant=[model.labels[row] for row in _dependent(idle)],
+        redundant_constraints=sharing,
+        nearly_dependent=nearly_dependent(model, verdict),
+        null_motions=motions,
+        singular_values=np.sort(singular[:rank])[:SMALLEST],
+        loads=loads,
+        held_motors=_held_motors(model, state, motions),
+    )
+
+
+def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
+    """Return the velocities (f, n, 6) that all constraints allow, were they at rest; see `Mobility.null_motions`."""
+    model, metric, kin = solver.model, Metric.of_masses(solver.model), Kinematics.of(state)
+    verdict = solver.verdict(state, t)
+    A = metric.rows(in_body_axes(model, kin, spatial_rows(model, kin, t, solver.relations_at(state, t))))
+    return _motions(metric, _decomposed(A[verdict.kept])[2][verdict.rank :])
+
+
+def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return U, s and V^T of D A, rows (m, k) scaled to unit length, all singular vectors, and D (m,)."""
+    length = np.linalg.norm(A, axis=1)
+    D = 1.0 / np.where(length > 0, length, 1.0)
+    if not len(A):
+        return np.zeros((0, 0)), np.zeros(0), np.eye(A.shape[1]), D
+    return (*np.linalg.svd(D[:, None] * A), D)
+
+
+def _orthonormal(metric: Metric, motions: np.ndarray) -> np.ndarray:
+    """Return a basis, orthonormal in a metric, of what motions (f, n, 6) span."""
+    if not len(motions):
+        return motions
+    coordinates = np.array([metric.coordinates(motion[:, :3], motion[:, 3:]) for motion in motions])
+    return _motions(metric, np.linalg.qr(coordinates.T)[0].T)
+
+
+def _motions(metric: Metric, free: np.ndarray) -> np.ndarray:
+    """Velocities in N and angular velocities in body axes (f, n, 6) of free directions (f, 6 n) of a metric."""
+    n = len(metric.translation)
+    return np.array([np.concatenate(metric.vector(z), axis=1) for z in free]).reshape(-1, n, 6)
+
+
+def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: np.ndarray) -> int:
+    """How many of the null motions (f, n, 6) lead nowhere.
+
+    A velocity z goes on only if A a = b(z) has a solution: if lambda . b(z) = 0 for all multipliers that exert nothing
+    (Connelly and Whiteley, SIAM J. Discrete Math. 9 (1996)). Each is a quadratic form in z. Where one has no negative
+    eigenvalue, z must be without the eigenvectors of the others.
+    """
+    f, model = len(motions), solver.model
+    moving = any(placed.relation.motions or placed.relation.of_velocities for placed in model.relations)
+    if not len(idle) or not 0 < f <= MOST_BLOCKED or moving:
+        return 0
+
+    def moved(z: np.ndarray) -> State:
+        return State(state.position, state.orientation, z[:, :3], z[:, 3:])
+
+    def bend(z: np.ndarray) -> np.ndarray:
+        return residuals(model, Kinematics.of(moved(z)), t, 2, solver.relations_at(moved(z), t))[:, 2]
+
+    def bends(z: np.ndarray) -> np.ndarray:
+        return np.asarray(idle @ bend(z))
+
+    forms = np.zeros((len(idle), f, f))
+    for a in range(f):
+        forms[:, a, a] = bends(motions[a])
+        for b in range(a):
+            forms[:, a, b] = forms[:, b, a] = (bends(motions[a] + motions[b]) - bends(motions[a] - motions[b])) / 4
+    found = 0
+    # Multipliers of nearly dependent rows exert a little, which accelerations may make up for.
+    bent = max(np.linalg.norm(bend(z) / model.row_scale) for z in motions)
+    least = ALMOST_NO_FORM * model.rank_tolerance * bent
+    # Of forms that are multiples of each other one stands for all.
+    _, sizes, independent = np.linalg.svd(forms.reshape(len(forms), -1), full_matrices=False)
+    for size, form in zip(sizes, independent.reshape(-1, f, f), strict=True):
+        values = np.linalg.eigvalsh(form)
+        scale = np.abs(values).max()
+        one_sided = values.min() > -NO_FORM * scale or values.max() < NO_FORM * scale
+        if size > least and one_sided:
+            found = max(found, int((np.abs(values) > NO_FORM * scale).sum()))
+    return found
+
+
+def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
+    """The motors whose coordinates do not change in any of the free motions (f, n, 6)."""
+    moving = [Kinematics.of(replace(state, velocity=m[:, :3], angular_velocity=m[:, 3:])) for m in motions]
+    motors = [(force, rows) for force, rows in model.forces if isinstance(force, Actuated | Controller)]
+
+    def rate(motor: ForceElement, rows: tuple[int, ...], kin: Kinematics) -> float:
+        # The rate does not depend on the time, which is one at which what the motor follows is defined.
+        t = 0.0
+        for motion in map(motor.motion, motor.motions):
+            t = min(max(t, motion.start), motion.end)
+        return abs(float(exerted(motor, rows, MotionTower.of(kin, 1), t, 0, {}, {}).coordinates[0, 1]))
+
+    return [
+        motor.name
+        for motor, rows in motors
+        if all(rate(motor, rows, kin) <= NO_SHARE * np.abs(m).max() for kin, m in zip(moving, motions, strict=True))
+    ]
+
+
+def _dependent(idle: np.ndarray) -> list[int]:
+    """The last row of each dependency, by elimination from the last row on: it follows from rows before it."""
+    left, found = idle.copy(), []
+    for row in range(idle.shape[1] - 1, -1, -1):
+        if not len(left):
+            break
+        k = int(np.argmax(np.abs(left[:, row])))
+        if np.abs(left[k, row]) > NO_PART:
+            found.append(row)
+            left -= np.outer(left[:, row] / left[k, row], left[k])
+            left = np.delete(left, k, axis=0)
+    return found[::-1]
+
+
+def _uniqueness(
+    model: Model, kin: Kinematics, rows: np.ndarray, idle: np.ndarray
+) -> tuple[dict[str, Uniqueness], list[str]]:
+    """Which loads idle multipliers (k, m) change: of each constraint alone, and of those between the same bodies.
+
+    `rows` (m, n + 1, 6) are those of `spatial_rows`.
+    """
+    length = model.length
+    changes: dict[str, np.ndarray] = {}
+    sums: dict[frozenset[int], np.ndarray] = {}
+    for constraint, (i, j) in model.joint_bodies:
+        mine = model.joint_rows[constraint.name]
+        wrench = idle[:, mine] @ rows[mine, j]
+        about_origin = wrench.copy()
+        about_origin[:, 3:] += np.cross(kin.position[j], wrench[:, :3])
+        arm = kin.rotation[j] @ constraint.frame_j.origin
+        wrench[:, 3:] -= np.cross(arm, wrench[:, :3])
+        changes[constraint.name] = wrench
+        pair = frozenset((i, j))
+        sums[pair] = sums.get(pair, 0.0) + (about_origin if i == min(pair) else -about_origin)
+    # Multipliers of nearly dependent rows exert as much as these are independent.
+    loads, sharing, share = {}, [], max(NO_SHARE, 10 * model.rank_tolerance)
+    for constraint, pair_of in model.joint_bodies:
+        own, together = changes[constraint.name], sums[frozenset(pair_of)]
+        loads[constraint.name] = Uniqueness(
+            _said(own[:, :3], together[:, :3], share), _said(own[:, 3:] / length, together[:, 3:] / length, share)
+        )
+        if np.abs(idle[:, model.joint_rows[constraint.name]]).max(initial=0.0) > NO_SHARE:
+            sharing.append(constraint.name)
+    return loads, sharing
+
+
+def _said(own: np.ndarray, together: np.ndarray, share: float) -> str:
+    if np.abs(own).max(initial=0.0) <= share:
+        return UNIQUE
+    return IN_SUM if np.abs(together).max(initial=0.0) <= share else INDETERMINATE

@@ -1,0 +1,209 @@
+"""The state on the constraints that is nearest to a given one, by sparse Gauss-Newton steps.
+
+In the mass metric, each step is the one closest to -g / h among those with A delta = -Phi: g is the gradient of half
+the squared distance to the start, and h estimates its curvature along the constraints from the last two steps (Barzilai
+and Borwein, IMA J. Numer. Anal. 8 (1988)).
+
+Off the constraints by a part p of the size of the system, rows that depend on each other there look independent by
+about p. So rows whose distance from others is below p are left out of a step. They are met when the others are, or, if
+that is not so, threshold and violation part and the threshold goes down to the rank tolerance.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..bodies import rotation
+from ..bodies.state import Kinematics, State
+from ..constraints import Constraint
+from ..dynamics.dense.projection import ROUND_OFF_ULPS, displaced
+from ..dynamics.dense.undefined import without_value
+from ..dynamics.inconsistency import units
+from ..errors import AssemblyError
+
+if TYPE_CHECKING:
+    from ..system.system import System
+
+# Frames further than about 78 degrees apart are first turned towards each other.
+STEEP = 0.2
+
+# Maximum number of searches, each from where the one before left joint frames that point against each other.
+MOST_RIGHTED = 4
+
+# Steps below this part of the size of the system end the search.
+CONVERGED = 1e-12
+
+# Maximum number of steps towards the start along the constraints, and of those onto the constraints alone, taken where
+# the former did not meet them.
+MOST_STEPS, MOST_ALONE = 300, 100
+
+# The search has failed where violations above CONTRADICTED, in rad or lengths of the system, have not fallen below
+# STALLED times their least for MOST_STALLED steps.
+CONTRADICTED, STALLED, MOST_STALLED = 1e-8, 0.99, 60
+
+# Largest turn of a body, rad, and move, in lengths of the system, in one step from far away.
+LONGEST_STEP = 0.5
+
+# Threshold of distances of rows far from the constraints, and by what it falls when the steps onto the constraints are
+# this much smaller than the violations.
+FIRST_THRESHOLD, NEXT_THRESHOLD, SATISFIED = 0.1, 0.1, 0.1
+
+# The curvature h is estimated after steps that lead along the constraints, by all but this part. Bounds of 1 / h, of
+# which the upper one is halved after each other step that is longer than this part of the one before, and else doubled.
+ALONG, SHORTEST_PULL, LONGEST_PULL, SHORTER = 0.3, 0.05, 3.0, 0.9
+
+
+def nearest(system: System, start: State, t: float) -> State:
+    """Return the state on the constraints nearest to `start`, velocities unchanged; or the best one found.
+
+    Raises
+    ------
+    AssemblyError
+        If a constraint has no value at a pose on the way.
+    """
+    search, state = _Search(system, start, t), start
+    for _ in range(MOST_RIGHTED):
+        state, met = search.from_state(righted(system, state), MOST_STEPS, pulled=True)
+        if not met:
+            state, met = search.from_state(state, MOST_ALONE, pulled=False)
+        if not met or turned_over(system, state) is None:
+            break
+    return on_kept_rows(system, state, t)
+
+
+def on_kept_rows(system: System, state: State, t: float) -> State:
+    """Return the state moved onto the rows that are independent there, to round-off; as it is if that fails."""
+    solver = system.plant.solver()
+    y = solver.slots.state_to_lanes(system.model.carried.flat(state))
+    solver.settle_near(y, t)
+    if not solver.project(y, t):
+        return state
+    found = system.model.carried.state(solver.slots.state_from_lanes(y))
+    return State(found.position, found.orientation, *state.parts[2:], bodies=state.bodies)
+
+
+class _Search:
+    """Steps from any state to the one on the constraints that is nearest to `start`."""
+
+    def __init__(self, system: System, start: State, t: float) -> None:
+        self.model, self.solver, self.metric = system.model, system.plant.solver(), system.plant.metric
+        self.start, self.t = start, t
+        self.met = max(CONTRADICTED, self.model.slack)
+        self.unit = units(self.model) * np.where(self.model.row_torque, 1.0, self.model.length)
+
+    def from_state(self, state: State, most: int, pulled: bool) -> tuple[State, bool]:
+        """Return the state after at most `most` steps, `pulled` towards the start, and whether it is on the rows."""
+        model, rest = self.model, np.zeros((len(state.position), 6))
+        round_off = ROUND_OFF_ULPS * np.spacing(np.abs(state.position).max()) / model.length
+        easing, longest, least, previous, stalled = 1.0, 1.0, np.inf, np.inf, 0
+        step: np.ndarray | None = None
+        gradient: np.ndarray | None = None
+        for _ in range(most):
+            y = self.solver.slots.state_to_lanes(state.pack())
+            phi = self._residuals(state, y)
+            violation = float(np.abs(phi / self.unit).max())
+            stalled = stalled + 1 if violation > max(STALLED * least, self.met) else 0
+            if stalled > MOST_STALLED:
+                break
+            least = min(least, violation)
+            self.solver.keep(y, self.t, max(model.rank_tolerance, min(FIRST_THRESHOLD, easing * violation)))
+            change, _ = self.solver.respond(y, self.t, -phi, rest)
+            normal = self._size(change)
+            if pulled:
+                back, _ = self.solver.respond(y, self.t, np.zeros_like(phi), self._pull(state))
+                before, gradient = gradient, -self.metric.coordinates(back[:, :3], back[:, 3:])
+                pull = 1.0 if step is None or before is None else _inverse_curvature(step, gradient - before)
+                change = change + min(pull, longest) * back
+            size = self._size(change)
+            if size < CONVERGED + round_off:
+                return state, violation <= self.met
+            if normal < SATISFIED * violation:
+                easing *= NEXT_THRESHOLD
+            if normal < ALONG * size:
+                longest = min(2.0 * longest, LONGEST_PULL)
+            elif size > SHORTER * previous:
+                longest = max(0.5 * longest, SHORTEST_PULL)
+            previous = size
+            change *= min(1.0, LONGEST_STEP / size)
+            step = self.metric.coordinates(change[:, :3], change[:, 3:]) if normal < ALONG * size else None
+            state = displaced(state, change[:, :3], change[:, 3:])
+        return state, least <= self.met
+
+    def _residuals(self, state: State, y: np.ndarray) -> np.ndarray:
+        phi = self.solver.residuals(y, self.t)[:, 0]
+        if not np.isfinite(phi).all():
+            raise AssemblyError(
+                "System.assemble: there are poses on the way where a constraint has no value: "
+                f"{without_value(self.model, state, self.t)}"
+            )
+        return phi
+
+    def _size(self, change: np.ndarray) -> float:
+        """The largest displacement in (n, 6), in rad or lengths of the system."""
+        return max(float(np.abs(change[:, 3:]).max()), float(np.abs(change[:, :3]).max()) / self.model.length)
+
+    def _pull(self, state: State) -> np.ndarray:
+        """Minus the derivatives (n, 6) of the squared distance (m |dr|^2 + theta.J theta) / 2 from the start.
+
+        By translations and turns, both in the inertial frame. The moment is D^T J theta in body axes, where D(theta)
+        maps a small turn of the body to the change of the rotation vector theta.
+        """
+        start, model = self.start, self.model
+        theta = rotation.log(rotation.multiply(rotation.conjugate(start.orientation), state.orientation))
+        half = 0.5 * np.linalg.norm(theta, axis=1)
+        # (1 - x cot x) / (2 x)^2, with its limit 1/12; theta has at most pi, so sin x does not vanish again.
+        small = half < 1e-4
+        x = np.where(small, 1.0, half)
+        c = np.where(small, 1 / 12, (1 - x / np.tan(x)) / (4 * x**2))
+        cross = rotation.skew(theta)
+        D = np.eye(3) + 0.5 * cross + c[:, None, None] * cross @ cross
+        moment = np.swapaxes(D, 1, 2) @ model.inertia @ theta[..., None]
+        moment = (rotation.matrix(state.orientation) @ moment)[..., 0]
+        return -np.concatenate([model.mass[:, None] * (state.position - start.position), moment], axis=1)
+
+
+def _inverse_curvature(step: np.ndarray, change: np.ndarray) -> float:
+    """Return 1 / h for the change of the gradient along a step, both (6 n,) in the mass metric; 1 if h <= 0."""
+    along = step @ change
+    return float(np.clip((step @ step) / along, SHORTEST_PULL, LONGEST_PULL)) if along > 0 else 1.0
+
+
+def righted(system: System, start: State) -> State:
+    """Return the state with bodies turned where joint frames point against each other.
+
+    Rows hold for axes along and against each other; from more than 90 degrees away they lead to the wrong one.
+    """
+    state = start.copy()
+    for constraint, (i, j) in system.model.joint_bodies:
+        if not constraint.aligned_axes:
+            continue
+        kin = Kinematics.of(state)
+        axes_i = kin.rotation[i] @ constraint.frame_i.matrix
+        axes_j = kin.rotation[j] @ constraint.frame_j.matrix
+        aligned = list(constraint.aligned_axes)
+        if min(axes_i[:, c] @ axes_j[:, c] for c in aligned) > STEEP:
+            continue
+        from scipy.spatial.transform import Rotation  # a fifth of a second, and few runs need it
+
+        # The shortest turn of frame j, in N, that lays the aligned axes upon each other.
+        turn = Rotation.align_vectors(axes_i[:, aligned].T, axes_j[:, aligned].T)[0].as_rotvec()
+        b, turn = (j, turn) if j < len(system.bodies) else (i, -turn)
+        turns = np.zeros_like(state.position)
+        turns[b] = kin.rotation[b].T @ turn
+        state = displaced(state, np.zeros_like(state.position), turns)
+    return state
+
+
+def turned_over(system: System, state: State) -> tuple[Constraint, float] | None:
+    """Return the joint whose frames point most against each other, and by what angle, if there is one."""
+    aligned = [(joint, ij, c) for joint, ij in system.model.joint_bodies for c in joint.aligned_axes]
+    if not aligned:
+        return None
+    rotation = Kinematics.of(state).rotation
+    axes = np.array([[joint.frame_i.matrix[:, c], joint.frame_j.matrix[:, c]] for joint, _, c in aligned])
+    x, y = np.moveaxis(np.einsum("kfab,kfb->kfa", rotation[np.array([ij for _, ij, _ in aligned])], axes), 1, 0)
+    angle = np.arctan2(np.linalg.norm(np.cross(x, y), axis=1), np.einsum("ka,ka->k", x, y))
+    worst = int(np.argmax(angle))
+    return (aligned[worst][0], float(angle[worst])) if angle[worst] > np.pi / 2 else None

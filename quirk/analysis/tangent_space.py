@@ -1,0 +1,30 @@
+"""What the constraints allow at one state: the nearest velocities, and displacements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..bodies.state import State
+from .assembly import check_poses, with_velocity
+from .mobility import null_motions
+
+if TYPE_CHECKING:
+    from ..system.system import System
+
+
+def allowed_velocity(system: System, state: State, t: float) -> State:
+    """Return the state with the nearest velocities that are allowed; see `System.remove_disallowed_velocity`."""
+    if not system.model.rows:
+        return state
+    check_poses(system, state, t, "poses")
+    return replace(with_velocity(system, state, t), angles=state.angles, internal=state.internal)
+
+
+def virtual_displacements(system: System, state: State, t: float) -> np.ndarray:
+    """Return a basis (f, n, 6) of what is allowed; see `System.virtual_displacements`."""
+    if system.model.rows:
+        check_poses(system, state, t, "poses")
+    return null_motions(system.plant.solver(), state, t)

@@ -1,0 +1,476 @@
+"""Jets: numbers with their derivatives, so that constraints and forces, written once, are differentiated exactly.
+
+A jet is a quantity along a motion: its value, its first K derivatives with respect to time as Taylor coefficients
+x, x', x''/2, ..., and the gradient with respect to small displacements of the bodies, a Taylor series too, of an
+order G of its own. Sums, products and the usual functions of jets are jets; each follows from Leibniz' rule or from
+a recurrence for truncated Taylor series (Griewank and Walther, Evaluating Derivatives, 2008, table 13.2).
+
+The numbers inside are floats or, while a kernel is being compiled, instructions of that kernel (`quirk.jit.tracing`):
+the same lines of a function serve both, as long as they do not compare jets, which works on floats alone.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..jit.scalar import Scalar, is_zero, plus, times
+from ..jit.tracing import TracedValue
+
+
+class Jet:
+    """A quantity with its derivatives.
+
+    Attributes
+    ----------
+    taylor : K + 1 numbers
+        Value, rate, half the second derivative, ...: the k-th derivative over k!. The integer 0 stands for what is
+        zero for all motions, and costs nothing.
+    gradient : one for each body
+        G + 1 Taylor coefficients, each lanes of eight, of which six count: derivatives with respect to a translation
+        of the body in N and a turn of it about the axes of N; or None where there is no dependence on that body.
+    """
+
+    def __init__(self, taylor: Sequence[Any], gradient: Sequence[Any]) -> None:
+        self.taylor, self.gradient = list(taylor), list(gradient)
+
+    @property
+    def value(self) -> Any:
+        """The number itself."""
+        return self.taylor[0]
+
+    @property
+    def rate(self) -> Jet:
+        """Derivative with respect to time: a jet of one order less, without gradient."""
+        coefficients = [times(k, c) for k, c in enumerate(self.taylor)][1:]
+        return Jet(coefficients, [None] * len(self.gradient))
+
+    def shifted(self, x: Any) -> Jet:
+        """Return this plus a constant number."""
+        return Jet([plus(self.value, x), *self.taylor[1:]], self.gradient)
+
+    def _chain(self, taylor: Sequence[Any], slope: Sequence[Any]) -> Jet:
+        """Return a function of this jet whose derivative has the Taylor coefficients `slope`, G + 1 at least."""
+        return Jet(taylor, self._times_slope(slope))
+
+    def _times_slope(self, slope: Sequence[Any]) -> list[Any]:
+        """Return the gradient times a series."""
+        return [None if g is None else [_convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient]
+
+    @property
+    def _slopes(self) -> int:
+        """How many Taylor coefficients of a derivative `_chain` needs: as many as the gradients have."""
+        return max((len(g) for g in self.gradient if g is not None), default=0)
+
+    @property
+    def _ungraded(self) -> bool:
+        """Whether there is no gradient."""
+        return self.gradient.count(None) == len(self.gradient)
+
+    @property
+    def bare(self) -> Jet:
+        """A copy without gradient."""
+        return Jet(self.taylor, [None] * len(self.gradient))
+
+    def constant(self, x: Any) -> Jet:
+        """Return a number that does not change, as a jet with as many derivatives."""
+        return Jet([x, *[0] * (len(self.taylor) - 1)], [None] * len(self.gradient))
+
+    def __neg__(self) -> Jet:
+        return self * -1.0
+
+    def __pos__(self) -> Jet:
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        if not isinstance(other, Jet):
+            return self.shifted(other)
+        taylor = [plus(a, b) for a, b in zip(self.taylor, other.taylor, strict=False)]
+        ungraded = self._ungraded and other._ungraded
+        return Jet(taylor, self.gradient if ungraded else _added(self.gradient, other.gradient))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        if not isinstance(other, Jet):
+            return self._chain([times(c, other) for c in self.taylor], [other])
+        order = min(len(self.taylor), len(other.taylor))
+        taylor = [_convolution(self.taylor, other.taylor, 0, k) for k in range(order)]
+        if self._ungraded and other._ungraded:
+            return Jet(taylor, self.gradient)
+        return Jet(taylor, _added(self._times_slope(other.taylor), other._times_slope(self.taylor)))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return self * (other.reciprocal() if isinstance(other, Jet) else 1.0 / other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.reciprocal() * other
+
+    def __pow__(self, exponent: Any) -> Jet:
+        if isinstance(exponent, Jet):
+            power = (self.log() * exponent).exp()
+            # Of negative numbers there are some powers, of which logarithms know nothing.
+            return Jet([apply("pow", self.value, exponent.value), *power.taylor[1:]], power.gradient)
+        if isinstance(exponent, int | float | np.integer) and float(exponent).is_integer():
+            exponent = int(exponent)  # by products, which are defined for negative numbers too
+        if isinstance(exponent, int) and exponent < 0:
+            return (self**-exponent).reciprocal()
+        if isinstance(exponent, int):
+            power = self.constant(1.0)
+            for _ in range(exponent):
+                power = power * self
+            return power
+        exponent = float(exponent)
+        slope = [times(c, exponent) for c in _powers(self.taylor, exponent - 1.0, self._slopes)]
+        return self._chain(_powers(self.taylor, exponent, len(self.taylor)), slope)
+
+    def reciprocal(self) -> Jet:
+        """1 / x."""
+        taylor = _reciprocal(self.taylor, len(self.taylor))
+        slope = [times(_convolution(taylor, taylor, 0, k), -1.0) for k in range(self._slopes)]
+        return self._chain(taylor, slope)
+
+    def sqrt(self) -> Jet:
+        """Square root."""
+        taylor = [apply("sqrt", self.value)]
+        half = 0.5 * _inverse(taylor[0])
+        for k in range(1, len(self.taylor)):
+            inner = _total([times(taylor[m], taylor[k - m]) for m in range(1, k)])
+            taylor.append(times(plus(self.taylor[k], times(inner, -1.0)), half))
+        return self._chain(taylor, [times(c, 0.5) for c in _reciprocal(taylor, self._slopes)])
+
+    def exp(self) -> Jet:
+        """e^x."""
+        taylor = [apply("exp", self.value)]
+        for k in range(1, len(self.taylor)):
+            taylor.append(_convolution(_weighted(self.taylor, k), taylor, 1, k))
+        return self._chain(taylor, taylor)
+
+    def log(self) -> Jet:
+        """Natural logarithm."""
+        inverse = _inverse(self.value)
+        taylor = [apply("log", self.value)]
+        for k in range(1, len(self.taylor)):
+            inner = _total([times(w, self.taylor[k - m]) for m, w in enumerate(_weighted(taylor, k))])
+            taylor.append(times(plus(self.taylor[k], times(inner, -1.0)), inverse))
+        return self._chain(taylor, _reciprocal(self.taylor, self._slopes))
+
+    def sine_and_cosine(self) -> tuple[Jet, Jet]:
+        """Sine and cosine, whose recurrences need each other."""
+        sine, cosine = [apply("sin", self.value)], [apply("cos", self.value)]
+        for k in range(1, len(self.taylor)):
+            weights = _weighted(self.taylor, k)
+            sine.append(_convolution(weights, cosine, 1, k))
+            cosine.append(times(_convolution(weights, sine, 1, k), -1.0))
+        slope = [times(c, -1.0) for c in sine[: self._slopes]]
+        return self._chain(sine, cosine), self._chain(cosine, slope)
+
+    def sin(self) -> Jet:
+        """Sine."""
+        return self.sine_and_cosine()[0]
+
+    def cos(self) -> Jet:
+        """Cosine."""
+        return self.sine_and_cosine()[1]
+
+    def tan(self) -> Jet:
+        """Tangent."""
+        sine, cosine = self.sine_and_cosine()
+        return sine / cosine
+
+    def hyperbolic_sine_and_cosine(self) -> tuple[Jet, Jet]:
+        """Hyperbolic sine and cosine, whose recurrences need each other."""
+        sine, cosine = [apply("sinh", self.value)], [apply("cosh", self.value)]
+        for k in range(1, len(self.taylor)):
+            weights = _weighted(self.taylor, k)
+            sine.append(_convolution(weights, cosine, 1, k))
+            cosine.append(_convolution(weights, sine, 1, k))
+        return self._chain(sine, cosine), self._chain(cosine, sine)
+
+    def sinh(self) -> Jet:
+        """Hyperbolic sine."""
+        return self.hyperbolic_sine_and_cosine()[0]
+
+    def cosh(self) -> Jet:
+        """Hyperbolic cosine."""
+        return self.hyperbolic_sine_and_cosine()[1]
+
+    def tanh(self) -> Jet:
+        """Hyperbolic tangent."""
+        taylor = [apply("tanh", self.value)]
+        slope = [1.0 - taylor[0] * taylor[0]]
+        for k in range(1, len(self.taylor)):
+            taylor.append(_convolution(_weighted(self.taylor, k), slope, 1, k))
+            slope.append(times(_convolution(taylor, taylor, 0, k), -1.0))
+        return self._chain(taylor, slope)
+
+    def hypot(self, other: Any) -> Jet:
+        """Length of the vector (self, other)."""
+        return (self * self + other * other).sqrt()
+
+    def arctan2(self, x: Any) -> Jet:
+        """Angle of the point (x, self) from the first axis, in (-pi, pi]."""
+        x = x if isinstance(x, Jet) else self.constant(x)
+        # (x^2 + y^2) angle' = x y' - y x', for rates and gradients alike.
+        along, across = x.bare, self.bare
+        scale = (across * across + along * along).reciprocal()
+        by_y, by_x = along * scale, -across * scale
+        rate = by_y * self.rate + by_x * x.rate
+        taylor = [apply("atan2", self.value, x.value), *(times(c, 1 / (k + 1)) for k, c in enumerate(rate.taylor))]
+        return Jet(taylor, _added(self._times_slope(by_y.taylor), x._times_slope(by_x.taylor)))
+
+    def arctan(self) -> Jet:
+        """Arc tangent."""
+        return self.arctan2(1.0)
+
+    def arcsin(self) -> Jet:
+        """Arc sine."""
+        return self.arctan2((1.0 - self * self).sqrt())
+
+    def arccos(self) -> Jet:
+        """Arc cosine."""
+        return (1.0 - self * self).sqrt().arctan2(self)
+
+    def wrapped(self, period: Any) -> Jet:
+        """Return this minus the whole number of periods that brings its value closest to zero."""
+        period = period.value if isinstance(period, Jet) else period
+        turns = apply("rint", self.value * _inverse(period))
+        return self.shifted(-period * turns)
+
+    def __float__(self) -> float:
+        raise TypeError(
+            "a function that is to be differentiated got a jet, not a number: use +, -, *, /, ** and numpy's sin, cos, "
+            "tan, arcsin, arccos, arctan, arctan2, sqrt, exp and log on its arguments, not those of math"
+        )
+
+    def __format__(self, form: str) -> str:
+        return format(self.value, form)
+
+    def __bool__(self) -> bool:
+        return bool(_compared("!=", self, 0.0))
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return isinstance(other, Jet | int | float | np.number) and _compared("==", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
+        return not isinstance(other, Jet | int | float | np.number) or _compared("!=", self, other)
+
+    def __hash__(self) -> int:
+        raise BranchingError("a jet is looked up in a table: what is found there knows nothing of its derivatives")
+
+    def __lt__(self, other: Any) -> Any:
+        return _compared("<", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _compared("<=", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _compared(">", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _compared(">=", self, other)
+
+    def __abs__(self) -> Any:
+        return where(self < 0.0, -self, self)
+
+
+class BranchingError(TypeError):
+    """Raised where a function branches on a value while machine code is being written, in which no value is known."""
+
+
+class Condition:
+    """The result of comparing jets while machine code is being written: it is known only when that runs.
+
+    `where` takes it, and ``&``, ``|`` and ``~`` combine it; a branch cannot be taken on it.
+
+    Attributes
+    ----------
+    value : the truth
+    of : one of the jets that were compared
+    """
+
+    def __init__(self, value: Any, of: Jet) -> None:
+        self.value, self.of = value, of
+
+    def __bool__(self) -> bool:
+        raise BranchingError("a branch on a comparison of jets while machine code is being written")
+
+    def __eq__(self, other: object) -> bool:
+        raise BranchingError("comparisons are compared while machine code is being written")
+
+    __ne__ = __eq__
+
+    def __hash__(self) -> int:
+        raise BranchingError("a comparison is looked up while machine code is being written")
+
+    def __invert__(self) -> Condition:
+        return Condition(self.value.logical("xor", True), self.of)
+
+    def __and__(self, other: Any) -> Condition:
+        return Condition(self.value.logical("and_", other.value if isinstance(other, Condition) else other), self.of)
+
+    def __or__(self, other: Any) -> Condition:
+        return Condition(self.value.logical("or_", other.value if isinstance(other, Condition) else other), self.of)
+
+    __rand__, __ror__ = __and__, __or__
+
+
+def _compared(operator: str, one: Any, two: Any) -> Any:
+    """A comparison of two values: True or False, or a condition."""
+    a, b = (x.value if isinstance(x, Jet) else x for x in (one, two))
+    if isinstance(a, Scalar):
+        truth, of = a.compared(operator, b), one
+    elif isinstance(b, Scalar):
+        truth, of = b.compared(_MIRRORED[operator], a), two
+    else:
+        return COMPARISONS[operator](float(a), float(b))
+    return Condition(truth, of) if isinstance(truth, Scalar) else truth
+
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+COMPARISONS = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """Return `a` where a condition holds and `b` where it does not, with the derivatives of the one that is taken.
+
+    Examples
+    --------
+    >>> quirk.where(3.0 > 2.0, 1.0, 0.0)
+    1.0
+    """
+    if any(isinstance(x, np.ndarray) for x in (condition, a, b)):
+        return _where_each(condition, a, b)
+    if not isinstance(condition, Condition):
+        return a if condition else b
+    one, two = (x if isinstance(x, Jet) else condition.of.constant(x) for x in (a, b))
+
+    def selected(x: Any, y: Any) -> Any:
+        if is_zero(x) and is_zero(y):
+            return 0
+        kind = next(type(z) for z in (x, y, condition.value) if isinstance(z, Scalar))
+        return kind.chosen(condition.value, x, y)
+
+    def of_gradients(g: Any, h: Any) -> Any:
+        if g is None and h is None:
+            return None
+        return [selected(x, y) for x, y in zip(g or [0] * len(h), h or [0] * len(g), strict=True)]
+
+    return Jet(
+        [selected(x, y) for x, y in zip(one.taylor, two.taylor, strict=False)],
+        [of_gradients(g, h) for g, h in zip(one.gradient, two.gradient, strict=True)],
+    )
+
+
+def _inverse(x: Any) -> Any:
+    """1 / x, not a number where that is not defined: as in compiled code, without exceptions."""
+    return 1.0 / x if isinstance(x, Scalar) or x != 0 else math.nan
+
+
+def _total(parts: Sequence[Any]) -> Any:
+    result: Any = 0
+    for part in parts:
+        result = plus(result, part)
+    return result
+
+
+def _reciprocal(taylor: Sequence[Any], terms: int) -> list[Any]:
+    """The first coefficients of one over a series."""
+    first = _inverse(taylor[0])
+    result = [first][:terms]
+    for k in range(1, terms):
+        result.append(times(_convolution(taylor, result, 1, k), -first))
+    return result
+
+
+def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
+    """Sum of a_m b_(k-m) over m from `first` to k."""
+    total: Any = 0
+    for m in range(first, min(k + 1, len(a))):
+        x, y = a[m], b[k - m]
+        # Functions on jets spend their time here: zeros are asked for without a call.
+        if not ((type(x) is int and x == 0) or (type(y) is int and y == 0)):
+            total = plus(total, x * y)
+    return total
+
+
+def _weighted(taylor: Sequence[Any], k: int) -> list[Any]:
+    """Coefficients 0 to k of a series, each times m / k: those of x' in recurrences for functions of x."""
+    return [times(m / k if m else 0, c) for m, c in enumerate(taylor[: k + 1])]
+
+
+def _added(one: Sequence[Any], two: Sequence[Any]) -> list[Any]:
+    """The gradients of the sum of two jets."""
+    return [
+        b if a is None else a if b is None else [plus(x, y) for x, y in zip(a, b, strict=True)]
+        for a, b in zip(one, two, strict=True)
+    ]
+
+
+def _powers(x: Sequence[Any], exponent: float, count: int) -> list[Any]:
+    """So many Taylor coefficients of a power of x that is no whole number.
+
+    By (x^p)' = p x^(p-1) x', which needs no logarithm: at x = 0 there are as many derivatives as p is large.
+    """
+    if count == 0:
+        return []
+    y, slope = [apply("pow", x[0], exponent)], _powers(x, exponent - 1.0, count - 1)
+    for k in range(1, count):
+        terms = [times(times(slope[k - m], m), x[m]) for m in range(1, min(k, len(x) - 1) + 1)]
+        y.append(times(_total(terms), exponent / k))
+    return y
+
+
+def apply(name: str, *numbers: Any) -> Any:
+    """Apply a function, by name, to floats or to what stands for them; nan where it is not defined."""
+    scalars = [x for x in numbers if isinstance(x, Scalar)]
+    if scalars:
+        # What has directions may take constants of machine code, but not the other way round.
+        first = next((x for x in scalars if not isinstance(x, TracedValue)), scalars[0])
+        return first.function(name, *numbers)
+    return float(np.rint(numbers[0])) if name == "rint" else _FUNCTIONS[name](*map(float, numbers))
+
+
+def _guarded(function: Any) -> Any:
+    """Return a function that gives nan where the given one raises, as compiled code does."""
+
+    def guarded(*x: float) -> float:
+        try:
+            return float(function(*x))
+        except (ValueError, OverflowError):
+            return math.nan
+
+    return guarded
+
+
+_FUNCTIONS = {
+    name: _guarded(getattr(math, name))
+    for name in ("sqrt", "exp", "log", "sin", "cos", "sinh", "cosh", "tanh", "atan2", "pow")
+}
+
+
+_where_each = np.frompyfunc(where, 3, 1)

@@ -1,0 +1,99 @@
+"""Derivatives of functions that take floats alone, by interpolation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from ..errors import InputError
+from ..jit.simd import WIDTH
+from .dual import Dual
+from .jet import Jet
+
+# Functions are differentiated by interpolation over the first of these intervals, s, over which the polynomial is as
+# good as this: its last coefficients are this part of the largest.
+INTERVALS, RESOLVED = 0.25 ** np.arange(17), 1e-11
+# Nodes of an interpolation beyond the derivatives that are asked for.
+MORE_NODES = 10
+
+
+def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any, ...]) -> np.ndarray:
+    """Return jets of a function of floats along a motion, by interpolation in time.
+
+    The function is called along the Taylor polynomials of its arguments and interpolated by Chebyshev polynomials, over
+    the longest interval over which these are accurate; shorter intervals leave fewer digits. Intervals in which the
+    function fails are skipped.
+    """
+    terms = len(t.taylor)
+
+    def at(x: Any, h: float) -> Any:
+        if isinstance(x, np.ndarray):
+            return np.array([at(entry, h) for entry in x])
+        return float(np.polyval(x.taylor[::-1], h)) if isinstance(x, Jet) else float(x)
+
+    def value(h: float) -> np.ndarray:
+        return np.asarray(function(at(t, h), *(at(x, h) for x in arguments)), dtype=float)
+
+    start = value(0.0)
+    nodes = np.cos(np.pi * (np.arange(terms + MORE_NODES) + 0.5) / (terms + MORE_NODES))
+    best, least, trouble = np.empty((terms, *start.shape)), np.inf, None
+    for interval in INTERVALS:
+        try:
+            values = np.array([value(h) for h in interval * nodes])
+        except InputError as error:
+            trouble = error
+            continue
+        series = chebyshev.chebfit(nodes, values.reshape(len(nodes), -1), len(nodes) - 1)
+        missing = np.abs(series[-3:]).max() / max(np.abs(series).max(), np.finfo(float).tiny)
+        if missing < least:
+            least = missing
+            slopes = [chebyshev.chebval(0.0, chebyshev.chebder(series, k)) for k in range(terms)]
+            scale = interval ** np.arange(terms) * np.cumprod([1.0, *range(1, terms)])
+            best = (np.array(slopes) / scale[:, None]).reshape(terms, *start.shape)
+        if missing < RESOLVED:
+            break
+    if trouble is not None and least == np.inf:
+        raise trouble
+    best[0] = start
+    jets = np.empty(start.shape, dtype=object)
+    for place in np.ndindex(*start.shape):
+        jets[place] = Jet([float(c[place]) for c in best], [])
+    return jets
+
+
+def in_directions(function: Callable[..., Any], t: Dual, arguments: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return a function of floats at the values of dual numbers, (...), and its derivatives (..., 8).
+
+    `arguments` are dual numbers, floats or arrays of such. Directions in which nothing changes are not interpolated.
+    """
+    given = [np.asarray(x, dtype=object) for x in (t, *arguments)]
+    value = np.asarray(function(*(_values(x) for x in given)), dtype=float)
+    derivative = np.zeros((*value.shape, WIDTH))
+    for d in range(WIDTH):
+        slopes = [np.vectorize(lambda x, d=d: _slope(x, d), otypes=[float])(x) for x in given]
+        if not any(slope.any() for slope in slopes):
+            continue
+        time, *along = (_lines(_values(x), slope) for x, slope in zip(given, slopes, strict=True))
+        jets = by_interpolation(function, time, tuple(along))
+        derivative[..., d] = np.vectorize(lambda jet: jet.taylor[1], otypes=[float])(jets)
+    return value, derivative
+
+
+def _values(x: np.ndarray) -> Any:
+    found = np.vectorize(float, otypes=[float])(x)
+    return found if found.ndim else float(found)
+
+
+def _slope(x: Any, direction: int) -> float:
+    return float(x.delta[direction]) if isinstance(x, Dual) and not isinstance(x.delta, int) else 0.0
+
+
+def _lines(values: Any, slopes: np.ndarray) -> Any:
+    """Jets of straight lines."""
+    jets = np.empty(slopes.shape, dtype=object)
+    for place in np.ndindex(*slopes.shape):
+        jets[place] = Jet([float(np.asarray(values)[place]), float(slopes[place])], [])
+    return jets if jets.ndim else jets[()]

@@ -1,0 +1,132 @@
+"""A tape taken again by dual numbers: what a function gives with its changes in eight directions, each line once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..jit.scalar import times
+from .dual import Dual
+from .jet import apply
+from .tape import (
+    ADD,
+    AND,
+    ANGLE,
+    CHOOSE,
+    CONSTANT,
+    DIVIDE,
+    EQUAL,
+    EXPONENTIAL,
+    INPUT,
+    LESS,
+    LESS_EQUAL,
+    LOGARITHM,
+    MULTIPLY,
+    NEAREST,
+    NEGATE,
+    NOT,
+    OR,
+    POWER,
+    ROOT,
+    SCALE,
+    SINE,
+    SINE_H,
+    SQUARE,
+    SUBTRACT,
+    TANGENT_H,
+    RecordedArray,
+    Tape,
+)
+
+FUNCTIONS = {EXPONENTIAL: "exp", LOGARITHM: "log", ROOT: "sqrt", NEAREST: "rint"}
+# Of a comparison its operator, and that of the same with the numbers exchanged.
+COMPARISONS = {LESS: ("<", ">"), LESS_EQUAL: ("<=", ">="), EQUAL: ("==", "==")}
+# Of a pair of functions their names, and how the derivative of the first follows from the second and the other way.
+TURNS = {SINE: ("sin", "cos", 1.0, -1.0), SINE_H: ("sinh", "cosh", 1.0, 1.0)}
+
+
+def recorded(fill: Callable[[Any, Any, Any], None], time: int) -> tuple[Tape, RecordedArray, RecordedArray]:
+    """Return a tape of a function that fills outputs from a time and inputs, of which number `time` is the time.
+
+    With the inputs, and with the outputs that it has filled.
+    """
+    tape = Tape()
+    inputs = RecordedArray(tape, functools.partial(tape.input, steady=False))
+    outputs = RecordedArray(tape)
+    fill(inputs[time], inputs, outputs)
+    return tape, inputs, outputs
+
+
+def replayed(tape: Tape, places: Sequence[int], read: Callable[[int], Any]) -> dict[int, Any]:
+    """Return the results of the lines of a tape that some places need, by place, while machine code is written.
+
+    Of two cases both are computed, and one is selected.
+
+    Parameters
+    ----------
+    tape : of a function
+    places : of the lines that are asked for
+    read : gives input k as a dual number, or as one that does not change
+    """
+    found: dict[int, Any] = {}
+    for place in tape.needed(places):
+        if place not in found:
+            _take(tape, place, read, found)
+    return found
+
+
+def _take(tape: Tape, place: int, read: Callable[[int], Any], found: dict[int, Any]) -> None:
+    code, *operands = tape.lines[place]
+    if code == CONSTANT:
+        found[place] = tape.constants[place]
+        return
+    if code == INPUT:
+        found[place] = read(operands[0])
+        return
+    x = [found[p] for p in operands]
+    if code in TURNS or code == TANGENT_H:
+        found[place], found[place + 1] = _pair(code, x[0])
+    else:
+        found[place] = _result(code, x)
+
+
+def _result(code: int, x: Sequence[Any]) -> Any:
+    if code == ADD:
+        return x[0] + x[1]
+    if code == SUBTRACT:
+        return x[0] - x[1]
+    if code == NEGATE:
+        return -x[0]
+    if code in (MULTIPLY, SCALE):
+        return x[0] * x[1]
+    if code == SQUARE:
+        return Dual(x[0].value * x[0].value, times(x[0].delta, x[0].value + x[0].value))
+    if code == DIVIDE:
+        return x[0] / x[1]
+    if code == POWER:
+        return apply("pow", *x)
+    if code == ANGLE:
+        return apply("atan2", x[0], x[1])
+    if code in COMPARISONS:
+        operator, exchanged = COMPARISONS[code]
+        return x[0].compared(operator, x[1]) if isinstance(x[0], Dual) else x[1].compared(exchanged, x[0])
+    if code == CHOOSE:
+        return Dual.chosen(*x)
+    if code in (AND, OR):
+        return x[0].logical("and_" if code == AND else "or_", x[1])
+    if code == NOT:
+        return x[0].logical("xor", True)
+    return apply(FUNCTIONS[code], x[0])
+
+
+def _pair(code: int, x: Dual) -> tuple[Dual, Dual]:
+    """Two functions that need each other."""
+    if code == TANGENT_H:
+        tangent = apply("tanh", x.value)
+        slope = 1.0 - tangent * tangent
+        change = times(x.delta, slope)
+        return Dual(tangent, change), Dual(slope, times(change, -2.0 * tangent))
+    one, other, of_first, of_second = TURNS[code]
+    first, second = apply(one, x.value), apply(other, x.value)
+    return Dual(first, times(times(x.delta, second), of_first)), Dual(second, times(times(x.delta, first), of_second))

@@ -1,0 +1,464 @@
+"""Rigid bodies, and the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InputError
+from ..util import validate
+from ..util.construction import remembered, with_keywords
+from ..util.immutable import Immutable
+from . import rotation
+from .frame import Frame, axes_with_z
+from .mesh import Mesh, mesh_as_solid
+from .rotation import OrientationLike
+from .shape import ColorLike
+from .solids import Box, Cylinder, Ellipsoid, Shape, lengths, solid_cylinder
+
+# Moments that miss the triangle inequality, or symmetry, by less than this part of the largest are taken
+# as typed with rounded digits: a flat body meets the inequality with equality.
+INERTIA_TOLERANCE = 1e-6
+# What a user may allow for: beyond this, moments are not rounded but wrong.
+LARGEST_TOLERANCE = 0.1
+
+# A least moment below this part of the largest is round-off of a tensor that has none.
+LEAST_MOMENT = 1e-15
+
+
+class Placed(Immutable):
+    """What stands somewhere at the start: a body or the ground."""
+
+    name: str
+    position: np.ndarray
+    orientation: np.ndarray
+
+    def local(self, point: ArrayLike) -> np.ndarray:
+        """Return the coordinates (3,), m, in this body of a point (3,) of N, with the body at its initial pose."""
+        point = validate.array(f"{self}", "point", point, (3,))
+        return rotation.matrix(self.orientation).T @ (point - self.position)
+
+    def direction(self, vector: ArrayLike) -> np.ndarray:
+        """Return the components (3,) in body axes of a vector (3,) of N, with the body at its initial pose."""
+        vector = validate.array(f"{self}", "vector", vector, (3,))
+        return rotation.matrix(self.orientation).T @ vector
+
+
+class InitialMotion(TypedDict, total=False):
+    """Keywords of `Body` that all its class methods take."""
+
+    velocity: ArrayLike
+    angular_velocity: ArrayLike
+    inertia_tolerance: float
+    frames: Mapping[str, Frame] | None
+
+
+class Initial(InitialMotion, total=False):
+    """Keywords of `Body` that those class methods take which leave the pose open."""
+
+    position: ArrayLike
+    orientation: OrientationLike
+
+
+class Body(Placed):
+    """A rigid body with its initial pose and velocity.
+
+    Parameters
+    ----------
+    name : str
+        Unique in a system.
+    mass : float
+        kg, positive.
+    inertia : (3,) or (3, 3)
+        Principal moments, or the tensor, about the center of mass in body axes, kg m^2. Off-diagonal
+        elements are those of the tensor: Ixy = -integral of x y dm.
+    inertia_tolerance : float
+        By what part of itself the largest principal moment may exceed the sum of the other two: numbers of a data
+        sheet may be rounded so. The moments are used as they are given.
+    position : (3,)
+        Center of mass in N, m.
+    orientation : 4 floats (w, x, y, z), matrix (3, 3), `quaternion.quaternion` or scipy `Rotation`
+        Body to inertial, so that the columns of a matrix are the body axes; 4 floats are normalized.
+    velocity : (3,)
+        Of the center of mass, in N, m/s.
+    angular_velocity : (3,)
+        In body axes, rad/s.
+    frames : dict of Frame, optional
+        Named frames fixed in the body; more with `add_frame`.
+    shape : Shape or list of Shape, optional
+        What pictures draw, of `quirk.shapes`: `Box`, `Cylinder`, `Ellipsoid` or `Mesh`, each with a place in the
+        body and a color if need be. It has no part in the motion; `Body.box` and its siblings set it.
+
+    Attributes
+    ----------
+    shapes : tuple of Shape
+        All that pictures draw; `shape` is the first of them, or None.
+
+    Raises
+    ------
+    InputError
+        If a value has the wrong shape, is not finite, or is no possible mass or inertia.
+
+    Examples
+    --------
+    >>> rod = quirk.Body("rod", mass=2.0, inertia=[0.01, 0.2, 0.2], position=[0.5, 0, 0], velocity=[0, 0, 1])
+    >>> rod.local([1.0, 0, 0])
+    array([0.5, 0. , 0. ])
+    """
+
+    # Constraints without which the body is not what it says; a system takes them in with it.
+    companions: tuple[Any, ...] = ()
+
+    def __init__(
+        self,
+        name: str,
+        mass: float,
+        inertia: ArrayLike,
+        *,
+        position: ArrayLike = (0, 0, 0),
+        orientation: OrientationLike = (1, 0, 0, 0),
+        velocity: ArrayLike = (0, 0, 0),
+        angular_velocity: ArrayLike = (0, 0, 0),
+        inertia_tolerance: float = INERTIA_TOLERANCE,
+        shape: Shape | Sequence[Shape] | None = None,
+        frames: Mapping[str, Frame] | None = None,
+    ) -> None:
+        self.name = validate.name("Body", name)
+        owner = str(self)
+        self.mass = validate.positive(owner, "mass", mass)
+        tolerance = validate.non_negative(owner, "inertia_tolerance", inertia_tolerance)
+        if tolerance > LARGEST_TOLERANCE:
+            raise InputError(
+                f"{owner}: inertia_tolerance is a part of the largest moment, at most {LARGEST_TOLERANCE:g}; "
+                f"got {tolerance:g}"
+            )
+        self.inertia = _checked_inertia(owner, inertia, tolerance)
+        self.position = validate.array(owner, "position", position, (3,))
+        self.orientation = rotation.as_orientation(owner, "orientation", orientation)
+        self.velocity = validate.array(owner, "velocity", velocity, (3,))
+        self.angular_velocity = validate.array(owner, "angular_velocity", angular_velocity, (3,))
+        self.shapes = _checked_shapes(owner, shape)
+        self.frames: dict[str, Frame] = {}
+        for label, frame in (frames or {}).items():
+            self.add_frame(label, frame)
+
+    def add_frame(self, name: str, frame: Frame) -> Frame:
+        """Give the body a named frame: for joints (frame_i="tip") and results (result["rod"].frame("tip"))."""
+        validate.name(f"{self}: frame", name)
+        if not isinstance(frame, Frame):
+            raise InputError(f"{self}: frame {name!r} must be a quirk.Frame in body coordinates; got {frame!r}")
+        if name in self.frames:
+            raise InputError(f"{self}: has a frame of the name {name!r} already")
+        self.frames[name] = frame
+        return frame
+
+    def frame(self, name: str) -> Frame:
+        """Return the frame of that name."""
+        if name not in self.frames:
+            raise InputError(f"{self}: has no frame {name!r}; there are: {', '.join(self.frames) or 'none'}")
+        return self.frames[name]
+
+    @property
+    def shape(self) -> Shape | None:
+        """The first of its shapes, or None."""
+        return self.shapes[0] if self.shapes else None
+
+    @classmethod
+    @remembered
+    @with_keywords(__init__, Initial)
+    def box(
+        cls, name: str, mass: float, size: ArrayLike, *, color: ColorLike | None = None, **initial: Unpack[Initial]
+    ) -> Self:
+        """Return a solid box of uniform density.
+
+        Parameters
+        ----------
+        name : str
+        mass : float
+            kg, positive.
+        size : (3,)
+            Edge lengths along the body axes, m.
+        color : optional
+            Of the pictures: any color that matplotlib knows.
+        position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body`
+
+        Raises
+        ------
+        InputError
+            If a value cannot be used.
+
+        Examples
+        --------
+        >>> quirk.Body.box("crate", mass=3.0, size=[1, 2, 3]).inertia.diagonal()
+        array([3.25, 2.5 , 1.25])
+        """
+        return cls._solid(name, mass, Box(lengths(f'Body "{name}"', "size", size), color=color), initial)
+
+    @classmethod
+    @remembered
+    @with_keywords(__init__, Initial)
+    def cylinder(
+        cls,
+        name: str,
+        mass: float,
+        radius: float,
+        length: float,
+        axis: ArrayLike = "z",
+        *,
+        color: ColorLike | None = None,
+        **initial: Unpack[Initial],
+    ) -> Self:
+        """Return a solid cylinder of uniform density.
+
+        Parameters
+        ----------
+        name : str
+        mass : float
+            kg, positive.
+        radius, length : float
+            m, positive.
+        axis : "x", "y", "z" or (3,)
+            Its direction in body axes.
+        color, position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`
+
+        Examples
+        --------
+        >>> quirk.Body.cylinder("wheel", mass=2.0, radius=1.0, length=3.0).inertia.diagonal()
+        array([2., 2., 1.])
+        """
+        return cls._solid(name, mass, solid_cylinder(f'Body "{name}"', radius, length, axis, color), initial)
+
+    @classmethod
+    @remembered
+    @with_keywords(__init__, InitialMotion)
+    def bar(
+        cls,
+        name: str,
+        start: ArrayLike,
+        end: ArrayLike,
+        mass: float,
+        *,
+        radius: float | None = None,
+        color: ColorLike | None = None,
+        **initial: Unpack[InitialMotion],
+    ) -> Self:
+        """Return a solid cylinder between two points, its x axis from `start` to `end`.
+
+        Parameters
+        ----------
+        name : str
+        start, end : (3,)
+            In the inertial frame, m.
+        mass : float
+            kg, positive.
+        radius : float, optional
+            m; default: a fortieth of the length.
+        color, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`
+
+        Examples
+        --------
+        >>> quirk.Body.bar("arm", [0, 0, 0], [0, 0, -2], mass=1.0).position
+        array([ 0.,  0., -1.])
+        """
+        owner = f'Body "{name}"'
+        one, two = (validate.array(owner, key, point, (3,)) for key, point in (("start", start), ("end", end)))
+        length = float(np.linalg.norm(two - one))
+        if length <= validate.ZERO_LENGTH * max(np.abs(one).max(), np.abs(two).max()):
+            raise InputError(f"{owner}: start and end must differ; got {one.tolist()} and {two.tolist()}")
+        axes = axes_with_z((two - one) / length)[:, [2, 0, 1]]
+        radius = length / 40 if radius is None else validate.positive(owner, "radius", radius)
+        pose = {"position": (one + two) / 2, "orientation": rotation.from_matrix(axes)}
+        return cls._solid(name, mass, Cylinder(radius, length, "x", color=color), {**pose, **initial})
+
+    @classmethod
+    @remembered
+    @with_keywords(__init__, Initial)
+    def sphere(
+        cls, name: str, mass: float, radius: float, *, color: ColorLike | None = None, **initial: Unpack[Initial]
+    ) -> Self:
+        """Return a solid ball of uniform density.
+
+        Parameters
+        ----------
+        name : str
+        mass : float
+            kg, positive.
+        radius : float
+            m, positive.
+        color, position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`
+
+        Examples
+        --------
+        >>> quirk.Body.sphere("ball", mass=5.0, radius=1.0).inertia.diagonal()
+        array([2., 2., 2.])
+        """
+        radius = validate.positive(f'Body "{name}"', "radius", radius)
+        return cls._solid(name, mass, Ellipsoid((radius, radius, radius), color=color), initial)
+
+    @classmethod
+    @remembered
+    @with_keywords(__init__, Initial)
+    def ellipsoid(
+        cls,
+        name: str,
+        mass: float,
+        semi_axes: ArrayLike,
+        *,
+        color: ColorLike | None = None,
+        **initial: Unpack[Initial],
+    ) -> Self:
+        """Return a solid ellipsoid of uniform density.
+
+        Parameters
+        ----------
+        name : str
+        mass : float
+            kg, positive.
+        semi_axes : (3,)
+            Half of its lengths along the body axes, m.
+        color, position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`
+
+        Examples
+        --------
+        >>> quirk.Body.ellipsoid("egg", mass=5.0, semi_axes=[1, 1, 2]).inertia.diagonal()
+        array([5., 5., 2.])
+        """
+        shape = Ellipsoid(lengths(f'Body "{name}"', "semi_axes", semi_axes), color=color)
+        return cls._solid(name, mass, shape, initial)
+
+    @classmethod
+    @with_keywords(__init__, Initial)
+    def from_mesh(
+        cls,
+        name: str,
+        mesh: str | Path | Mesh,
+        *,
+        mass: float | None = None,
+        density: float | None = None,
+        scale: ArrayLike = 1.0,
+        color: ColorLike | None = None,
+        origin: ArrayLike | None = None,
+        **initial: Unpack[Initial],
+    ) -> Self:
+        """Return a solid of uniform density with the surface of a file, or of a `quirk.shapes.Mesh`, that is closed.
+
+        The body axes are those of the file, and its origin is the center of mass that is found.
+
+        Parameters
+        ----------
+        mesh : name of a file, or Mesh
+        mass, density : float
+            One of them, kg or kg/m^3.
+        scale, color : for a file as for `quirk.shapes.Mesh.load`
+        origin : (3,), optional
+            Where the origin of the file shall be in N, m, instead of `position`; then [0, 0, 0] puts the body where a
+            drawing has it.
+        position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body`
+
+        Raises
+        ------
+        InputError
+            If the surface is not closed, or the file cannot be read.
+        """
+        owner = f'Body "{validate.name("Body", name)}"'
+        solid = mesh_as_solid(owner, mesh, mass, density, scale, color)
+        if origin is not None:
+            if "position" in initial:
+                raise InputError(f"{owner}: give position, of the center of mass, or origin, of the mesh, not both")
+            turned = rotation.as_orientation(owner, "orientation", initial.get("orientation", rotation.IDENTITY))
+            origin = validate.array(owner, "origin", origin, (3,))
+            initial["position"] = origin + rotation.matrix(turned) @ solid.center
+        return cls(name, solid.mass, solid.inertia, shape=solid.shape, **initial)
+
+    @classmethod
+    def _solid(cls, name: str, mass: float, shape: Shape, initial: Mapping[str, Any]) -> Self:
+        mass = validate.positive(f'Body "{name}"', "mass", mass)
+        return cls(name, mass, shape.inertia(mass), shape=shape, **initial)
+
+    def __str__(self) -> str:
+        return f'Body "{self.name}"'
+
+    def __repr__(self) -> str:
+        return f"<{self}: {self.mass:g} kg>"
+
+
+class Ground(Placed):
+    """The inertial frame as something joints can hold on to; use `quirk.GROUND`."""
+
+    def __init__(self) -> None:
+        self.name = "ground"
+        self.position = np.zeros(3)
+        self.orientation = rotation.IDENTITY.copy()
+        self.velocity = np.zeros(3)
+        self.angular_velocity = np.zeros(3)
+
+    def __repr__(self) -> str:
+        return "quirk.GROUND"
+
+
+GROUND = Ground()
+
+
+def checked_body(owner: str, argument: str, value: Any) -> Body | Ground:
+    """Return `value` if it is a body or the ground."""
+    if not isinstance(value, Body | Ground):
+        raise InputError(f"{owner}: {argument} must be a quirk.Body or quirk.GROUND; got {value!r}")
+    return value
+
+
+def _checked_shapes(owner: str, given: Any) -> tuple[Shape, ...]:
+    """Return the shapes of a body, which may be one, a list of them, or none."""
+    shapes = tuple(given) if isinstance(given, list | tuple) else () if given is None else (given,)
+    for shape in shapes:
+        if not isinstance(shape, Shape):
+            raise InputError(f"{owner}: shape must be one of quirk.shapes, or a list of such; got {shape!r}")
+    return shapes
+
+
+def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
+    """Return the inertia tensor (3, 3), or say why no rigid body can have it."""
+    given = validate.numbers(value)
+    shape = None if given is None else given.shape
+    if shape == (3,):
+        tensor = np.diag(validate.array(owner, "inertia", value, (3,)))
+    elif shape == (3, 3):
+        tensor = validate.array(owner, "inertia", value, (3, 3))
+    else:
+        raise InputError(
+            f"{owner}: inertia must be 3 principal moments or a 3 x 3 tensor about the center of mass; got {value!r}"
+        )
+    scale = np.abs(tensor).max()
+    if np.abs(tensor - tensor.T).max() > INERTIA_TOLERANCE * scale:
+        raise InputError(f"{owner}: inertia must be symmetric; got {tensor.tolist()}")
+    tensor = 0.5 * tensor + 0.5 * tensor.T  # whose sum could overflow
+    fault = inertia_fault(tensor, tolerance)
+    if fault is not None:
+        raise InputError(f"{owner}: {fault}")
+    return tensor
+
+
+def inertia_fault(tensor: np.ndarray, tolerance: float = INERTIA_TOLERANCE) -> str | None:
+    """Return why no rigid body has a symmetric tensor (3, 3) about its center of mass as its inertia, or None."""
+    moments = np.linalg.eigvalsh(tensor)
+    listed = ", ".join(f"{m:.6g}" for m in moments)
+    if moments[0] <= LEAST_MOMENT * np.abs(tensor).max():
+        return (
+            f"inertia must be positive definite; its principal moments are ({listed}): "
+            "give a thin rod the small moment about its own axis that it really has"
+        )
+    excess = 1 - (moments[0] + moments[1]) / moments[2]
+    if excess <= max(tolerance, INERTIA_TOLERANCE):
+        return None
+    cure = (
+        f"; or, if these are rounded numbers, allow for the {excess:.2g} of the largest that is too much "
+        "by inertia_tolerance"
+    )
+    return (
+        f"inertia violates the triangle inequality ({listed}): "
+        "no rigid body has a principal moment larger than the sum of the other two; "
+        f"check that the tensor is about the center of mass{cure if excess <= LARGEST_TOLERANCE else ''}"
+    )

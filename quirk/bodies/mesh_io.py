@@ -1,0 +1,103 @@
+"""Meshes from files, read by trimesh."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+
+KINDS = (".stl", ".obj", ".dae", ".glb", ".gltf", ".ply", ".off")
+# Cells of the grid by which a surface is simplified grow by this factor until few enough triangles are left.
+COARSER = 1.25
+
+
+def triangles_of(owner: str, path: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return all vertices (n, 3) and triangles (k, 3) of a file, in the file's own units; parts are put in place.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it is of another kind or damaged, or has no triangles; if trimesh is not installed.
+    """
+    if not isinstance(path, str | Path):
+        raise InputError(f"{owner}: path must be the name of a file; got {path!r}")
+    file = Path(path)
+    if file.suffix.lower() not in KINDS:
+        raise InputError(f"{owner}: path must end in {', '.join(KINDS[:-1])} or {KINDS[-1]}; got {str(path)!r}")
+    try:
+        if not file.is_file():
+            raise InputError(f"{owner}: there is no file {str(path)!r}")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{owner}: there is no file {str(path)!r}: {error}") from None
+    try:
+        import trimesh
+    except ImportError:
+        raise InputError(
+            f'{owner}: meshes are read by trimesh, which is not installed: pip install "quirk-dynamics[mesh]"'
+        ) from None
+    try:
+        scene = _scene(trimesh, owner, file)
+        parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh) and len(part.faces)]
+        vertices = [_meters(part) * np.asarray(part.vertices, dtype=float) for part in parts]
+        faces = [np.asarray(part.faces, dtype=np.int64) for part in parts]
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file makes readers fail in any way
+        raise InputError(f"{owner}: {str(path)!r} cannot be read as a mesh: {type(error).__name__}: {error}") from error
+    if not parts:
+        raise InputError(f"{owner}: {str(path)!r} has no triangles")
+    starts = np.cumsum([0, *(len(part) for part in vertices[:-1])])
+    return np.concatenate(vertices), np.concatenate([part + start for part, start in zip(faces, starts, strict=True)])
+
+
+def _scene(trimesh: Any, owner: str, file: Path) -> Any:
+    """Return the scene of a file, without its colors and pictures, and without anything from the network."""
+    if file.suffix.lower() != ".dae":
+        return trimesh.load_scene(str(file), process=False, skip_materials=True, allow_remote=False)
+    try:
+        import collada  # noqa: F401
+    except ImportError:
+        raise InputError(
+            f'{owner}: Collada files are read by pycollada, which is not installed: pip install "quirk-dynamics[mesh]"'
+        ) from None
+    data = file.read_bytes()
+    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+        raise InputError(f"{owner}: {str(file)!r} declares a document type or an entity, which is not read")
+    return trimesh.load_scene(io.BytesIO(data), file_type="dae", process=False)
+
+
+def _meters(part: Any) -> float:
+    """Return how many meters a unit of a Collada file is; other formats do not say."""
+    words = str(part.metadata.get("units", "")).split(" * ")
+    return float(words[0]) if len(words) == 2 and words[1] == "meters" else 1.0
+
+
+def simplified(vertices: np.ndarray, triangles: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a surface with at most so many triangles that looks like another one, vertices (n, 3), triangles (k, 3).
+
+    Vertices in one cell of a grid become one, in their mean; triangles that then have fewer than three go. A closed
+    surface stays closed.
+    """
+    if len(triangles) <= most:
+        return vertices, triangles
+    corners = vertices[triangles]
+    low, size = vertices.min(axis=0), float(np.ptp(vertices, axis=0).max())
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    # A flat surface of that area has two triangles in each cell.
+    cell = max(float(np.sqrt(areas.sum() / most)), 1e-5 * size)
+    while True:
+        cells = np.floor((vertices - low) / cell).astype(np.int64)
+        x, y, z = cells.T
+        _, place = np.unique((x * (y.max() + 1) + y) * (z.max() + 1) + z, return_inverse=True)
+        place = place.reshape(-1)
+        kept = place[triangles]
+        kept = kept[(kept[:, 0] != kept[:, 1]) & (kept[:, 1] != kept[:, 2]) & (kept[:, 2] != kept[:, 0])]
+        if len(kept) <= most:
+            counts = np.bincount(place)
+            merged = np.stack([np.bincount(place, weights=vertices[:, k]) / counts for k in range(3)], axis=1)
+            return merged, kept
+        cell *= COARSER

@@ -1,0 +1,193 @@
+"""Rotations as plain float arrays.
+
+Quaternions are scalar-first (w, x, y, z), Hamilton, and map body to inertial vectors:
+v_N = R(q) v_B. All functions work over any leading dimensions.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InputError
+from ..util import validate
+
+# Entries of rotation matrices may be rounded to so many digits: deviations of R R^T from 1 up to this are accepted.
+ROUNDED = 1e-6
+
+
+class _SciPyRotation(Protocol):
+    def as_quat(self) -> Any: ...
+
+
+class _Quaternion(Protocol):
+    @property
+    def components(self) -> Any: ...
+
+
+# What `as_orientation` takes.
+OrientationLike = ArrayLike | _SciPyRotation | _Quaternion
+
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+
+# Which component of q stands where in T(q), and with which factor.
+_T_COMPONENT = np.array([[1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])
+_T_FACTOR = 2.0 * np.array([[-1, 1, 1, -1], [-1, -1, 1, 1], [-1, 1, -1, 1]])
+
+
+def _components(v: np.ndarray) -> list[np.ndarray]:
+    return [v[..., k] for k in range(v.shape[-1])]
+
+
+def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
+    """Return the unit quaternion (4,) of `value`.
+
+    `value` is 4 floats (w, x, y, z), a `quaternion.quaternion`, a
+    `scipy.spatial.transform.Rotation` or a rotation matrix (3, 3); 4 floats are normalized.
+    """
+    if hasattr(value, "as_quat"):  # scipy's Rotation, scalar-last
+        value = np.roll(value.as_quat(), 1, axis=-1)
+    elif hasattr(value, "components"):  # numpy-quaternion's scalar type
+        value = value.components
+    elif getattr(getattr(value, "dtype", None), "name", "") == "quaternion":  # ... and its arrays
+        import quaternion
+
+        value = quaternion.as_float_array(value)
+    given = validate.numbers(value)
+    if given is not None and given.shape == (3, 3):
+        return from_matrix(_checked_matrix(owner, argument, validate.array(owner, argument, value, (3, 3))))
+    if given is not None and given.shape != (4,):
+        raise InputError(
+            f"{owner}: {argument} must have shape (4,), a quaternion, or (3, 3), a matrix; got shape {given.shape}: "
+            f"{value!r}"
+        )
+    q = validate.array(owner, argument, value, (4,))
+    largest = np.abs(q).max()
+    if largest < validate.ZERO_LENGTH:
+        raise InputError(
+            f"{owner}: {argument} must be a rotation; got the quaternion {q.tolist()}; no rotation is (1, 0, 0, 0)"
+        )
+    q /= largest  # so that the norm of very large numbers does not overflow
+    return q / np.linalg.norm(q)
+
+
+def _checked_matrix(owner: str, argument: str, R: np.ndarray) -> np.ndarray:
+    """Return a matrix (3, 3) if it is a rotation, up to rounded digits."""
+    error = float(np.abs(R @ R.T - np.eye(3)).max())
+    if not error <= ROUNDED:
+        raise InputError(
+            f"{owner}: {argument} must be a rotation matrix; the largest entry of R R^T - 1 is {error:.3g}: columns "
+            "must be orthogonal unit vectors"
+        )
+    if np.linalg.det(R) < 0:
+        raise InputError(
+            f"{owner}: {argument} must be a rotation matrix; this one mirrors: change the sign of a column"
+        )
+    return R
+
+
+def unit(q: np.ndarray) -> np.ndarray:
+    """Quaternions (..., 4) of unit length."""
+    return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
+def skew(v: np.ndarray) -> np.ndarray:
+    """Cross-product matrices (..., 3, 3) with skew(a) @ b = a x b."""
+    x, y, z = _components(np.asarray(v, dtype=float))
+    zero = np.zeros_like(x)
+    return np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(*x.shape, 3, 3)
+
+
+def matrix(q: np.ndarray) -> np.ndarray:
+    """Direction-cosine matrices (..., 3, 3) of unit quaternions (..., 4): v_N = R v_B."""
+    w, x, y, z = _components(q)
+    return np.stack(
+        [
+            1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
+            2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+            2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
+        ],
+        axis=-1,
+    ).reshape(*w.shape, 3, 3)  # fmt: skip
+
+
+def from_matrix(R: np.ndarray) -> np.ndarray:
+    """Unit quaternion (4,), w >= 0, of one direction-cosine matrix (3, 3).
+
+    The eigenvector to the largest eigenvalue of a symmetric matrix (Bar-Itzhack, J. Guid. Control Dyn. 23 (2000)):
+    no case distinguished, and the nearest rotation where R carries round-off.
+    """
+    trace, difference = np.trace(R), R - R.T
+    K = np.empty((4, 4))
+    K[0, 0] = trace
+    K[0, 1:] = K[1:, 0] = difference[2, 1], difference[0, 2], difference[1, 0]
+    K[1:, 1:] = R + R.T - trace * np.eye(3)
+    q = np.linalg.eigh(K)[1][:, -1]
+    return q if q[0] >= 0 else -q
+
+
+def multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Hamilton products (..., 4): R(multiply(p, q)) = R(p) R(q)."""
+    pw, px, py, pz = _components(p)
+    qw, qx, qy, qz = _components(q)
+    return np.stack(
+        [
+            pw * qw - px * qx - py * qy - pz * qz,
+            pw * qx + px * qw + py * qz - pz * qy,
+            pw * qy - px * qz + py * qw + pz * qx,
+            pw * qz + px * qy - py * qx + pz * qw,
+        ],
+        axis=-1,
+    )
+
+
+def conjugate(q: np.ndarray) -> np.ndarray:
+    """Inverse rotations of unit quaternions (..., 4)."""
+    return np.asarray(q) * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def exp(rotation_vector: np.ndarray) -> np.ndarray:
+    """Unit quaternions (..., 4) of rotation vectors (..., 3), rad."""
+    half = 0.5 * np.asarray(rotation_vector, dtype=float)
+    angle = np.linalg.norm(half, axis=-1, keepdims=True)
+    return np.concatenate([np.cos(angle), np.sinc(angle / np.pi) * half], axis=-1)
+
+
+def log(q: np.ndarray) -> np.ndarray:
+    """Rotation vectors (..., 3), rad, of length at most pi, of unit quaternions (..., 4)."""
+    q = np.where(q[..., :1] < 0, -q, q)
+    sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
+    half = np.arctan2(sine, q[..., :1])
+    return 2 * q[..., 1:] / np.sinc(half / np.pi)
+
+
+def T_matrix(q: np.ndarray) -> np.ndarray:
+    """T(q) (..., 3, 4) with omega = T(q) qdot and omega_dot = T(q) qddot, omega in body axes.
+
+    T = 2 [-q_v, w I - q_v^x]; the term (d/dt T) qdot vanishes identically.
+    """
+    return q[..., _T_COMPONENT] * _T_FACTOR
+
+
+def rate(q: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Quaternion rates qdot = T(q)^T omega / 4 (..., 4), omega in body axes."""
+    return 0.25 * np.einsum("...ij,...i->...j", T_matrix(q), omega)
+
+
+def angles_123(R: np.ndarray) -> np.ndarray:
+    """1-2-3 body-fixed angles (..., 3) of R = R_x(a) R_y(b) R_z(c), with b in [-pi/2, pi/2].
+
+    At b = +-pi/2 only a +- c is defined; c is then measured with a from the same matrix, so that the
+    three angles still give R.
+    """
+    b = np.arctan2(R[..., 0, 2], np.hypot(R[..., 0, 0], R[..., 0, 1]))
+    a = np.arctan2(-R[..., 1, 2], R[..., 2, 2])
+    # Undo a before reading c: well defined also where cos b vanishes.
+    sine, cosine = np.sin(a), np.cos(a)
+    c = np.arctan2(
+        cosine * R[..., 1, 0] + sine * R[..., 2, 0],
+        cosine * R[..., 1, 1] + sine * R[..., 2, 1],
+    )
+    return np.stack([a, b, c], axis=-1)

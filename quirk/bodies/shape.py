@@ -1,0 +1,68 @@
+"""What every solid shape is: a surface that pictures show of a body, and an inertia."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..util.construction import ConstructorMeta
+from .frame import Frame
+
+IN_THE_MIDDLE = Frame()
+# What matplotlib takes for a color; its own type leaves out lists and arrays.
+ColorLike = str | Sequence[float] | np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape(metaclass=ConstructorMeta):
+    """What a body, or a part of it, looks like.
+
+    Parameters
+    ----------
+    frame : Frame
+        Where its center is in the body, and how its axes are turned; default: at the center of mass, as the body's.
+    color : optional
+        Any color that matplotlib knows, such as "gray", "#4477aa" or (r, g, b); default: that of the body.
+
+    Examples
+    --------
+    >>> quirk.shapes.Box((1, 1, 1), frame=quirk.Frame([0, 0, 1]), color="gray").frame.origin
+    array([0., 0., 1.])
+    """
+
+    frame: Frame = IN_THE_MIDDLE
+    color: ColorLike | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.frame, Frame):
+            raise InputError(
+                f"{type(self).__name__}: frame must be a quirk.Frame in body coordinates; got {self.frame!r}"
+            )
+        if self.color is not None:
+            from matplotlib.colors import is_color_like  # takes long to import, and most shapes need none
+
+            if not is_color_like(self.color):
+                raise InputError(
+                    f'{type(self).__name__}: color must be one that matplotlib knows, such as "gray", "#4477aa" or '
+                    f"(r, g, b); got {self.color!r}"
+                )
+
+    def faces(self) -> list[np.ndarray]:
+        """Polygons (k, 3) of the surface, m, body coordinates."""
+        return [face @ self.frame.matrix.T + self.frame.origin for face in self.surface()]
+
+    @abstractmethod
+    def inertia(self, mass: float) -> np.ndarray:
+        """Inertia (3, 3), kg m^2, about its own center along its own axes."""
+
+    @abstractmethod
+    def surface(self) -> list[np.ndarray]:
+        """Polygons (k, 3) of the surface, m, from its own center along its own axes."""
+
+    def _set(self, argument: str, value: Any) -> None:
+        object.__setattr__(self, argument, value)  # which are frozen once they are made

@@ -1,0 +1,146 @@
+"""Solid shapes: the surfaces that pictures show of a body, and their inertia if they are of uniform density."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..util import validate
+from .frame import axes_with_z
+from .mesh import Mesh
+from .shape import ColorLike, Shape
+
+__all__ = ["Box", "Cylinder", "Ellipsoid", "Mesh", "Shape"]
+
+# Corners that stand for a circle in pictures; inertia never uses them.
+SEGMENTS = 20
+
+
+@dataclass(frozen=True)
+class Box(Shape):
+    """A box with its edges along its axes; `size` (3,) m.
+
+    Examples
+    --------
+    >>> quirk.shapes.Box((1.0, 2.0, 3.0)).inertia(12.0).diagonal()
+    array([13., 10.,  5.])
+    """
+
+    size: Sequence[float] | np.ndarray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("size", lengths("Box", "size", self.size))
+
+    def inertia(self, mass: float) -> np.ndarray:
+        """m/12 (b^2 + c^2) about the first axis, and so on."""
+        return mass / 12 * _perpendicular_squares(np.array(self.size))
+
+    def surface(self) -> list[np.ndarray]:
+        """Six rectangles."""
+        half = 0.5 * np.array(self.size)
+        square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+        sides = []
+        for axis in range(3):
+            for side in (-1, 1):
+                corners = np.insert(square, axis, side, axis=1)
+                sides.append(corners * half)
+        return sides
+
+
+@dataclass(frozen=True)
+class Ellipsoid(Shape):
+    """A solid ellipsoid; `semi_axes` (3,) m along its axes.
+
+    Examples
+    --------
+    >>> quirk.shapes.Ellipsoid((1.0, 1.0, 2.0)).inertia(5.0).diagonal()
+    array([5., 5., 2.])
+    """
+
+    semi_axes: Sequence[float] | np.ndarray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("semi_axes", lengths("Ellipsoid", "semi_axes", self.semi_axes))
+
+    def inertia(self, mass: float) -> np.ndarray:
+        """m/5 (b^2 + c^2) about the first axis, and so on."""
+        return mass / 5 * _perpendicular_squares(np.array(self.semi_axes))
+
+    def surface(self) -> list[np.ndarray]:
+        """A grid of latitudes and longitudes."""
+        latitude = np.linspace(-np.pi / 2, np.pi / 2, SEGMENTS // 2 + 1)
+        longitude = np.linspace(0, 2 * np.pi, SEGMENTS + 1)
+        u, v = np.meshgrid(latitude, longitude, indexing="ij")
+        grid = np.stack([np.cos(u) * np.cos(v), np.cos(u) * np.sin(v), np.sin(u)], axis=-1)
+        grid *= np.array(self.semi_axes)
+        return [
+            np.array([grid[a, b], grid[a, b + 1], grid[a + 1, b + 1], grid[a + 1, b]])
+            for a in range(len(latitude) - 1)
+            for b in range(len(longitude) - 1)
+        ]
+
+
+@dataclass(frozen=True)
+class Cylinder(Shape):
+    """A solid circular cylinder of `radius` and `length` m; `axis` is "x", "y", "z" or a vector (3,) in its axes.
+
+    Examples
+    --------
+    >>> quirk.shapes.Cylinder(1.0, 3.0, axis="z").inertia(4.0).diagonal()
+    array([4., 4., 2.])
+    """
+
+    radius: float
+    length: float
+    axis: ArrayLike = "z"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("radius", validate.positive("Cylinder", "radius", self.radius))
+        self._set("length", validate.positive("Cylinder", "length", self.length))
+        self._set("axis", tuple(validate.direction("Cylinder", "axis", self.axis).tolist()))
+
+    def inertia(self, mass: float) -> np.ndarray:
+        """M r^2/2 about the axis, m (3 r^2 + l^2)/12 across it."""
+        axis = np.array(self.axis, dtype=float)
+        along = np.outer(axis, axis)
+        across = np.eye(3) - along
+        return mass * (0.5 * self.radius**2 * along + (3 * self.radius**2 + self.length**2) / 12 * across)
+
+    def surface(self) -> list[np.ndarray]:
+        """Two discs and a mantle of rectangles."""
+        angle = np.linspace(0, 2 * np.pi, SEGMENTS + 1)
+        x, y, z = axes_with_z(np.array(self.axis)).T
+        rim = self.radius * (np.outer(np.cos(angle), x) + np.outer(np.sin(angle), y))
+        top, bottom = rim + 0.5 * self.length * z, rim - 0.5 * self.length * z
+        mantle = [np.array([bottom[k], bottom[k + 1], top[k + 1], top[k]]) for k in range(SEGMENTS)]
+        return [bottom[:-1], top[:-1], *mantle]
+
+
+def solid_cylinder(owner: str, radius: float, length: float, axis: ArrayLike, color: ColorLike | None) -> Cylinder:
+    """Return the shape of a body; what is wrong is an argument of that body, `owner`."""
+    return Cylinder(
+        validate.positive(owner, "radius", radius),
+        validate.positive(owner, "length", length),
+        validate.direction(owner, "axis", axis),
+        color=color,
+    )
+
+
+def lengths(owner: str, argument: str, value: Any) -> tuple[float, float, float]:
+    """Return three positive lengths."""
+    given = validate.array(owner, argument, value, (3,))
+    a, b, c = (validate.positive(owner, f"{argument}[{k}]", x) for k, x in enumerate(given))
+    return a, b, c
+
+
+def _perpendicular_squares(lengths: np.ndarray) -> np.ndarray:
+    """Return diag(b^2 + c^2, a^2 + c^2, a^2 + b^2)."""
+    squares = lengths**2
+    return np.diag(squares.sum() - squares)

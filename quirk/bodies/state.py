@@ -1,0 +1,206 @@
+"""The state of a system, and the kinematics that everything else reads from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..util import validate
+from ..util.misuse import explained
+from . import rotation
+
+# Numbers per body in the flat state vector: position 3, orientation 4, velocity 3, angular velocity 3.
+STATE_SIZE = 13
+
+# First components of a body's position, orientation, velocity and angular velocity.
+VECTOR_STARTS = np.array([0, 3, 7, 10])
+
+# Maximum number of bodies that a message names.
+MOST_NAMED = 5
+
+
+def vector_starts(bodies: int) -> np.ndarray:
+    """Return the first component of each vector of a flat state: errors are measured over each of these."""
+    return (STATE_SIZE * np.arange(bodies)[:, None] + VECTOR_STARTS).ravel()
+
+
+@explained
+@dataclass
+class State:
+    """Poses and velocities of n bodies, in the order of `system.bodies`.
+
+    Attributes
+    ----------
+    position : (n, 3) centers of mass in N, m
+    orientation : (n, 4) unit quaternions (w, x, y, z), body to inertial
+    velocity : (n, 3) of the centers of mass in N, m/s
+    angular_velocity : (n, 3) in body axes, rad/s
+    angles : dict, optional
+        Of joints by name, (3,) rad each: what `result[joint].rotation` shows. Poses say angles up to whole turns; these
+        say which turn is meant, and need not be exact. Where a joint is not named, its angles are in (-pi, pi].
+        States that runs return have them all; names that a system does not know are passed over.
+    internal : dict, optional
+        Internal variables of force elements by name, (s,) each, such as the integral of a `Controller`. States that
+        runs return have them all; elements that are not named start from what they were made with.
+    switched : dict, optional
+        Whether constraints and forces are on, by name, where events have switched them: a run that starts from here has
+        them so. Others are as they are in the system.
+    replaced : dict, optional
+        Constraints and forces in place of those of the same names, where events have put them there.
+    bodies : tuple of str, optional
+        Names of the bodies, one for each row. States of systems and results have them; another system refuses such a
+        state, also if it has as many bodies. Without names, rows are taken to be in the order of `system.bodies`.
+
+    Examples
+    --------
+    >>> body = quirk.Body("body", 1.0, [1, 1, 1], velocity=[2.0, 0, 0])
+    >>> state = quirk.System([body]).initial_state()
+    >>> state.velocity
+    array([[2., 0., 0.]])
+    """
+
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+    angles: dict[str, Any] = field(default_factory=dict, kw_only=True)
+    internal: dict[str, Any] = field(default_factory=dict, kw_only=True)
+    switched: Mapping[str, bool] = field(default_factory=dict, kw_only=True)
+    replaced: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    bodies: tuple[str, ...] | None = field(default=None, kw_only=True)
+
+    def copy(self) -> State:
+        """Return a state with arrays of its own."""
+        angles, internal = (
+            {name: np.array(numbers, dtype=float) for name, numbers in named.items()}
+            for named in (self.angles, self.internal)
+        )
+        parts = (np.array(part, dtype=float) for part in self.parts)
+        switched, replaced = dict(self.switched), dict(self.replaced)
+        return State(*parts, angles=angles, internal=internal, switched=switched, replaced=replaced, bodies=self.bodies)
+
+    def checked(self, names: Sequence[str]) -> State:
+        """Return a copy with unit quaternions, or raise InputError if it is no state of the bodies of these names."""
+        count = len(names)
+        if self.bodies is not None:
+            _check_bodies(self.bodies, names)
+        try:
+            state = self.copy()
+        except (AttributeError, TypeError, ValueError):
+            raise InputError(
+                "State: every part must be an array of numbers, angles a dict of such, and internal too"
+            ) from None
+        for name, angles in state.angles.items():
+            validate.array("State", f"angles[{name!r}]", angles, (3,))
+        widths = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
+        for (argument, width), part in zip(widths.items(), state.parts, strict=True):
+            if part.shape != (count, width):
+                raise InputError(
+                    f"State: {argument} must have shape ({count}, {width}), a row for each body; got {part.shape}"
+                )
+            if not np.isfinite(part).all():
+                row = np.flatnonzero(~np.isfinite(part).all(axis=1))[0]
+                raise InputError(f"State: {argument} must be finite; row {row} is {part[row].tolist()}")
+        largest = np.abs(state.orientation).max(axis=1, keepdims=True)
+        if (largest <= 0).any():
+            row = np.flatnonzero(largest[:, 0] <= 0)[0]
+            raise InputError(f"State: orientation must be unit quaternions; row {row} is zero")
+        state.orientation /= largest
+        state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
+        state.bodies = tuple(names)
+        return state
+
+    def pack(self) -> np.ndarray:
+        """Return the flat vector (13 n,): per body position, orientation, velocity, angular velocity."""
+        return np.concatenate(self.parts, axis=1).ravel()
+
+    @classmethod
+    def unpack(cls, y: np.ndarray) -> State:
+        """Return views into `y` (..., 13 n) with parts (..., n, 3) and (..., n, 4)."""
+        parts = y.reshape(*y.shape[:-1], -1, STATE_SIZE)
+        return cls(parts[..., :3], parts[..., 3:7], parts[..., 7:10], parts[..., 10:])
+
+    @property
+    def parts(self) -> tuple[np.ndarray, ...]:
+        """Position, orientation, velocity and angular velocity."""
+        return self.position, self.orientation, self.velocity, self.angular_velocity
+
+
+@dataclass(frozen=True)
+class Kinematics:
+    """A state together with what follows from it; the ground is the last row of every array.
+
+    Attributes
+    ----------
+    position, velocity : (n + 1, 3) N
+    orientation : (n + 1, 4) unit quaternions
+    rotation : (n + 1, 3, 3) body to inertial
+    angular_velocity : (n + 1, 3) body axes
+    spin : (n + 1, 3) the angular velocity in N
+    angles : of joints by name, (3,) rad, next to which their angles are
+    internal : internal variables (s,) of force elements by name
+    """
+
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+    rotation: np.ndarray
+    spin: np.ndarray
+    angles: Mapping[str, np.ndarray] = field(default_factory=dict)
+    internal: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, state: State) -> Kinematics:
+        """Evaluate a state; quaternions are normalized, so off the unit sphere everything stays defined."""
+        n = len(state.position)
+        position, velocity, omega = (np.zeros((n + 1, 3)) for _ in range(3))
+        orientation = np.tile(rotation.IDENTITY, (n + 1, 1))
+        position[:n] = state.position
+        velocity[:n] = state.velocity
+        omega[:n] = state.angular_velocity
+        orientation[:n] = state.orientation / np.linalg.norm(state.orientation, axis=1, keepdims=True)
+        R = rotation.matrix(orientation)
+        spin = np.einsum("nij,nj->ni", R, omega)
+        return cls(position, orientation, velocity, omega, R, spin, state.angles, state.internal)
+
+    def point(self, body: int, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return position and velocity in N, (3,) each, of the point at `local` (3,) of a body."""
+        arm = self.rotation[body] @ local
+        return self.position[body] + arm, self.velocity[body] + np.cross(self.spin[body], arm)
+
+
+def initial_state(bodies: Sequence[Any]) -> State:
+    """Return the state in which `bodies` were declared."""
+
+    def stack(argument: str, width: int) -> np.ndarray:
+        return np.array([getattr(body, argument) for body in bodies], dtype=float).reshape(-1, width)
+
+    parts = stack("position", 3), stack("orientation", 4), stack("velocity", 3), stack("angular_velocity", 3)
+    return State(*parts, bodies=tuple(body.name for body in bodies))
+
+
+def _check_bodies(given: Any, names: Sequence[str]) -> None:
+    """Raise InputError if a state is of other bodies than those of these names, or has them in another order."""
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
+        raise InputError(f"State: bodies must be the names of bodies, one for each row, or None; got {given!r}")
+    if list(given) == list(names):
+        return
+    missing = [name for name in names if name not in given]
+    unknown = [name for name in given if name not in names]
+    differing = [f"{_said(missing)} is not in the state"] if missing else []
+    differing += [f"{_said(unknown)} is not in the system"] if unknown else []
+    why = ", ".join(differing) or f"it has {_said(given)}, the system {_said(names)}, in this order"
+    raise InputError(
+        f"State: it belongs to another system: {why}; take a state of this system, or if its rows are meant for the "
+        "bodies of this system in their order, quirk.State(*state.parts)"
+    )
+
+
+def _said(names: Sequence[str]) -> str:
+    more = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    return ", ".join([*(f'"{name}"' for name in names[:MOST_NAMED]), *more])

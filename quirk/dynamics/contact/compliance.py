@@ -1,0 +1,178 @@
+"""Coulomb's law for contacts that depend on each other, as the limit of contacts with a compliance that vanishes.
+
+Rigid bodies do not determine how contacts share a load. Contacts with equal compliance e do: a closed contact pushes
+with n = max(0, -w_n / e), and friction holds with t = -w_t / e, cut back to the disk |t| <= mu n. For e towards zero
+the accelerations w are those of rigid bodies, and the loads are, of all that the cones allow, those of least norm.
+
+For each e the loads solve a piecewise smooth system by a semismooth Newton method (Alart and Curnier, Comput. Methods
+Appl. Mech. Eng. 92 (1991)), which begins at the solution for the larger e before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .contact_modes import Case, Grip, Problem, load_of
+
+# Compliances, over the largest response of a row to its own force, from the one with which contacts hardly interact to
+# the one by which what rests gives way no more than by round-off; by how much one is less than the one before, at most
+# and at least.
+SOFT, STIFF, LOWER, LEAST_LOWER = 1.0, 1e-10, 1e-2, 0.5
+# Iterations at one compliance; the residual over the loads at which they end, and at which they may, once it no longer
+# falls.
+MOST_ITERATIONS, CONVERGED, NEARLY = 60, 1e-12, 1e-7
+# Steps are halved up to so often while the residual grows.
+HALVED = 6
+# Slip below this part of the largest acceleration is what the last compliance gives way by, at its limit or not.
+GIVES_WAY = 1e-8
+# Contacts with less than this part of the largest load carry none.
+NO_LOAD = 1e-9
+# Friction that is known to have reached its limit is lowered by this part, so that what slides has a direction.
+LOWERED = 1e-6
+
+
+def yielding(problem: Problem, contacts: Sequence[int]) -> Case | None:
+    """Return which contacts push and which friction slides, with the loads of least norm; None if not found.
+
+    What could stick is tried with the limit of sticking; what then slides, with that of sliding.
+    """
+    grips = problem.grips
+    slides = [grip.at_limit or grip.moving is not None for grip in grips]
+    z = np.zeros(len(problem.q))
+    for _ in range(len(grips) + 1):
+        limits = [_limit(grip, known) for grip, known in zip(grips, slides, strict=True)]
+        z_next = _loads(problem, contacts, limits, z)
+        if z_next is None:
+            return None
+        z, case = z_next, _case(problem, contacts, limits, z_next)
+        new = [k for k, e in enumerate(case.sliding) if e is not None and not slides[k] and grips[k].moving is None]
+        if all(grips[k].static == grips[k].coefficient for k in new):
+            return case
+        for k in new:
+            slides[k] = True
+        z = np.zeros(len(problem.q))
+    return None
+
+
+def _limit(grip: Grip, slides: bool) -> float:
+    if not slides:
+        return grip.static
+    return grip.coefficient * (1.0 - LOWERED) if grip.at_limit and grip.moving is None else grip.coefficient
+
+
+def _loads(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z: np.ndarray) -> np.ndarray | None:
+    """Return the loads (r,) at the least compliance, or None if they are not found on the way there."""
+    largest = float((np.diag(problem.W) / problem.compliance).max(initial=0.0))
+    answers = np.array([np.linalg.eigvalsh(problem.W[np.ix_(g.rows, g.rows)])[-1] for g in problem.grips])
+    part, lower = SOFT, LOWER
+    while largest > 0 and lower < LEAST_LOWER:
+        soft = part * largest * problem.compliance
+        found = _newton(_Soft(problem, list(contacts), limits, soft, answers), z)
+        if found is None:
+            part, lower = part / lower, np.sqrt(lower)
+        else:
+            z, lower = found, max(LOWER, lower * lower)
+            if part <= STIFF:
+                return z
+        part = max(STIFF, part * lower)
+    return None
+
+
+@dataclass(frozen=True)
+class _Soft:
+    """A problem with compliances.
+
+    Attributes
+    ----------
+    limits : of each friction, the coefficient that counts
+    soft : (r,) compliance of each row
+    answers : of each friction, the largest response of its rows to a unit force along them
+    """
+
+    problem: Problem
+    contacts: list[int]
+    limits: Sequence[float]
+    soft: np.ndarray
+    answers: np.ndarray
+
+
+def _newton(of: _Soft, z: np.ndarray) -> np.ndarray | None:
+    """Solve for the loads (r,), from others on."""
+    rest, J = _equations(of, z)
+    size = float(np.linalg.norm(rest))
+    for _ in range(MOST_ITERATIONS):
+        if size <= CONVERGED * max(float(np.linalg.norm(z)), np.finfo(float).tiny):
+            return z
+        try:
+            step = np.linalg.solve(J, rest)
+        except np.linalg.LinAlgError:
+            return None
+        for part in (*(0.5**n for n in range(HALVED)), 1.0):
+            tried = z - part * step
+            rest_tried, J_tried = _equations(of, tried)
+            size_tried = float(np.linalg.norm(rest_tried))
+            if size_tried <= (1.0 - 0.1 * part) * size:
+                break
+        if not np.isfinite(size_tried):
+            return None
+        if size_tried > 0.5 * size and size <= NEARLY * float(np.linalg.norm(z)):
+            return z
+        z, rest, J, size = tried, rest_tried, J_tried, size_tried
+    return None
+
+
+def _equations(of: _Soft, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the residual (r,), in units of loads, and its Jacobian (r, r)."""
+    problem, soft, contacts = of.problem, of.soft, of.contacts
+    W = problem.W
+    pressed = problem.w(z) + soft * z
+    slope = W + np.diag(soft)
+    rest, J = z.copy(), np.eye(len(z))
+    give = np.diag(slope)[contacts]
+    closed = [c for c, x in zip(contacts, z[contacts] - pressed[contacts] / give, strict=True) if x > 0]
+    give = np.diag(slope)[closed]
+    rest[closed], J[closed] = pressed[closed] / give, slope[closed] / give[:, None]
+    everything = Case(set(contacts), [None] * len(problem.grips), z)
+    for grip, limit, answer in zip(problem.grips, of.limits, of.answers, strict=True):
+        rows = grip.rows
+        N, N_slopes = load_of(grip, z, everything)
+        N, N_slopes = (N, N_slopes) if N > 0 else (0.0, 0.0 * N_slopes)
+        if grip.moving is not None:
+            rest[rows] += limit * N * grip.moving
+            J[rows] += limit * np.outer(grip.moving, N_slopes)
+            continue
+        stiff = float(answer + soft[rows[0]])
+        tried = z[rows] - pressed[rows] / stiff
+        size = float(np.linalg.norm(tried))
+        if limit == np.inf or size <= limit * N:
+            rest[rows], J[rows] = pressed[rows] / stiff, slope[rows] / stiff
+            continue
+        e = tried / size
+        turning = -slope[rows] / stiff
+        turning[:, rows] += np.eye(len(rows))
+        rest[rows] -= limit * N * e
+        J[rows] -= limit * (np.outer(e, N_slopes) + N / size * (np.eye(len(rows)) - np.outer(e, e)) @ turning)
+    return rest, J
+
+
+def _case(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z: np.ndarray) -> Case:
+    """Read off the loads at the least compliance what pushes and what slides."""
+    w, largest = problem.w(z), z[list(contacts)].max(initial=0.0)
+    pushing = {c for c in contacts if z[c] > NO_LOAD * largest}
+    scale = np.sqrt(np.where(np.diag(problem.W) > 0, np.diag(problem.W), 1.0))
+    gives = GIVES_WAY * float(((np.abs(problem.W) @ np.abs(z) + np.abs(problem.q)) / scale).max(initial=0.0))
+    case = Case(pushing, [], z)
+    for grip, limit in zip(problem.grips, limits, strict=True):
+        if grip.moving is not None:
+            case.sliding.append(grip.moving)
+            continue
+        N, _ = load_of(grip, z, replace(case, sliding=[]))
+        force, slip = z[grip.rows], w[grip.rows]
+        size = float(np.linalg.norm(force))
+        full = limit < np.inf and N > 0 and size >= limit * N * (1.0 - 1e-9)
+        moves = grip.at_limit or float((np.abs(slip) / scale[grip.rows]).max()) > gives
+        case.sliding.append(-force / size if full and moves and size > 0 else None)
+    return case

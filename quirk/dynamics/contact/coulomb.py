@@ -1,0 +1,247 @@
+"""Which contacts push, and what sticks or slides on them: loads and accelerations, or impulses and velocities.
+
+Rows are the gaps of contacts and the components of slip; forces z along them change their accelerations, w = W z + q.
+Of contacts z >= 0, w >= 0 and z w = 0. What sticks has w = 0 and a force within the cone, |z| <= static N, with N the
+load of its contact or joint; what slides has a force -coefficient N e, against its slip or, where it only begins to
+slide, with w along e (Coulomb). The case, what pushes and what sticks, is found by changing the worst violation at a
+time; in each case z solves equations that are linear up to loads N of joints, which are norms, and directions of slip.
+
+Where rows depend on each other, forces may be shared out among contacts in many ways, of which one is taken.
+Some rows that are independent are then rows of the equation of motion, and all forces follow from their multipliers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .compliance import yielding
+from .contact_modes import (
+    DEPENDENT,
+    NOTHING,
+    Case,
+    ContactModes,
+    Grip,
+    Problem,
+    acts,
+    ahead_of,
+    excess,
+    forces_in,
+    held_rows,
+    load_of,
+)
+from .gauss_seidel import swept
+from .lcp import completed
+from .load_sharing import held_by_all
+
+# A force has reached its limit, where an event says so, within this part.
+AT_LIMIT = 1e-10
+# Limits are lowered by this part where no forces are found: directions of slip are known well beyond it.
+LOWERED = 1e-6
+MOST_CHANGES, MOST_REPEATED = 100, 8
+# How loads that contacts share are known, over the largest.
+SHARED = 1e-6
+
+
+def coulomb(
+    W: np.ndarray,
+    q: np.ndarray,
+    contacts: Sequence[int],
+    grips: Sequence[Grip],
+    noise: np.ndarray | float = 0.0,
+    compliance: np.ndarray | float = 1.0,
+) -> ContactModes | None:
+    """Return forces that violate nothing, or None if none are found.
+
+    Where contacts depend on each other, loads are those of least norm, as of contacts with equal compliance.
+
+    Parameters
+    ----------
+    W : (r, r)
+    q : (r,)
+    contacts : rows of all closed contacts
+    grips : all friction
+    noise : (r,) of w that is round-off
+    compliance : (r,) of the rows relative to each other
+    """
+    shape = q.shape
+    problem = Problem(W, q, grips, np.broadcast_to(noise, shape), np.broadcast_to(compliance, shape))
+    if grips and _dependent(problem, contacts):
+        found = _all_held(problem, contacts) or _shared_out(problem, contacts)
+        if found is not None:
+            return found
+    found = _found(problem, contacts)
+    if found is None and grips:
+        found = _found(replace(problem, grips=[_lowered(grip) for grip in grips]), contacts)
+    return found
+
+
+def _dependent(problem: Problem, contacts: Sequence[int]) -> bool:
+    """Whether rows of closed contacts and of what does not slide depend on each other."""
+    own = [row for grip in problem.grips if grip.moving is None for row in grip.rows]
+    rows = [row for row in (*contacts, *own) if problem.W[row, row] > 0]
+    scale = np.sqrt(np.diag(problem.W)[rows])
+    sizes = np.linalg.eigvalsh(problem.W[np.ix_(rows, rows)] / scale[:, None] / scale)
+    return bool(sizes[0] <= DEPENDENT * sizes[-1]) if rows else False
+
+
+def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
+    """Return loads by which nothing moves that does not, if any are within the cones."""
+    if any(grip.at_limit for grip in problem.grips):
+        return None
+    loads = held_by_all(problem.W, problem.q, contacts, problem.grips)
+    if loads is None or not loads[1] > 0:
+        return None
+    z, _ = loads
+    return _settled(problem, z, Case({*contacts}, [grip.moving for grip in problem.grips], z))
+
+
+def _shared_out(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
+    """Return what contacts with a compliance that vanishes tell, to the last digits."""
+    case = yielding(problem, contacts)
+    if case is None:
+        return None
+    z = forces_in(problem, case, turning=False)
+    if z is None or not _agrees(problem, z, contacts, case):
+        return None
+    case.near = z
+    return _settled(problem, z, case)
+
+
+def _agrees(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
+    """Whether forces violate nothing, up to what their way to be shared out is known to."""
+    w, largest = problem.w(z), np.abs(z).max(initial=0.0)
+    slow = problem.slow(z) * SHARED / NOTHING
+    if (z[list(contacts)] < -SHARED * largest).any() or (w[list(contacts)] < -slow[list(contacts)]).any():
+        return False
+    for grip, e in zip(problem.grips, case.sliding, strict=True):
+        if not acts(grip, case):
+            continue
+        if e is None and grip.static < np.inf and excess(grip, z, case) > SHARED * largest:
+            return False
+        if e is not None and grip.moving is None and float(w[grip.rows] @ e) < -slow[grip.rows].max():
+            return False
+    return True
+
+
+def _lowered(grip: Grip) -> Grip:
+    """With a little less friction: where several reach their limits at once, which of them do is round-off."""
+    return replace(grip, coefficient=(1.0 - LOWERED) * grip.coefficient, static=(1.0 - LOWERED) * grip.static)
+
+
+def _found(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
+    """The same of some contacts, which may depend on each other.
+
+    The search begins with all sticking that does not move; if it fails, with all sliding as it would without friction;
+    and then with what more and more sweeps of projections tell.
+    """
+    q, grips, none = problem.q, problem.grips, np.zeros(len(problem.q))
+    slow = problem.slow(none)
+    # What never slips can be held where it touches alone.
+    rough = {grip.contact for grip in grips if grip.static == np.inf}
+    pushing = {c for c in contacts if q[c] < 0 or (c in rough and q[c] <= slow[c])}
+    moving = [grip.moving for grip in grips]
+    found = _search(problem, contacts, Case({*pushing}, [*moving], none))
+    if found is not None or not grips:
+        return found
+    sliding = [
+        ahead_of(q[grip.rows]) if e is None and grip.static < np.inf else e
+        for grip, e in zip(grips, moving, strict=True)
+    ]
+    found = _search(problem, contacts, Case({*pushing}, sliding, none))
+    for case in swept(problem, contacts) if found is None else ():
+        found = _search(problem, contacts, case)
+        if found is not None:
+            return found
+    return found
+
+
+def _search(problem: Problem, contacts: Sequence[int], case: Case) -> ContactModes | None:
+    """Change a case until nothing violates it."""
+    seen: Counter[tuple] = Counter()
+    for _ in range(MOST_CHANGES):
+        z = forces_in(problem, case)
+        if z is None:
+            return None
+        case.near = z
+        if not _changed(problem, z, contacts, case):
+            return _settled(problem, z, case)
+        seen[case.key] += 1
+        if seen[case.key] > MOST_REPEATED:
+            return None
+    return None
+
+
+def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
+    """Change the case where it is violated worst; returns whether it is."""
+    small, slow, w = NOTHING * np.abs(z).max(initial=0.0), problem.slow(z), problem.w(z)
+    # What should slide may, while it is held, pull its contact shut or open: it comes first.
+    if _slips(z, w, slow, small, problem.grips, case):
+        return True
+    worst = min(case.pushing, key=lambda c: z[c], default=None)
+    if worst is not None and z[worst] < -small:
+        case.pushing.discard(worst)
+        return True
+    open_ones = [c for c in contacts if c not in case.pushing]
+    worst = min(open_ones, key=lambda c: w[c] / slow[c], default=None)
+    if worst is not None and w[worst] < -slow[worst]:
+        case.pushing.add(worst)
+        return True
+    return _turns(w, slow, problem.grips, case)
+
+
+def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: Sequence[Grip], case: Case) -> bool:
+    """Let the friction slide whose force is the farthest outside its cone, or whose slip is not held."""
+    worst: int | None = None
+    most = 0.0
+    for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
+        N, _ = load_of(grip, z, case)
+        if e is not None or not acts(grip, case):
+            continue
+        force = float(np.linalg.norm(z[grip.rows]))
+        limit = grip.static * (1.0 - AT_LIMIT if grip.at_limit else 1.0)
+        # What never slips does not even where its load vanishes.
+        limit = limit * max(N, 0.0) if limit < np.inf else np.inf
+        beyond = force - limit - small
+        if (np.abs(w[grip.rows]) > slow[grip.rows]).any() and limit < np.inf:
+            beyond = np.inf
+        if beyond > most:
+            worst, most = k, beyond
+    if worst is None:
+        return False
+    rows = grips[worst].rows
+    along = -z[rows] if most < np.inf else w[rows]
+    case.sliding[worst] = along / np.linalg.norm(along)
+    return True
+
+
+def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -> bool:
+    """Let what friction would push back stick."""
+    for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
+        if e is None or grip.moving is not None or not acts(grip, case):
+            continue
+        if float(w[grip.rows] @ e) < -slow[grip.rows].max():
+            case.sliding[k] = None
+            return True
+    return False
+
+
+def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
+    """What a case without violations says."""
+    W, grips, r = problem.W, problem.grips, len(z)
+    held = held_rows(W, grips, case)
+    pushing = np.isin(np.arange(r), sorted(case.pushing)) & held
+    rows = completed(W, completed(W, np.zeros(r, dtype=bool), pushing), held)
+    driven = [e is not None and _follows(W, rows, g, e) for g, e in zip(grips, case.sliding, strict=True)]
+    return ContactModes(z, problem.w(z), held, rows, [*case.sliding], driven, problem.slow(z))
+
+
+def _follows(W: np.ndarray, held: np.ndarray, grip: Grip, e: np.ndarray) -> bool:
+    """Whether the slip of a friction in its direction follows from rows that are held."""
+    row, own = e @ W[grip.rows], float(e @ W[np.ix_(grip.rows, grip.rows)] @ e)
+    if not held.any():
+        return False
+    return bool(own - row[held] @ np.linalg.solve(W[np.ix_(held, held)], row[held]) <= NOTHING * own)

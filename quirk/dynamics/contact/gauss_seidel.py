@@ -1,0 +1,46 @@
+"""Sweeps over contacts and friction, each solved by itself: they tell about which case holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from .contact_modes import Case, Problem, ahead_of, load_of_joint
+
+# After so many sweeps the case that they tell is tried.
+SWEEPS = 10, 30, 100, 300, 1000, 3000
+# Forces this near to their limit have reached it, as far as sweeps can tell.
+SWEPT = 1e-6
+
+
+def swept(problem: Problem, contacts: Sequence[int]) -> Iterator[Case]:
+    """Yield cases that sweeps of projections tell: each row, or friction, by itself against all others.
+
+    (Jean, Comput. Methods Appl. Mech. Eng. 177 (1999): nonlinear Gauss-Seidel.)
+    """
+    W, q, grips = problem.W, problem.q, problem.grips
+    z, own = np.zeros(len(q)), np.diag(W)
+    steps = [max(float(np.linalg.eigvalsh(W[np.ix_(g.rows, g.rows)])[-1]), np.finfo(float).tiny) for g in grips]
+    full = [False] * len(grips)
+    for n in range(1, SWEEPS[-1] + 1):
+        for c in contacts:
+            if own[c] > 0:
+                z[c] = max(0.0, z[c] - (W[c] @ z + q[c]) / own[c])
+        for k, grip in enumerate(grips):
+            rows = grip.rows
+            load = max(float(z[grip.contact]) if grip.contact is not None else load_of_joint(grip, z)[0], 0.0)
+            if grip.moving is not None:
+                z[rows] = -grip.coefficient * load * grip.moving
+                continue
+            tried = z[rows] - (W[rows] @ z + q[rows]) / steps[k]
+            size, limit = float(np.linalg.norm(tried)), grip.static * load if load > 0 else 0.0
+            full[k] = size > (1.0 - SWEPT) * limit
+            z[rows] = tried * (grip.coefficient * load / size) if size > limit else tried
+        if n in SWEEPS:
+            pushing = {c for c in contacts if z[c] > 0}
+            sliding = [
+                grip.moving if grip.moving is not None else ahead_of(-z[grip.rows]) if full[k] else None
+                for k, grip in enumerate(grips)
+            ]
+            yield Case(pushing, sliding, z.copy())

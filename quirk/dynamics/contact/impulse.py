@@ -1,0 +1,120 @@
+"""The impulsive form of the equation of motion: velocities jump to the nearest ones that the constraints allow.
+
+With A v = c(t) after the jump and M (v+ - v-) = A^T Lambda, of all v+ that the rows allow the one nearest to v- in the
+mass metric (Udwadia and Kalaba's equation, integrated over an instant):
+
+    v+ = v- + M^(-1/2) (A M^(-1/2))^+ (c - A v-)
+
+Where c = 0 the energy lost is (v- - v+).M (v- - v+) / 2 = -Lambda.A v- / 2, half the impulses times the rates that
+they end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.state import STATE_SIZE
+
+from ..model.energy import angular_momentum, linear_momentum
+from ..model.model import Model
+from ..plant import CompiledModel
+from ..sparse.solver.joint_loads import JointLoads
+from ..sparse.solver.solver import Solver
+
+# Velocities are corrected once more for what round-off leaves of the first time.
+TIMES = 2
+
+
+@dataclass(frozen=True)
+class Impulse:
+    """An impulse of one constraint, of body i on body j.
+
+    Attributes
+    ----------
+    force : (3,) N s, in the inertial frame
+    torque : (3,) N m s, in the inertial frame, about the joint point of body j
+    """
+
+    force: np.ndarray
+    torque: np.ndarray
+
+
+def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str, Impulse]]:
+    """Return y (13 n + k,) with the nearest velocities that all rows allow, and the impulses of constraints by name.
+
+    The rows kept by `solver` are those chosen at this state.
+    """
+    model, y = solver.model, y.copy()
+    if not model.rows:
+        return y, {}
+    total = np.zeros(model.rows)
+    lanes = solver.slots.state_to_lanes(y)
+    for _ in range(TIMES):
+        missing = -solver.residuals(lanes, t)[:, 1]
+        change, multipliers = solver.respond(lanes, t, missing, np.zeros((len(model.mass), 6)))
+        total += multipliers
+        y = with_change(y, change)
+        lanes = solver.slots.state_to_lanes(y)
+    return y, impulses(solver, y, total)
+
+
+def with_change(y: np.ndarray, change: np.ndarray) -> np.ndarray:
+    """Return y (13 n + k,) with velocities changed by (n, 6), in N and in body axes."""
+    y, n = y.copy(), len(change)
+    y[: STATE_SIZE * n].reshape(n, STATE_SIZE)[:, 7:] += change
+    return y
+
+
+def impulses(solver: Solver, y: np.ndarray, multipliers: np.ndarray) -> dict[str, Impulse]:
+    """Return the impulse of each active constraint by name, from the multipliers (m,) of all rows at a state."""
+    state = solver.model.carried.state(y)
+    position = np.append(state.position, np.zeros((1, 3)), axis=0)
+    R = rotation.matrix(np.append(state.orientation, [rotation.IDENTITY], axis=0))
+    loads = JointLoads(solver, solver.related)
+    (force,), (torque,) = loads.read([solver.work.G], [multipliers], position[None], R[None])
+    return {name: Impulse(force[k], torque[k]) for k, name in enumerate(solver.model.joint_rows)}
+
+
+def moved_onto(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
+    """Return y with the nearest poses that satisfy all rows, and the same velocities; None if there are none near."""
+    lanes = solver.slots.state_to_lanes(y)
+    if not solver.project(lanes, t):
+        return None
+    moved, n = solver.slots.state_from_lanes(lanes), solver.slots.bodies
+    moved[: STATE_SIZE * n].reshape(n, STATE_SIZE)[:, 7:] = y[: STATE_SIZE * n].reshape(n, STATE_SIZE)[:, 7:]
+    return moved
+
+
+def distance(model: Model, y: np.ndarray, other: np.ndarray) -> float:
+    """How far the bodies of one state are from those of another, m; turns count times the size of the system."""
+    one, two = model.carried.state(y), model.carried.state(other)
+    turn = 2 * rotation.multiply(rotation.conjugate(one.orientation), two.orientation)[:, 1:]
+    return float(max(np.abs(one.position - two.position).max(), model.length * np.abs(turn).max()))
+
+
+def with_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarray, bodies: np.ndarray) -> np.ndarray:
+    """Return y with some free bodies spun as one, so that their momenta are again those of another state `before`.
+
+    Moving bodies onto a constraint changes the angular momentum of what they carry with them. The bodies, a mask (n,),
+    must be free to turn as one.
+    """
+    model = plant.model
+    one, two = model.carried.state(before).copy(), model.carried.state(y).copy()
+    for state in (one, two):
+        state.velocity[~bodies] = 0.0
+        state.angular_velocity[~bodies] = 0.0
+    missing = angular_momentum(model, one) - angular_momentum(model, two)
+    mass = model.mass[bodies]
+    center = mass @ two.position[bodies] / mass.sum()
+    missing -= np.cross(center, linear_momentum(model, one) - linear_momentum(model, two))
+    R, arm = rotation.matrix(two.orientation[bodies]), two.position[bodies] - center
+    inertia = np.einsum("nij,njk,nlk->il", R, model.inertia[bodies], R)
+    inertia += np.einsum("n,n,ij->ij", mass, (arm**2).sum(axis=1), np.eye(3)) - np.einsum("n,ni,nj->ij", mass, arm, arm)
+    spin = np.linalg.lstsq(inertia, missing, rcond=1e-12)[0]
+    change = np.zeros((len(model.mass), 6))
+    change[bodies, :3] = np.cross(spin, arm)
+    change[bodies, 3:] = np.einsum("nij,i->nj", R, spin)
+    return with_change(y, change)

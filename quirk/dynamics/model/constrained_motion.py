@@ -1,0 +1,60 @@
+"""The motion of constrained bodies over (r, q), as both the dense and the compiled side return it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.state import Kinematics
+
+from .model import Model
+
+
+@dataclass(frozen=True)
+class ConstrainedMotion:
+    """The solution of A xdd = b closest to the free motion.
+
+    Attributes
+    ----------
+    acceleration : (n, 7) rdd in N and qdd of each body
+    constraint_force : (n, 7) Q_c = A^T lambda: force in N, and generalized force along q
+    multipliers : (m,) lambda, of minimum norm in the model's row scale where rows are redundant
+    rank : number of independent constraint rows
+    """
+
+    acceleration: np.ndarray
+    constraint_force: np.ndarray
+    multipliers: np.ndarray
+    rank: int
+
+
+def gyroscopic(model: Model, omega: np.ndarray) -> np.ndarray:
+    """Return omega x J omega (..., n, 3), body axes.
+
+    The middle principal moment is taken from all three, which changes nothing but the round-off of slender bodies.
+    """
+    middle = np.linalg.eigvalsh(model.inertia)[:, 1]
+    unlike = model.inertia - middle[:, None, None] * np.eye(3)
+    return np.cross(omega, np.einsum("nij,...nj->...ni", unlike, omega))
+
+
+def quaternion_mass(
+    model: Model, q: np.ndarray, omega: np.ndarray, torque: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return M_q (n, 4, 4), positive definite, and the applied Q_q (n, 4) of torques (n, 3) in body axes.
+
+    M_q = T^T J T + 4 J_0 q q^T: any J_0 > 0 serves, since the norm rows decide the motion along q.
+    """
+    T = rotation.T_matrix(q)
+    J_0 = np.trace(model.inertia, axis1=1, axis2=2) / 3
+    M_q = np.einsum("nki,nkl,nlj->nij", T, model.inertia, T)
+    M_q += 4 * J_0[:, None, None] * q[:, :, None] * q[:, None, :]
+    along = J_0 * (omega**2).sum(axis=1)
+    return M_q, np.einsum("nki,nk->ni", T, torque - gyroscopic(model, omega)) - along[:, None] * q
+
+
+def angular_acceleration(motion: ConstrainedMotion, kin: Kinematics) -> np.ndarray:
+    """omega_dot = T qdd (n, 3), body axes."""
+    return np.einsum("nij,nj->ni", rotation.T_matrix(kin.orientation[:-1]), motion.acceleration[:, 3:])

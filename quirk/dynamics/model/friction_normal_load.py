@@ -1,0 +1,75 @@
+"""The load of a joint that counts for its friction, and how it changes along directions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.forces.friction import ACROSS, ALONG, Friction
+
+
+class NormalLoad:
+    """The load N of a joint that counts for its friction, from forces z (r,) along rows; see `Friction`.
+
+    Parameters
+    ----------
+    friction : of a joint
+    axis : (3,) of the joint in N
+    base : (6,) force and torque without these forces, in N
+    response : (6, r) of unit forces
+    """
+
+    def __init__(self, friction: Friction, axis: np.ndarray, base: np.ndarray, response: np.ndarray) -> None:
+        across = np.eye(3) - np.outer(axis, axis)
+        halves = [np.hstack([np.eye(3), np.zeros((3, 3))])]
+        if friction.takes == ALONG:
+            halves = [np.hstack([np.outer(axis, axis), np.zeros((3, 3))])]
+        elif friction.takes == ACROSS:
+            halves = [np.hstack([across, np.zeros((3, 3))])]
+            if friction.length > 0:
+                couple = np.cross(np.eye(3), axis).T / friction.length
+                halves = [np.hstack([0.5 * across, sign * couple]) for sign in (1.0, -1.0)]
+        self._parts = [(B @ base, B @ response) for B in halves]
+
+    def __call__(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return N and its slopes (r,)."""
+        N, slopes = 0.0, np.zeros(len(z))
+        for base, response in self._parts:
+            force = base + response @ z
+            size = float(np.linalg.norm(force))
+            N += size
+            slopes += force @ response / size if size > 0 else 0.0
+        return N, slopes
+
+    def reaction(self, z: np.ndarray) -> float:
+        """Return the load N that forces z (r,) alone would make."""
+        return float(sum(np.linalg.norm(response @ z) for _, response in self._parts))
+
+
+# A vector (3,) or a number, and its changes (D, 3) or (D,) along D directions.
+Changing = tuple[np.ndarray, np.ndarray]
+
+
+def load_with_changes(
+    friction: Friction, axis: Changing, force: Changing, torque: Changing, longer: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Return the load N of a joint that counts for its friction, and its changes (D,).
+
+    Parameters
+    ----------
+    friction : of a joint
+    axis, force, torque : of the joint in N, the torque about its point
+    longer : (D,) changes of the length of the friction, m
+    """
+    parts = [force]
+    if friction.takes in (ALONG, ACROSS):
+        size, change = axis[0] @ force[0], axis[1] @ force[0] + force[1] @ axis[0]
+        along = size * axis[0], change[:, None] * axis[0] + size * axis[1]
+        parts = [along] if friction.takes == ALONG else [(force[0] - along[0], force[1] - along[1])]
+        if friction.length > 0:
+            half = 0.5 * parts[0][0], 0.5 * parts[0][1]
+            couple = np.cross(axis[0], torque[0]) / friction.length
+            turning = np.cross(axis[1], torque[0]) + np.cross(axis[0], torque[1]) - longer[:, None] * couple
+            parts = [(half[0] + s * couple, half[1] + s * turning / friction.length) for s in (1.0, -1.0)]
+    sizes = [float(np.linalg.norm(value)) for value, _ in parts]
+    slopes = [change @ value / size for (value, change), size in zip(parts, sizes, strict=True) if size > 0]
+    return sum(sizes), np.sum([np.zeros(len(longer)), *slopes], axis=0)

@@ -1,0 +1,218 @@
+"""Joint angles with whole turns: from states, and from the quadrants that a run has counted.
+
+Joints of three rotations show 1-2-3 angles, R_ij = R_x(a) R_y(b) R_z(c), of which a and c can turn over. Those of a
+cross show the angles about x of frame i and y of frame j, R_ij = R_x(a) R_y(b), and both can. In the quaternion
+p = (w, x, y, z) of R_ij half the sum and half the difference of the two angles are directions of plane vectors:
+
+    1-2-3    (w + y, x + z) = (cos b/2 + sin b/2) e((a + c)/2),     (w - y, x - z) = (cos b/2 - sin b/2) e((a - c)/2)
+    cross    (w - z, x + y) = e((a + b)/2),                         (w + z, x - y) = e((a - b)/2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.euler_angles import plane_forms
+from quirk.bodies.state import STATE_SIZE, State
+from quirk.constraints import Constraint
+from quirk.constraints.relative import crossed, nearest
+from quirk.jit.simd import WIDTH
+
+from .layout import ORIENTATION, Slots
+from .revolution_counter import CLOCK, FASTEST, Counter
+
+if TYPE_CHECKING:
+    from .model import Model
+
+# Rows of the vectors over (w, x, y, z).
+ANGLES_123 = plane_forms("xyz")
+CROSS = np.array([[1, 0, 0, -1], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, -1, 0]], dtype=float)
+
+
+class CountedJoints:
+    """The joint frames of all constraints of a system, between which angles are counted: K different pairs.
+
+    Attributes
+    ----------
+    number : of each constraint by name; drivers have that of their joint
+    ends : (K, 2) bodies i and j; the ground comes last
+    forms : (K, 4, 4) matrices that make both plane vectors from conj(q_i) q_j
+    crossed : (K,) whether it is the angles of a cross that are shown
+    """
+
+    def __init__(self, constraints: Sequence[Constraint], ends: Sequence[tuple[int, int]]) -> None:
+        self.number: dict[str, int] = {}
+        distinct: dict[Any, tuple[Constraint, tuple[int, int]]] = {}
+        places: dict[Any, int] = {}
+        for constraint, pair in zip(constraints, ends, strict=True):
+            key = pair, id(constraint.frame_i), id(constraint.frame_j), crossed(constraint)
+            self.number[constraint.name] = places.setdefault(key, len(places))
+            distinct.setdefault(key, (constraint, pair))
+        self.ends = np.array([pair for _, pair in distinct.values()], dtype=np.int64).reshape(-1, 2)
+        self.crossed = np.array([key[-1] for key in distinct], dtype=bool)
+        frames = [(c.frame_i.rotation, c.frame_j.rotation) for c, _ in distinct.values()]
+        i, j = np.array(frames).reshape(-1, 2, 4).swapaxes(0, 1)
+        # p = conj(f_i) r f_j, column by column.
+        p = rotation.multiply(rotation.multiply(rotation.conjugate(i)[:, None], np.eye(4)), j[:, None])
+        self.forms = np.where(self.crossed[:, None, None], CROSS, ANGLES_123) @ np.swapaxes(p, 1, 2)
+
+    def plane_vectors(self, orientation: np.ndarray) -> np.ndarray:
+        """Return both plane vectors (..., K, 2, 2) of all joints at orientations (..., n, 4)."""
+        q_i, q_j = self._of_ends(orientation, rotation.IDENTITY)
+        r = rotation.multiply(rotation.conjugate(q_i), q_j)
+        return np.einsum("krc,...kc->...kr", self.forms, r).reshape(*r.shape[:-1], 2, 2)
+
+    def first_quadrants(self, orientation: np.ndarray) -> np.ndarray:
+        """Quadrants (K, 2) of the vectors at orientations (n, 4), from -2 to 1, from which counting starts."""
+        return quadrants_of(self.plane_vectors(orientation))
+
+    def whole_turns(self, orientation: np.ndarray, angles: np.ndarray) -> np.ndarray:
+        """Whole turns (K, 3), rad, made before counting starts at orientations (n, 4), where angles are (K, 3)."""
+        vectors = self.plane_vectors(orientation)
+        counted = self.angles(vectors, quadrants_of(vectors))
+        return np.asarray(2 * np.pi * np.round((angles - counted) / (2 * np.pi)))
+
+    def angles(self, vectors: np.ndarray, quadrants: np.ndarray) -> np.ndarray:
+        """Angles (..., K, 3), rad, of vectors (..., K, 2, 2) in counted quadrants (..., K, 2)."""
+        half = self.half_angles(vectors, quadrants)
+        plus, minus = half[..., 0] + half[..., 1], half[..., 0] - half[..., 1]
+        length = np.linalg.norm(vectors, axis=-1)
+        second = 2 * np.arctan2(length[..., 0] - length[..., 1], length[..., 0] + length[..., 1])
+        return self._columns(plus, second, minus)
+
+    def half_angles(self, vectors: np.ndarray, quadrants: np.ndarray) -> np.ndarray:
+        """Angles (..., K, 2), rad, of vectors (..., K, 2, 2) in counted quadrants (..., K, 2)."""
+        found: np.ndarray = nearest(np.arctan2(vectors[..., 1], vectors[..., 0]), (quadrants + 0.5) * (0.5 * np.pi))
+        return found
+
+    def next_to(self, state: State, near: np.ndarray) -> np.ndarray:
+        """Return angles (K, 3), rad, at a state: of all that differ by whole turns those nearest to `near` (K, 3)."""
+        vectors = self.plane_vectors(state.orientation)
+        # The third angle of a cross is none, and the second of three stays below a right one.
+        turning = np.arange(3) != np.where(self.crossed, 2, 1)[:, None]
+        return nearest(self.angles(vectors, np.zeros((len(vectors), 2))), np.where(turning, near, 0.0))
+
+    def rates(self, state: State) -> np.ndarray:
+        """Return rates (K, 3), rad/s, of those angles that can exceed a turn; zero for the others."""
+        half = self.half_rates(state)
+        return self._columns(half[:, 0] + half[:, 1], np.zeros(len(half)), half[:, 0] - half[:, 1])
+
+    def half_rates(self, state: State) -> np.ndarray:
+        """Return rates (K, 2), rad/s, of the angles of both plane vectors; zero where one vanishes."""
+        q_i, q_j = self._of_ends(state.orientation, rotation.IDENTITY)
+        omega_i, omega_j = (_pure(w) for w in self._of_ends(state.angular_velocity, np.zeros(3)))
+        r = rotation.multiply(rotation.conjugate(q_i), q_j)
+        r_dot = 0.5 * (rotation.multiply(r, omega_j) - rotation.multiply(omega_i, r))
+        u, v = (np.einsum("krc,kc->kr", self.forms, x).reshape(-1, 2, 2) for x in (r, r_dot))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            half = (u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]) / (u**2).sum(axis=-1)
+        return np.where(np.isfinite(half), half, 0.0)
+
+    def counter(self, slots: Slots, state: State, room: int, *, blind: bool = False) -> Counter:
+        """Return a counter that starts at a state, with room to keep so many; `blind` where steps have a fixed size."""
+        count = len(self.ends)
+        where = np.array([[slots.offset(b, STATE_SIZE) + 8 * ORIENTATION for b in pair] for pair in self.ends])
+        clock = np.zeros(CLOCK)
+        with np.errstate(over="ignore"):
+            clock[FASTEST] = np.sqrt((state.angular_velocity**2).sum(axis=1)).max(initial=0.0)
+        return Counter(
+            blocks=slots.lanes // WIDTH,
+            where=where.astype(np.int64).ravel(),
+            forms=self.forms.ravel(),
+            quadrants=self.first_quadrants(state.orientation).ravel(),
+            due=np.zeros(count),
+            counted=np.full(count, -1.0),
+            lead=np.zeros(2 * count),
+            spare=np.zeros(2 * count),
+            blind=blind,
+            clock=clock,
+            kept=np.empty(2 * count * room, dtype=np.int64),
+        )
+
+    def _of_ends(self, rows: np.ndarray, ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows (..., K, c) of bodies i and j out of (..., n, c)."""
+        whole = np.concatenate([rows, np.broadcast_to(ground, (*rows.shape[:-2], 1, len(ground)))], axis=-2)
+        return whole[..., self.ends[:, 0], :], whole[..., self.ends[:, 1], :]
+
+    def _columns(self, plus: np.ndarray, second: np.ndarray, minus: np.ndarray) -> np.ndarray:
+        """Half the sum plus and minus half the difference, as first and third angle, or as both of a cross."""
+        zero = np.zeros_like(second)
+        return np.stack([plus, np.where(self.crossed, minus, second), np.where(self.crossed, zero, minus)], axis=-1)
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Joint angles with whole turns along a run, from the quadrants that it has counted.
+
+    Attributes
+    ----------
+    joints : CountedJoints
+    quadrants : (nt, K, 2) of the plane vectors
+    whole : (K, 3) rad, whole turns that the angles had made before
+    """
+
+    joints: CountedJoints
+    quadrants: np.ndarray
+    whole: np.ndarray
+
+    @classmethod
+    def since(cls, joints: CountedJoints, orientation: np.ndarray, angles: np.ndarray, quadrants: np.ndarray) -> Turns:
+        """Return turns from `quadrants` (nt, 2 K), counted since orientations (n, 4) at which angles were (K, 3)."""
+        whole = joints.whole_turns(orientation, angles)
+        return cls(joints, quadrants.reshape(len(quadrants), len(whole), 2), whole)
+
+    @classmethod
+    def at_rest(cls, joints: CountedJoints, state: State) -> Turns:
+        """Return the turns of one state: angles nearest to those that the state names, or in (-pi, pi]."""
+        first = joints.first_quadrants(state.orientation).reshape(1, -1)
+        return cls.since(joints, state.orientation, joints.next_to(state, _known(joints, state)), first)
+
+    def angles(self, orientation: np.ndarray, row: int | slice = slice(None)) -> np.ndarray:
+        """Angles (nt, K, 3), rad, at orientations (nt, n, 4); or (K, 3) at those (n, 4) of one time."""
+        return self.joints.angles(self.joints.plane_vectors(orientation), self.quadrants[row]) + self.whole
+
+
+def angles_at(model: Model, state: State, t: float) -> np.ndarray:
+    """Angles (K, 3), rad, of all joints at a state.
+
+    Where a driver prescribes one, with the turns of its motion; else next to those that the state knows, or in
+    (-pi, pi].
+    """
+    joints = model.joints
+    near = _known(joints, state)
+    for constraint, _ in model.joint_bodies:
+        if constraint.driven is not None:
+            axis, motion = constraint.driven
+            if motion.start <= t <= motion.end:
+                near[joints.number[constraint.name], axis] = motion(t)
+    return joints.next_to(state, near)
+
+
+def angles_by_name(joints: CountedJoints, angles: np.ndarray) -> dict[str, np.ndarray]:
+    """Angles (K, 3) as a dict of (3,) by constraint."""
+    return {name: angles[k] for name, k in joints.number.items()}
+
+
+def _known(joints: CountedJoints, state: State) -> np.ndarray:
+    """Angles (K, 3), rad, that a state says with their turns, and zero for others."""
+    near = np.zeros((len(joints.ends), 3))
+    for name, angles in state.angles.items():
+        if name in joints.number:
+            near[joints.number[name]] = angles
+    return near
+
+
+def quadrants_of(vectors: np.ndarray) -> np.ndarray:
+    """The quadrants (...), from -2 to 1, of plane vectors (..., 2)."""
+    x, y = np.moveaxis(vectors, -1, 0)
+    return np.where(y >= 0, np.where(x > 0, 0, 1), np.where(x < 0, -2, -1))
+
+
+def _pure(omega: np.ndarray) -> np.ndarray:
+    """Quaternions (..., 4) with vectors (..., 3) and no scalar."""
+    return np.concatenate([np.zeros((*omega.shape[:-1], 1)), omega], axis=-1)

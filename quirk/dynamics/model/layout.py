@@ -1,0 +1,155 @@
+"""Layout of the flat arrays of the compiled solver.
+
+Bodies come in blocks of eight, one per lane of a vector register: component c of the body in slot b is element `(b //
+8) * 8 * size + 8 * c + b % 8` of an array with `size` numbers per body. The ground is in slot n, and the last block is
+filled up with bodies that never move. Their inverse mass is zero as the ground's is, so that kernels treat all slots
+alike. In states the numbers that a run carries beside the motion (`quirk.dynamics.model.auxiliary_states`) follow the
+last block, filled up with zeros to a multiple of eight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.rotation import IDENTITY
+from quirk.bodies.state import STATE_SIZE
+from quirk.jit.simd import WIDTH, aligned
+
+# State y: position 0-2, orientation 3-6, velocity 7-9, angular velocity in body axes 10-12.
+POSITION, ORIENTATION, VELOCITY, OMEGA = 0, 3, 7, 10
+
+# Kinematics: what one evaluation derives from a body's state.
+ROTATION = 0  # R, body to N, by rows
+METRIC = 9  # W with W W^T = J^-1, by rows: turns moments in body axes into those whose squares add up
+SPIN = 18  # angular velocity in N
+ALPHA = 21  # angular acceleration without constraints, in N
+LINEAR = 24  # acceleration of the center of mass without constraints, in N
+ALPHA_BODY = 27  # ALPHA in body axes
+FORCE, TORQUE = 30, 33  # applied, in N
+KINEMATICS_SIZE = 36
+
+# An array of Taylor coefficients of a motion holds KINEMATICS_SIZE numbers per body for each order: coefficients of
+# rotation, spin, force and torque at the places above, of the position in place of ALPHA, and of the angular velocity
+# in body axes in place of ALPHA_BODY.
+POSITION_TERM, OMEGA_TERM = 21, 27
+
+# Constants of a body: 1/m, gravity (zero for the ground), J less its middle principal moment in all directions, which
+# has no part in J omega x omega (and would drown the small rest of slender bodies), W and W^-1 by rows, and m.
+INVERSE_MASS, GRAVITY, UNLIKE, FACTOR, INVERSE_FACTOR, MASS = 0, 1, 4, 13, 22, 31
+CONSTANTS_SIZE = 32
+
+# What constraints exert on a body: force in N, and from MOMENT on, in arrays in blocks of eight, W^T R^T times the
+# moment. Displacements and velocities that rows are multiplied with have rotations, times W^-1, there.
+WRENCH_SIZE, MOMENT = 6, 24
+
+# Of each node: force on body j, and scaled moments on i and on j, three lanes each.
+G_FORCE, G_I, G_J = 0, 24, 48
+G_SIZE = 72
+
+
+@dataclass(frozen=True)
+class Slots:
+    """The slots of n bodies and the ground: their order in arrays in blocks of eight.
+
+    Attributes
+    ----------
+    slot : (n + 1,) of each body, the ground last
+    carried : k, how many numbers follow the bodies in states
+    """
+
+    slot: np.ndarray
+    carried: int = 0
+
+    @staticmethod
+    def along(joints: Sequence[tuple[int, ...]], n: int, carried: int = 0) -> Slots:
+        """Return slots in the order in which `joints` name the bodies, so that bodies of near joints share a block."""
+        order = dict.fromkeys(body for ends in joints for body in ends if body != n)
+        slot = np.empty(n + 1, dtype=np.int64)
+        slot[[*order, *(body for body in range(n + 1) if body not in order)]] = np.arange(n + 1)
+        return Slots(slot, carried)
+
+    @property
+    def bodies(self) -> int:
+        """Number n of bodies, without the ground."""
+        return len(self.slot) - 1
+
+    @property
+    def lanes(self) -> int:
+        """Number of slots in all blocks: those of bodies, of the ground and of what fills up the last block."""
+        return (self.bodies // WIDTH + 1) * WIDTH
+
+    @property
+    def first_carried(self) -> int:
+        """Element of a state at which the bodies end and the numbers carried begin."""
+        return self.lanes * STATE_SIZE
+
+    @property
+    def state_size(self) -> int:
+        """Elements of a state."""
+        return self.first_carried + -(-self.carried // WIDTH) * WIDTH
+
+    def offset(self, body: int, size: int) -> int:
+        """Element of a body's first number in an array of `size` numbers per body."""
+        slot = int(self.slot[body])
+        return slot // WIDTH * WIDTH * size + slot % WIDTH
+
+    def to_lanes(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows (n, size) of bodies as a flat array in blocks of eight; zero in all other slots."""
+        size = rows.shape[1]
+        padded = np.zeros((self.lanes, size))
+        padded[self.slot[:-1]] = rows
+        flat = aligned(padded.size)
+        flat[:] = padded.reshape(-1, WIDTH, size).swapaxes(1, 2).ravel()
+        return flat
+
+    def from_lanes(self, flat: np.ndarray, size: int) -> np.ndarray:
+        """Return rows (..., n, size) of bodies from flat arrays (..., lanes * size) in blocks of eight."""
+        lead = flat.shape[:-1]
+        rows = flat.reshape(*lead, self.lanes // WIDTH, size, WIDTH).swapaxes(-1, -2)
+        return rows.reshape(*lead, self.lanes, size)[..., self.slot[:-1], :]
+
+    def state_to_lanes(self, y: np.ndarray) -> np.ndarray:
+        """Return a state (13 n + k,) as a flat array in blocks of eight; all other slots are at rest at the origin.
+
+        Of (13 n,) the numbers carried are zero, for what does not depend on them.
+        """
+        n = self.bodies
+        lanes = self.to_lanes(y[: STATE_SIZE * n].reshape(-1, STATE_SIZE))
+        # Bodies without a slot come last.
+        lanes.reshape(-1, STATE_SIZE, WIDTH)[-1, ORIENTATION, n % WIDTH :] = IDENTITY[0]
+        flat = aligned(self.state_size)
+        flat[: lanes.size] = lanes
+        carried = y[STATE_SIZE * n :]
+        flat[lanes.size : lanes.size + carried.size] = carried
+        return flat
+
+    def body_states(self, flat: np.ndarray) -> np.ndarray:
+        """States of bodies, or their rates, (..., n, 13) from states (..., size) in blocks of eight."""
+        return self.from_lanes(flat[..., : self.first_carried], STATE_SIZE)
+
+    def state_from_lanes(self, flat: np.ndarray) -> np.ndarray:
+        """Return states (..., 13 n + k) from flat arrays (..., size) in blocks of eight."""
+        rows = self.body_states(flat)
+        carried = flat[..., self.first_carried : self.first_carried + self.carried]
+        return np.concatenate([rows.reshape(*rows.shape[:-2], STATE_SIZE * self.bodies), carried], axis=-1)
+
+
+def compact(table: Any) -> Any:
+    """Return a named tuple of arrays with its integers stored in 32 bits instead of 64.
+
+    Reading such tables from memory takes much of the time of a large system, and so takes half as long.
+
+    Raises
+    ------
+    MemoryError
+        If an integer has no room in 32 bits.
+    """
+    arrays = {name: a for name, a in table._asdict().items() if isinstance(a, np.ndarray)}
+    large = max(int(a.max(initial=0)) for a in arrays.values() if a.dtype.kind == "i")
+    if large > np.iinfo(np.int32).max:
+        raise MemoryError(f"the system needs blocks of {large:.2g} numbers, more than {np.iinfo(np.int32).max:.2g}")
+    return table._replace(**{name: a.astype(np.int32) for name, a in arrays.items() if a.dtype.kind == "i"})

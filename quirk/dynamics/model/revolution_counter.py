@@ -1,0 +1,266 @@
+"""Counting of whole turns of joint angles along a run.
+
+A rotation matrix gives an angle up to whole turns. With q_i and q_j the orientations of the bodies of a joint, H a
+constant matrix and r = conj(q_i) q_j, the four numbers u = H r are arranged as two vectors of a plane, (u_0, u_1) and
+(u_2, u_3). Their directions are half the sum and half the difference of the two angles that can exceed a turn: the
+first and third 1-2-3 angle, or both angles of a cross. Quaternions are continuous along a run, so the angles with all
+turns follow from the number of quadrants that the direction of each vector has passed.
+
+The vectors move no faster than the bodies turn, so a joint is evaluated only when the bodies may have turned far enough
+for more than one quadrant. Between the ends of a step a vector is interpolated by a cubic, as it may be short (the
+second 1-2-3 angle near 90 degrees) and its direction change fast; if the bodies turn by more than FARTHEST in a step,
+the direction is extrapolated with the mean of its rates at both ends.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.bodies.state import STATE_SIZE
+from quirk.constraints.relative import nearest
+from quirk.jit.compilation import shared
+from quirk.jit.record import record
+from quirk.jit.simd import at, greater, highest, splat
+
+from .layout import OMEGA, ORIENTATION
+from .vectors import dot, load3
+
+STATE = 8 * STATE_SIZE
+SPIN_FROM_ORIENTATION = 8 * (OMEGA - ORIENTATION)
+
+# A vector of length one moves by at most 1/sqrt(2) of the angle by which two bodies turn relative to each other: with
+# some distance to that, by how much they turn before it can have passed its length.
+REACH = 1.25
+# Points of a cubic within a step; and the relative turn, rad, beyond which a cubic tells nothing.
+POINTS, FARTHEST = 16, 3.0
+# Angles that have no digits left for a part of a turn, rad, are not counted.
+COUNTABLE = 1e15
+
+# Entries of Counter.clock: angle by which bodies may have turned relative to each other since the start, and by which
+# they may do so in the present step; the largest angular velocity of a body, rad/s, at its start and at its end.
+TURNED, AHEAD, FASTEST, FASTEST_NEW = range(4)
+CLOCK = 4
+
+Four = tuple[float, float, float, float]
+
+
+@record
+class Counter(NamedTuple):
+    """The state of counting for K joints.
+
+    blocks: of eight bodies, in y · where (2 K,): first element of the orientations of bodies i and j in y · forms
+    (16 K,): H by rows · quadrants (2 K,): quadrant of each vector, counted on over whole turns · due (K,): value of
+    TURNED up to which no quadrant can be missed · counted (K,): value of TURNED when the joint was last evaluated ·
+    lead (2 K,): rad, by which extrapolated directions are ahead of those counted, summed over steps too long for the
+    cubic · spare (2 K,): scratch for lead · blind: whether steps have a fixed size, and so may be too long throughout ·
+    clock: see above · kept: quadrants (2 K,) of each kept state.
+    """
+
+    blocks: int
+    where: np.ndarray
+    forms: np.ndarray
+    quadrants: np.ndarray
+    due: np.ndarray
+    counted: np.ndarray
+    lead: np.ndarray
+    spare: np.ndarray
+    blind: bool
+    clock: np.ndarray
+    kept: np.ndarray
+
+
+@shared
+def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
+    """Begin a step of size h from y to y_new: count joints that may pass more than a quadrant in it up to y."""
+    if counter.due.shape[0] == 0:
+        return
+    counter.clock[FASTEST_NEW] = fastest(y_new, counter.blocks)
+    ahead = 2.0 * h * max(counter.clock[FASTEST], counter.clock[FASTEST_NEW])
+    turned = counter.clock[TURNED]
+    counter.clock[AHEAD] = ahead
+    for k in range(counter.due.shape[0]):
+        if counter.due[k] < turned + ahead and counter.counted[k] < turned:
+            u = plane_vectors(counter, k, y)
+            counter.quadrants[2 * k] = passed(counter.quadrants[2 * k], u[0], u[1], 0.0)
+            counter.quadrants[2 * k + 1] = passed(counter.quadrants[2 * k + 1], u[2], u[3], 0.0)
+            look_again(counter, k, u, turned)
+
+
+@shared
+def note_turns(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: float) -> None:
+    """Write the quadrants of a state at a time h into the step from y to kept[row]."""
+    count = counter.due.shape[0]
+    turned = counter.clock[TURNED] + counter.clock[AHEAD]
+    for k in range(count):
+        o = 2 * (row * count + k)
+        if counter.due[k] < turned:
+            count_through(counter, k, y, state, h, counter.kept, o, counter.spare)
+        else:
+            counter.kept[o] = counter.quadrants[2 * k]
+            counter.kept[o + 1] = counter.quadrants[2 * k + 1]
+
+
+@shared
+def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
+    """End a step of size h: count the joints that may have passed more than a quadrant in it up to y_new."""
+    turned = counter.clock[TURNED] + counter.clock[AHEAD]
+    for k in range(counter.due.shape[0]):
+        if counter.due[k] < turned:
+            count_through(counter, k, y, y_new, h, counter.quadrants, 2 * k, counter.lead)
+            look_again(counter, k, plane_vectors(counter, k, y_new), turned)
+    counter.clock[TURNED] = turned
+    counter.clock[AHEAD] = 0.0
+    counter.clock[FASTEST] = counter.clock[FASTEST_NEW]
+
+
+@shared
+def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
+    """Set when joint k, just evaluated with vectors u, has to be evaluated again."""
+    shorter = min(u[0] * u[0] + u[1] * u[1], u[2] * u[2] + u[3] * u[3])
+    counter.counted[k] = turned
+    counter.due[k] = turned + REACH * math.sqrt(shorter)
+
+
+@shared
+def fastest(y: np.ndarray, blocks: int) -> float:
+    """Largest angular velocity of a body, rad/s."""
+    largest = splat(0.0)
+    for block in range(blocks):
+        omega = load3(y, block * STATE + 8 * OMEGA)
+        largest = greater(largest, dot(omega, omega))
+    return math.sqrt(highest(largest))
+
+
+@shared
+def relative_quaternion(counter: Counter, k: int, y: np.ndarray) -> Four:
+    """The quaternion r = conj(q_i) q_j of the bodies of a joint."""
+    i, j = counter.where[2 * k], counter.where[2 * k + 1]
+    aw, ax, ay, az = at(y, i), at(y, i + 8), at(y, i + 16), at(y, i + 24)
+    bw, bx, by, bz = at(y, j), at(y, j + 8), at(y, j + 16), at(y, j + 24)
+    return (
+        aw * bw + ax * bx + ay * by + az * bz,
+        aw * bx - ax * bw - ay * bz + az * by,
+        aw * by + ax * bz - ay * bw - az * bx,
+        aw * bz - ax * by + ay * bx - az * bw,
+    )
+
+
+@shared
+def plane_vectors(counter: Counter, k: int, y: np.ndarray) -> Four:
+    """Return u, both plane vectors of joint k at a state."""
+    return formed(counter, k, relative_quaternion(counter, k, y))
+
+
+@shared
+def plane_velocities(counter: Counter, k: int, y: np.ndarray) -> Four:
+    """Return the rates of both plane vectors of joint k: H r' with r' = (r omega_j - omega_i r) / 2."""
+    rw, rx, ry, rz = relative_quaternion(counter, k, y)
+    i, j = counter.where[2 * k] + SPIN_FROM_ORIENTATION, counter.where[2 * k + 1] + SPIN_FROM_ORIENTATION
+    dx, dy, dz = at(y, j) - at(y, i), at(y, j + 8) - at(y, i + 8), at(y, j + 16) - at(y, i + 16)
+    sx, sy, sz = at(y, j) + at(y, i), at(y, j + 8) + at(y, i + 8), at(y, j + 16) + at(y, i + 16)
+    w = -0.5 * (rx * dx + ry * dy + rz * dz)
+    x = 0.5 * (rw * dx + ry * sz - rz * sy)
+    v = 0.5 * (rw * dy + rz * sx - rx * sz)
+    z = 0.5 * (rw * dz + rx * sy - ry * sx)
+    return formed(counter, k, (w, x, v, z))
+
+
+@shared
+def formed(counter: Counter, k: int, quaternion: Four) -> Four:
+    """H times a quaternion."""
+    f, o = counter.forms, 16 * k
+    w, x, y, z = quaternion
+    return (
+        at(f, o) * w + at(f, o + 1) * x + at(f, o + 2) * y + at(f, o + 3) * z,
+        at(f, o + 4) * w + at(f, o + 5) * x + at(f, o + 6) * y + at(f, o + 7) * z,
+        at(f, o + 8) * w + at(f, o + 9) * x + at(f, o + 10) * y + at(f, o + 11) * z,
+        at(f, o + 12) * w + at(f, o + 13) * x + at(f, o + 14) * y + at(f, o + 15) * z,
+    )
+
+
+@shared
+def count_through(
+    counter: Counter,
+    k: int,
+    y: np.ndarray,
+    y_new: np.ndarray,
+    h: float,
+    quadrants: np.ndarray,
+    o: int,
+    lead: np.ndarray,
+) -> None:
+    """Write the quadrants of joint k at y_new, a time h after y, to places o and o + 1, and its `lead`."""
+    u, u_new = plane_vectors(counter, k, y), plane_vectors(counter, k, y_new)
+    v, v_new = plane_velocities(counter, k, y), plane_velocities(counter, k, y_new)
+    for side in range(2):
+        q, a, place = counter.quadrants[2 * k + side], 2 * side, 2 * k + side
+        if counter.clock[AHEAD] > FARTHEST:
+            expected = counter.lead[place] + by_rates(q, a, u, v, u_new, v_new, h)
+            if not abs(expected) < COUNTABLE:
+                expected = 0.0
+            angle = nearest(math.atan2(u_new[a + 1], u_new[a]), expected)
+            quadrants[o + side] = int(np.floor(angle / (0.5 * math.pi)))
+            lead[place] = expected - angle if counter.blind else 0.0
+        else:
+            quadrants[o + side] = by_cubic(q, a, u, v, u_new, v_new, h)
+            lead[place] = 0.0
+
+
+@shared
+def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> int:
+    """Return the quadrant of entries a and a + 1 at the end of a cubic that starts in q, with ends u and rates v."""
+    b, x_last, y_last = a + 1, u[a], u[a + 1]
+    if on_one_side(u[a], u[b], h * v[a], h * v[b], u_new[a], u_new[b], h * v_new[a], h * v_new[b]):
+        return passed(q, u_new[a], u_new[b], x_last * u_new[b] - y_last * u_new[a])
+    for n in range(1, POINTS + 1):
+        s = n / POINTS
+        to, out, back = s * s * (3.0 - 2.0 * s), h * s * (1.0 - s) * (1.0 - s), -h * s * s * (1.0 - s)
+        x = u[a] + (u_new[a] - u[a]) * to + v[a] * out + v_new[a] * back
+        y = u[b] + (u_new[b] - u[b]) * to + v[b] * out + v_new[b] * back
+        q = passed(q, x, y, x_last * y - y_last * x)
+        x_last, y_last = x, y
+    return q
+
+
+@shared
+def on_one_side(
+    x: float, y: float, dx: float, dy: float, x_new: float, y_new: float, dx_new: float, dy_new: float
+) -> bool:
+    """Whether a cubic with these ends and rates stays on one side of a line through the origin.
+
+    It lies within the polygon of its four control points (Farin, Curves and Surfaces for CAGD (2002), 5.3). Its
+    direction then turns by less than half a turn, as directions at both ends say.
+    """
+    mid_x, mid_y = x + x_new, y + y_new
+    return (
+        x * mid_x + y * mid_y > 0.0
+        and x_new * mid_x + y_new * mid_y > 0.0
+        and (x + dx / 3.0) * mid_x + (y + dy / 3.0) * mid_y > 0.0
+        and (x_new - dx_new / 3.0) * mid_x + (y_new - dy_new / 3.0) * mid_y > 0.0
+    )
+
+
+@shared
+def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> float:
+    """Return the angle of entries a and a + 1 of u, in quadrant q, extrapolated with the mean rate of both ends.
+
+    The rate of a vector of no length counts as zero.
+    """
+    b = a + 1
+    size, size_new = u[a] * u[a] + u[b] * u[b], u_new[a] * u_new[a] + u_new[b] * u_new[b]
+    rate = (u[a] * v[b] - u[b] * v[a]) / size if size > 0.0 else 0.0
+    rate_new = (u_new[a] * v_new[b] - u_new[b] * v_new[a]) / size_new if size_new > 0.0 else 0.0
+    return nearest(math.atan2(u[b], u[a]), (q + 0.5) * (0.5 * math.pi)) + 0.5 * h * (rate + rate_new)
+
+
+@shared
+def passed(q: int, x: float, y: float, sense: float) -> int:
+    """Return the quadrant of (x, y) nearest to q, whole turns counted; if it is opposite, in the direction `sense`."""
+    quadrant = (0 if x > 0.0 else 1) if y >= 0.0 else (2 if x < 0.0 else 3)
+    ahead = (quadrant - q) & 3
+    if ahead == 3 or (ahead == 2 and sense < 0.0):
+        ahead -= 4
+    return q + ahead

@@ -1,0 +1,142 @@
+"""Vectors of three numbers or of three lanes, as tuples: what kernels are written in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.jit.simd import add, at, greater, load, store
+from quirk.jit.tracing import traced
+
+from .layout import METRIC, ROTATION
+
+
+@traced
+def three(array: np.ndarray, o: int) -> Any:
+    """Three numbers of one body, from arrays in blocks of eight."""
+    return at(array, o), at(array, o + 8), at(array, o + 16)
+
+
+@traced
+def load3(array: np.ndarray, o: int) -> Any:
+    """Three lanes that follow each other."""
+    return load(array, o), load(array, o + 8), load(array, o + 16)
+
+
+@traced
+def store3(array: np.ndarray, o: int, a: Any) -> None:
+    """Write three lanes that follow each other."""
+    store(array, o, a[0])
+    store(array, o + 8, a[1])
+    store(array, o + 16, a[2])
+
+
+@traced
+def add3(array: np.ndarray, o: int, a: Any, sign: float) -> None:
+    """Add three numbers, times a sign, to those of one body."""
+    add(array, o, sign * a[0])
+    add(array, o + 8, sign * a[1])
+    add(array, o + 16, sign * a[2])
+
+
+@traced
+def plus(a: Any, b: Any) -> Any:
+    """A + b."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@traced
+def minus(a: Any, b: Any) -> Any:
+    """A - b."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+@traced
+def times(a: Any, c: Any) -> Any:
+    """A c, with a number or lanes c."""
+    return a[0] * c, a[1] * c, a[2] * c
+
+
+@traced
+def dot(a: Any, b: Any) -> Any:
+    """A . b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@traced
+def magnitudes(a: Any, b: Any) -> Any:
+    """Sum of the magnitudes of the products that a . b sums up."""
+    products = [x * y for x, y in zip(a, b, strict=True)]
+    x, y, z = (greater(product, -1.0 * product) for product in products)
+    return x + y + z
+
+
+@traced
+def cross(a: Any, b: Any) -> Any:
+    """A x b."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@traced
+def turned(kin: np.ndarray, k: int, a: Any) -> Any:
+    """R a: from the coordinates of the body whose kinematics start at `k` to N."""
+    R = k + 8 * ROTATION
+    return dot(three(kin, R), a), dot(three(kin, R + 24), a), dot(three(kin, R + 48), a)
+
+
+@traced
+def back(kin: np.ndarray, k: int, a: Any) -> Any:
+    """R^T a: from N to the coordinates of the body whose kinematics start at `k`."""
+    R = k + 8 * ROTATION
+    return (
+        at(kin, R) * a[0] + at(kin, R + 24) * a[1] + at(kin, R + 48) * a[2],
+        at(kin, R + 8) * a[0] + at(kin, R + 32) * a[1] + at(kin, R + 56) * a[2],
+        at(kin, R + 16) * a[0] + at(kin, R + 40) * a[1] + at(kin, R + 64) * a[2],
+    )
+
+
+@traced
+def scaled(kin: np.ndarray, k: int, a: Any) -> Any:
+    """W^T a: a moment in body axes, scaled so that its square is what it accelerates."""
+    W = k + 8 * METRIC
+    return (
+        at(kin, W) * a[0] + at(kin, W + 24) * a[1] + at(kin, W + 48) * a[2],
+        at(kin, W + 8) * a[0] + at(kin, W + 32) * a[1] + at(kin, W + 56) * a[2],
+        at(kin, W + 16) * a[0] + at(kin, W + 40) * a[1] + at(kin, W + 64) * a[2],
+    )
+
+
+@traced
+def rows_times(array: np.ndarray, o: int, a: Any) -> Any:
+    """M a, eight bodies at a time, with the matrices (3, 3) by rows from `o` on."""
+    return dot(load3(array, o), a), dot(load3(array, o + 24), a), dot(load3(array, o + 48), a)
+
+
+@traced
+def columns_times(array: np.ndarray, o: int, a: Any) -> Any:
+    """M^T a, eight bodies at a time, with the matrices (3, 3) by rows from `o` on."""
+    return (
+        load(array, o) * a[0] + load(array, o + 24) * a[1] + load(array, o + 48) * a[2],
+        load(array, o + 8) * a[0] + load(array, o + 32) * a[1] + load(array, o + 56) * a[2],
+        load(array, o + 16) * a[0] + load(array, o + 40) * a[1] + load(array, o + 64) * a[2],
+    )
+
+
+@traced
+def cyclic(a: Any, b: Any) -> Any:
+    """The products that a x b adds: a x b = cyclic(a, b) - cyclic(b, a)."""
+    return a[1] * b[2], a[2] * b[0], a[0] * b[1]
+
+
+@traced
+def each(a: Any, b: Any) -> Any:
+    """The products that a . b adds, component by component."""
+    return a[0] * b[0], a[1] * b[1], a[2] * b[2]
+
+
+@traced
+def column(array: np.ndarray, o: int, c: int) -> Any:
+    """Column c of the matrices of `rows_times`."""
+    o = o + 8 * c
+    return load(array, o), load(array, o + 24), load(array, o + 48)

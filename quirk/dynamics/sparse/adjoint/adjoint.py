@@ -1,0 +1,210 @@
+"""Derivatives of a number that the states of a run give, by its start and by parameters: the compiled adjoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.dynamics.model.directions import Directions
+from quirk.functions.motion_kernels import MotionTable
+from quirk.integrators import Tableau
+from quirk.integrators.combinations import weights_of
+from quirk.jit.simd import aligned
+
+from ..codegen.motion_functions import place_functions
+from ..solver.solver import Solver
+from ..stepping.run_state import BEST_RANK, STEP_HEAD
+from ..tangent.elements import OF_RELATIONS
+from ..tangent.tables import LEVELS, MOVING, SEED
+from ..tangent.tangent import Differential, refuse_friction
+from ..variation.variation import BETWEEN_LOOKS, ChangedMotion, Steps
+from .backward import Adjoint, go_back
+from .elements import OF_BODY, ON_BODY, Sums, Wanted
+from .state import NUMBERS, Pull
+
+
+@dataclass(frozen=True)
+class Sought:
+    """By what derivatives are wanted, of one kind of element.
+
+    Attributes
+    ----------
+    places : of each element with any, the inputs
+    motions : those that change, with their numbers among all that do
+    """
+
+    places: Mapping[int, Sequence[int]]
+    motions: Sequence[tuple[int, ChangedMotion]]
+
+    @classmethod
+    def of(cls, directions: Directions, motions: Sequence[ChangedMotion], of_relations: bool) -> Sought:
+        """Return what directions and motions ask for."""
+        given = directions.relations if of_relations else directions.laws
+        mine = [(m, one) for m, one in enumerate(motions) if one.of_relation == of_relations]
+        return cls({e: list(inputs) for e, inputs in given.items()}, mine)
+
+    def entries(self, elements: int) -> list[list[tuple[int, int]]]:
+        """Of each element the inputs, with the number of the motion that changes each, or -1."""
+        found: list[list[tuple[int, int]]] = [[] for _ in range(elements)]
+        for e, places in self.places.items():
+            found[e] += [(place, -1) for place in places]
+        for m, one in self.motions:
+            found[one.element].append((one.place, m))
+        return found
+
+    def wanted(self, elements: int) -> Wanted:
+        """Return the same for kernels."""
+        entries = self.entries(elements)
+        flat = np.array([pair for own in entries for pair in own], dtype=np.int64).reshape(-1, 2)
+        first = np.cumsum([0, *(len(own) for own in entries)])
+        return Wanted(first, flat[:, 0].copy(), flat[:, 1].copy(), np.zeros(len(flat)))
+
+    def sum_up(self, wanted: Wanted, given: Mapping[int, Mapping[int, np.ndarray]], into: np.ndarray) -> None:
+        """Add the derivatives (D,) in directions, from those by inputs."""
+        directions = {m: one.direction for m, one in self.motions}
+        for e in range(len(wanted.first) - 1):
+            for p in range(wanted.first[e], wanted.first[e + 1]):
+                if wanted.motion[p] >= 0:
+                    into[directions[int(wanted.motion[p])]] += wanted.found[p]
+                else:
+                    into += given[e][int(wanted.places[p])] * wanted.found[p]
+
+
+class Reversed:
+    """Takes weights of states back along a run, with a solver that nothing else may use meanwhile.
+
+    Parameters
+    ----------
+    solver : Solver
+    tableau : of the method that took the steps
+    baumgarte : (alpha, beta) 1/s
+    projects : whether the run keeps to the constraints
+    """
+
+    def __init__(self, solver: Solver, tableau: Tableau, baumgarte: tuple[float, float], projects: bool) -> None:
+        refuse_friction(solver, "gradients by the adjoint, so there is none while it slides: sensitivities serve")
+        self.solver, self.differential = solver, Differential(solver)
+        self._weights, self._baumgarte, self._projects = weights_of(tableau), baumgarte, projects
+
+    def along(
+        self,
+        steps: Steps,
+        rows: np.ndarray,
+        sources: np.ndarray,
+        directions: Directions,
+        motions: Sequence[ChangedMotion],
+        last_angles: np.ndarray,
+        behind: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return derivatives (13 n + k,) by the state at the start, and (D,) by parameters.
+
+        Parameters
+        ----------
+        steps : Steps
+        rows : (steps + 1,) which of the sources is that of the start of each step and of the end, or -1
+        sources : (nt, 13 n + k) derivatives by states of what they give by themselves
+        directions, motions : of parameters alone
+        last_angles : (K, 3) rad, of all joints at the end
+        behind : (13 n + k,) derivatives by the state at the end of what comes behind it
+        """
+        solver, slots = self.solver, self.solver.slots
+        count, end = len(steps.trail), float(steps.trail[-1, 1])
+        last = slots.state_to_lanes(steps.end)
+        rank = solver.settle(last.copy(), end)
+        solver.applied.refer(end, last_angles)
+        self.differential.give(Directions.none(solver.model, 1), 0)
+        trail = aligned((count + 1) * (STEP_HEAD + solver.size))
+        trail[: steps.trail.size] = steps.trail.ravel()
+        trail[steps.trail.size + STEP_HEAD :] = last
+        laws, relations = (Sought.of(directions, motions, of_relations) for of_relations in (False, True))
+        adjoint, kept = self._adjoint(
+            trail, rows, self._to_lanes(sources), max(rank, self._best), laws, relations, motions
+        )
+        adjoint.now[:] = self._to_lanes(behind[None])
+        at_once = max(1, BETWEEN_LOOKS // (4 * self._weights.stages * solver.size))
+        for final in range(count, 0, -at_once):
+            with solver.applied.calling():
+                go_back(solver.mechanism, adjoint, max(0, final - at_once), final, solver.applied.stop)
+            solver.applied.check(end)
+        del kept  # functions of motions were needed until here
+        found = self._by_bodies(adjoint.pull, directions)
+        laws.sum_up(adjoint.pull.sums.laws, directions.laws, found)
+        relations.sum_up(adjoint.pull.sums.relations, directions.relations, found)
+        return slots.state_from_lanes(adjoint.now[None])[0], found
+
+    @property
+    def _best(self) -> int:
+        return int(self.solver.counts[BEST_RANK])
+
+    def _adjoint(
+        self,
+        trail: np.ndarray,
+        rows: np.ndarray,
+        sources: np.ndarray,
+        rank: int,
+        laws: Sought,
+        relations: Sought,
+        motions: Sequence[ChangedMotion],
+    ) -> tuple[Adjoint, list[object]]:
+        solver, size, stages = self.solver, self.solver.size, self._weights.stages
+        made = Adjoint(
+            pull=self._pull(laws, relations, motions),
+            weights=self._weights,
+            alpha=self._baumgarte[0],
+            beta=self._baumgarte[1],
+            projects=self._projects,
+            rank=rank,
+            trail=trail,
+            rows=rows,
+            sources=sources,
+            states=aligned(stages * size),
+            slopes=aligned(stages * size),
+            given=aligned(stages * size),
+            now=aligned(size),
+            more=aligned(size),
+        )
+        named = [("sensitivities, motion", one.motion) for one in motions]
+        watch, refuse = solver.applied.watched, solver.refuse
+        kept, _ = place_functions(made.pull.sums.motions, named, OF_RELATIONS, watch, refuse)
+        return made, kept
+
+    def _pull(self, laws: Sought, relations: Sought, motions: Sequence[ChangedMotion]) -> Pull:
+        solver, slots = self.solver, self.solver.slots
+        tangents, S, K = self.differential.tangents, slots.lanes, len(solver.work.x) // 8
+        free, seeds = np.zeros(S, dtype=np.int64), np.zeros((2, S, SEED // 8, 8))
+        for slot in slots.slot[: len(solver.model.mass)]:
+            free[slot] = 1
+            seeds[0, slot, :6, :6] = seeds[1, slot, 6:, :6] = np.eye(6)
+        flat = aligned(seeds.size)
+        flat[:] = seeds.ravel()
+        sums = Sums(
+            free=free,
+            moving=aligned(2 * MOVING * S),
+            loads=aligned(ON_BODY * S),
+            levels=aligned(LEVELS * 8 * K),
+            bodies=aligned(OF_BODY * S),
+            total=aligned(8),
+            laws=laws.wanted(len(solver.model.forces)),
+            relations=relations.wanted(len(self.differential.relations)),
+            motions=MotionTable.of([one.motion for one in motions]),
+            taylor=np.zeros(OF_RELATIONS + 1),
+        )
+        return Pull(tangents=tangents, sums=sums, seeds=flat, numbers=np.zeros(NUMBERS * S), gravity=aligned(8))
+
+    def _by_bodies(self, pull: Pull, directions: Directions) -> np.ndarray:
+        """Derivatives (D,) by what directions change of masses, inertias and gravity."""
+        numbers = pull.numbers.reshape(-1, NUMBERS)[self.solver.slots.slot[: len(self.solver.model.mass)]]
+        by_inertia = np.einsum("nij,nijd->d", numbers[:, 1:].reshape(-1, 3, 3), directions.inertia)
+        return numbers[:, 0] @ directions.mass + by_inertia + pull.gravity[:3] @ directions.gravity
+
+    def _to_lanes(self, sources: np.ndarray) -> np.ndarray:
+        """Weights (nt, 13 n + k) of states in blocks of eight, one state behind the other; others have none."""
+        slots, size = self.solver.slots, self.solver.size
+        found = aligned(len(sources) * size)
+        for n, source in enumerate(sources):
+            lanes = slots.state_to_lanes(source)
+            lanes.reshape(-1)[: slots.first_carried] = slots.to_lanes(source[: 13 * slots.bodies].reshape(-1, 13))
+            found[n * size : (n + 1) * size] = lanes
+        return found

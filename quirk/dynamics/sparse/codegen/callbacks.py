@@ -1,0 +1,114 @@
+"""Users' functions compiled with numba: C functions around them that kernels call, and that check the returned value.
+
+Its type is checked when the C function is made, its length and whether it is finite at each call. A call that fails
+sets `outputs[FAILED]`; the law then makes the same call from Python, which raises an error that says what is wrong.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba import types
+from numba.core.errors import NumbaError
+from numba.extending import overload
+
+from quirk.forces.value import FAILED
+from quirk.jit.function_pointers import pointer_to_compiled
+
+# Sizes of the arguments of functions of a body's motion, and of a joint's coordinate and rate.
+OF_BODY, OF_JOINT = (3, 4, 3, 3), (0, 0)
+INPUTS = sum(OF_BODY)
+INPUT_ROOM = 2 * INPUTS
+
+
+def is_compiled(function: Any) -> bool:
+    """Whether a function is one that numba compiles."""
+    return hasattr(function, "py_func") and hasattr(function, "get_call_template")
+
+
+@functools.cache
+def compiled_pointer(function: Any, sizes: tuple[int, ...]) -> Any:
+    """Return the C function of a user's numba function, compiled once for all runs.
+
+    None if it cannot be compiled for arguments of these sizes, or returns what is not sure to be numbers.
+    """
+    made = {OF_BODY: _of_body, OF_JOINT: _of_joint}.get(sizes)
+    try:
+        return None if made is None else pointer_to_compiled(made(function))
+    except NumbaError:
+        return None
+
+
+def _of_body(function: Any) -> Callable[..., None]:
+    def call(t, inputs, outputs):  # type: ignore[no-untyped-def]
+        # A function that alters what it gets can be called with the same once more.
+        body, good = numba.carray(inputs, INPUT_ROOM), False
+        for c in range(INPUTS):
+            body[INPUTS + c] = body[c]
+        try:
+            good = take_vector(function(t, body[13:16], body[16:20], body[20:23], body[23:26]), outputs)
+        except Exception:
+            good = False
+        if not good:
+            outputs[FAILED] = 1.0
+
+    return call
+
+
+def _of_joint(function: Any) -> Callable[..., None]:
+    def call(t, inputs, outputs):  # type: ignore[no-untyped-def]
+        good = False
+        try:
+            good = take_number(function(t, inputs[0], inputs[1]), outputs)
+        except Exception:
+            good = False
+        if not good:
+            outputs[FAILED] = 1.0
+
+    return call
+
+
+def take_vector(load: Any, outputs: Any) -> bool:
+    """Write a load to `outputs` if it is three finite numbers; returns whether it is. In functions of numba only."""
+    raise NotImplementedError
+
+
+def take_number(load: Any, outputs: Any) -> bool:
+    """Write a load to `outputs` if it is a finite number; returns whether it is. In functions of numba only."""
+    raise NotImplementedError
+
+
+@overload(take_vector)
+def _typed_vector(load, outputs):  # type: ignore[no-untyped-def]
+    if isinstance(load, types.Tuple | types.UniTuple | types.NamedTuple | types.NamedUniTuple):
+        known = len(load) == 3 and all(_is_real(entry) for entry in load.types)
+    else:
+        listed = (isinstance(load, types.Array) and load.ndim == 1) or isinstance(load, types.List | types.ListType)
+        known = listed and _is_real(load.dtype)
+
+    def take(load, outputs):  # type: ignore[no-untyped-def]
+        if len(load) != 3 or not (math.isfinite(load[0]) and math.isfinite(load[1]) and math.isfinite(load[2])):
+            return False
+        outputs[0], outputs[1], outputs[2] = load[0], load[1], load[2]
+        return True
+
+    return take if known else None
+
+
+@overload(take_number)
+def _typed_number(load, outputs):  # type: ignore[no-untyped-def]
+    def take(load, outputs):  # type: ignore[no-untyped-def]
+        if not math.isfinite(load):
+            return False
+        outputs[0] = load
+        return True
+
+    return take if _is_real(load) else None
+
+
+def _is_real(kind: Any) -> bool:
+    return isinstance(kind, types.Integer | types.Float)

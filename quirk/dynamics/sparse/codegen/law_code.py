@@ -1,0 +1,43 @@
+"""Machine code of the laws of force elements."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from quirk.forces import ForceElement
+from quirk.forces.calls import WrittenCall, written_calls
+from quirk.forces.law import LawLayout, run
+from quirk.jit.llvm_functions import MOST_COMPILED, Native, native
+
+from ..taylor.tapes import AnyKey, prints_of
+
+# Machine code, and of each function of a user in it whether it is called in Python.
+Made = tuple[Native, tuple[bool, ...]]
+
+
+def law_code(element: ForceElement, layout: LawLayout, refused: Sequence[bool]) -> Made:
+    """Return machine code for the law of an element; built-in elements of the same structure share it."""
+    prints = prints_of(element)
+    if prints is None:
+        return _written(element, layout, refused, keep=False)
+    return _shared(element.structure, prints, layout, tuple(refused), AnyKey(element))
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared(
+    structure: tuple[Any, ...], prints: tuple[Any, ...], layout: LawLayout, refused: tuple[bool, ...], one: AnyKey
+) -> Made:
+    return _written(one.element, layout, refused, keep=not one.element.of_user)
+
+
+def _written(element: ForceElement, layout: LawLayout, refused: Sequence[bool], keep: bool) -> Made:
+    calls: list[WrittenCall] = []
+
+    def law(t: Any, inputs: Any, outputs: Any) -> None:
+        calls[:] = written_calls(element.functions, layout, inputs, outputs, refused)
+        run(element, layout, calls, t, inputs, outputs)
+
+    made = native(law, keep=keep)
+    return made, tuple(not call.written for call in calls)

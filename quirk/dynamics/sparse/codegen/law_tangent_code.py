@@ -1,0 +1,105 @@
+"""Laws with their changes in eight directions: in machine code, or run on dual numbers where that cannot be written.
+
+A law is written down once on a tape, where what comes to the same is one line, and dual numbers are taken through that.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.autodiff.dual import Dual, DualArray
+from quirk.autodiff.jet import BranchingError
+from quirk.autodiff.tape_tangent import recorded, replayed
+from quirk.forces import ForceElement
+from quirk.forces import law as laws
+from quirk.forces.calls import DualCall
+from quirk.functions.fingerprint import fingerprint
+from quirk.jit.compilation import plain_python
+from quirk.jit.function_pointers import pointer_to_python
+from quirk.jit.llvm_functions import MOST_COMPILED, Native, native
+from quirk.jit.simd import WIDTH, load
+
+from ..taylor.tapes import AnyKey
+
+# Fills outputs from a time and inputs, all of dual numbers.
+Fill = Callable[[Any, Any, Any], None]
+Watch = Callable[..., Callable[[float], Any]]
+
+
+def law_pointer(
+    element: ForceElement,
+    layout: laws.LawLayout,
+    inputs: np.ndarray,
+    outputs: np.ndarray,
+    watch: Watch,
+    refuse: Callable[[Any], bool],
+) -> Any:
+    """Return a C function that fills `outputs` of a law, with eight derivatives, from `inputs`."""
+
+    def fill(t: Any, given: Any, found: Any) -> None:
+        laws.run(element, layout, [DualCall(value) for value in element.functions], t, given, found)
+
+    prints = tuple(fingerprint(value.function) for value in element.functions)
+    user_functions = [*(value.function for value in element.functions), *element.sources]
+    if not plain_python() and not any(map(refuse, user_functions)):
+        try:
+            if _known(prints) and element.built_in:
+                return _shared_law(element.structure, prints, layout, AnyKey(element))
+            return _written(fill, layout.inputs, layout.outputs, keep=False)
+        except BranchingError:
+            pass  # its way depends on numbers, or a function takes floats alone
+        except Exception:
+            if element.built_in and not element.functions:
+                raise
+    return _in_python(fill, inputs, outputs, layout.inputs, layout.outputs, watch, f"{element}")
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared_law(structure: Any, prints: Any, layout: laws.LawLayout, one: AnyKey) -> Native:
+    element = one.element
+
+    def fill(t: Any, given: Any, found: Any) -> None:
+        laws.run(element, layout, [DualCall(value) for value in element.functions], t, given, found)
+
+    return _written(fill, layout.inputs, layout.outputs, keep=not element.of_user)
+
+
+def _known(prints: Sequence[Any]) -> bool:
+    """Whether what functions do cannot change."""
+    try:
+        hash(tuple(prints))
+    except TypeError:
+        return False
+    return None not in prints
+
+
+def _written(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
+    """Machine code of a function of dual numbers; the derivatives of time stand behind those of the inputs."""
+
+    def write(t: Any, given: Any, found: Any) -> None:
+        time, numbers = Dual(t, load(given, DualArray.size(inputs))), DualArray(given, inputs)
+        tape, _, filled = recorded(fill, inputs)
+        places = {k: tape.place(x) for k, x in filled.found.items()}
+        duals = replayed(tape, list(places.values()), lambda k: numbers[k] if k < inputs else time)
+        made = DualArray(found, outputs)
+        for k, place in places.items():
+            made[k] = duals[place]
+
+    return native(write, keep=keep)
+
+
+def _in_python(
+    fill: Fill, inputs: np.ndarray, outputs: np.ndarray, count: int, returned: int, watch: Watch, who: str
+) -> Any:
+    def run(t: float) -> bool:
+        if not np.isfinite(inputs[:count]).all():
+            return False
+        time = Dual(t, inputs[DualArray.size(count) : DualArray.size(count) + WIDTH].copy())
+        fill(time, DualArray(inputs, count), DualArray(outputs, returned))
+        return True
+
+    return pointer_to_python(watch(run, who))

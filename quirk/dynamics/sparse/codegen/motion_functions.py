@@ -1,0 +1,121 @@
+"""Motions given as functions of time, made ready for kernels: compiled where they can be, else called in Python."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from quirk.autodiff.jet import Jet
+from quirk.dynamics.model.time_derivatives import factorials
+from quirk.forces.calls import MOST_INSTRUCTIONS
+from quirk.functions.fingerprint import fingerprint
+from quirk.functions.motion import Motion
+from quirk.functions.motion_kernels import ADDRESS, BREAKS, FUNCTION, MOTION_SIZE, MotionTable
+from quirk.functions.user_function import of_floats
+from quirk.jit.compilation import plain_python
+from quirk.jit.function_pointers import address_of, pointer_to_filler
+from quirk.jit.llvm_functions import MOST_COMPILED, Native, call_address, native
+from quirk.jit.simd import at, put
+from quirk.jit.tracing import bounded
+
+# Makes a Python function safe to be called from compiled code, and counts the calls under a name; `Applied.watched`.
+Watch = Callable[[Callable[[float], Any], str], Callable[[float], None]]
+
+
+def place_functions(
+    table: MotionTable,
+    motions: Sequence[tuple[str, Motion]],
+    order: int,
+    watch: Watch,
+    refuse: Callable[[Any], bool],
+) -> tuple[list[Any], list[Any]]:
+    """Write the addresses of motions that are functions of time into a table of motions.
+
+    Parameters
+    ----------
+    motions : those of the table, each with the name under which its calls are counted
+    order : how many derivatives the functions are to give
+    watch : makes a Python function safe to be called from compiled code
+    refuse : tells of a user's function whether it is to run in Python even if it could be compiled
+
+    Returns
+    -------
+    kept : list of objects; the addresses are valid as long as these live
+    called : list of the functions that run in Python
+    """
+    kept: list[Any] = []
+    called: list[Any] = []
+    for m, (who, motion) in enumerate(motions):
+        if motion.kind != FUNCTION:
+            continue
+        e = MOTION_SIZE * m
+        checked = pointer_to_filler(_filler(motion.alone, order), order + 1, lambda fill, who=who: watch(fill, who))
+        functions = motion.functions[: int(min(order, motion.known)) + 1]
+        refused = plain_python() or any(refuse(function) for function in functions)
+        written = None if refused else _written(functions)
+        kept += [checked, written]
+        called += functions if written is None else ()
+        table.entries[e + ADDRESS] = address_of(checked) if written is None else written.address
+        # Where machine code finds what checks it in Python.
+        table.numbers.view(np.int64)[table.entries[e + BREAKS]] = address_of(checked)
+    return kept, called
+
+
+def _filler(motion: Motion, order: int) -> Callable[[float, np.ndarray], None]:
+    # What is not given is left out: then what depends on it is not a number.
+    known = int(min(order, motion.known))
+
+    def fill(t: float, outputs: np.ndarray) -> None:
+        outputs[: known + 1] = motion.derivatives(t, known) / factorials(known)
+
+    return fill
+
+
+def _written(functions: Sequence[Any]) -> Native | None:
+    """Return machine code for the functions of a motion, or None if it cannot be made of them."""
+    prints = tuple(fingerprint(function) for function in functions)
+    try:
+        if None in prints:
+            return _machine_code(functions)
+        return _shared(prints, _Alike(functions))
+    except Exception:  # of whatever kind: then they are run in Python, where what is wrong is said
+        return None
+
+
+class _Alike:
+    """Functions that are equal to any other, so that they take no part in the key of the cache below."""
+
+    def __init__(self, functions: Sequence[Any]) -> None:
+        self.functions = functions
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Alike)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared(prints: tuple[Any, ...], alike: _Alike) -> Native:
+    return _machine_code(alike.functions)
+
+
+def _machine_code(functions: Sequence[Any]) -> Native:
+    def fill(t: Any, inputs: Any, outputs: Any) -> None:
+        total: Any = 0.0
+        for k, (function, factorial) in enumerate(zip(functions, factorials(len(functions) - 1), strict=True)):
+            with bounded(MOST_INSTRUCTIONS):
+                found, checks = of_floats(function, Jet([t], []))
+            value = 1.0 * (found.value if isinstance(found, Jet) else float(found)) * (1.0 / float(factorial))
+            put(outputs, k, value)
+            for x in (at(outputs, k), *checks):
+                total = total + x * 0.0
+        build = inputs.builder
+        with build.if_then(build.fcmp_unordered("!=", total.value, ir.Constant(ir.DoubleType(), 0.0))):
+            call_address(inputs, 0, t, inputs.address(0), outputs.address(0))
+
+    return native(fill, keep=False)

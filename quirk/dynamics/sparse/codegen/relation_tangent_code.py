@@ -1,0 +1,176 @@
+"""Machine code of relations with their changes in eight directions: of rows, and of the loads that multipliers exert.
+
+The function of a relation is written down once on a tape, where what comes to the same is one line, and dual numbers
+are taken through that: most of what the gradients of rows are made of is there already.
+
+What is written: the values as `quirk.constraints.relation.Layout` has them; behind these eight changes of each of the
+derivatives of Phi, and then eight of each component of the load, six to a frame and two of nothing, which the
+multipliers exert on its body. These stand behind the inputs and their changes, and do not change themselves.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.autodiff.dual import Dual, DualArray
+from quirk.autodiff.jet import BranchingError
+from quirk.autodiff.tape import Tape
+from quirk.autodiff.tape_tangent import recorded, replayed
+from quirk.constraints.relation import LANES, Function, Relation, RelationLayout
+from quirk.dynamics.model.model import PlacedRelation
+from quirk.functions.fingerprint import fingerprint
+from quirk.jit.compilation import plain_python
+from quirk.jit.function_pointers import pointer_to_python
+from quirk.jit.llvm_functions import MOST_COMPILED, Native, native
+from quirk.jit.scalar import Scalar, is_zero, plus, times
+from quirk.jit.simd import WIDTH, at, load, put, splat, store
+
+from .law_tangent_code import Watch
+
+COMPONENTS = 6
+
+
+def inputs_of(layout: RelationLayout) -> int:
+    """Return how many numbers a relation is handed: inputs, their changes and those of time, and multipliers."""
+    return DualArray.size(layout.inputs) + WIDTH + layout.rows
+
+
+def outputs_of(layout: RelationLayout) -> int:
+    """Return how many numbers it writes."""
+    return layout.outputs + WIDTH * (layout.first_gradient + LANES * layout.frames)
+
+
+def relation_pointer(
+    placed: PlacedRelation,
+    layout: RelationLayout,
+    inputs: np.ndarray,
+    outputs: np.ndarray,
+    watch: Watch,
+    refuse: Any,
+) -> Any:
+    """Return a C function that fills `outputs` of a relation from `inputs`, which both are zero at first."""
+    relation = placed.relation
+    refused = relation.source is not None and refuse(relation.source)
+    if relation.compilable and not refused and not plain_python():
+        prints = None if relation.source is None else fingerprint(relation.source)
+        try:
+            if relation.of_user and prints is None:
+                return _written(relation, layout, keep=False)
+            return _shared(relation.function, prints, relation.of_velocities, layout, not relation.of_user)
+        except BranchingError:
+            pass  # its way depends on numbers
+    return _in_python(placed, layout, inputs, outputs, watch)
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared(function: Function, prints: Any, of_velocities: bool, layout: RelationLayout, keep: bool) -> Native:
+    return _written(Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities), layout, keep)
+
+
+def _written(relation: Relation, layout: RelationLayout, keep: bool) -> Native:
+    def write(t: Any, given: Any, found: Any) -> None:
+        time, numbers = Dual(t, load(given, DualArray.size(layout.inputs))), DualArray(given, layout.inputs)
+        multipliers = _multipliers(layout, given)
+
+        def read(k: int) -> Any:
+            if k > layout.inputs:
+                return Dual(multipliers[k - layout.inputs - 1], 0)
+            return numbers[k] if k < layout.inputs else time
+
+        try:
+            tape, rows, loads = _recorded(relation, layout)
+            duals = replayed(tape, [*rows, *loads], read)
+            _write(layout, [duals[place] for place in rows], [duals[place] for place in loads], found)
+        except Exception:  # tapes have no tables: duals go through the function itself, or say why not
+            made = _Collected()
+            relation.fill_dual(layout, time, numbers, made)
+            _write(layout, made.listed(layout.outputs), _loads(layout, made, multipliers), found)
+
+    return native(write, keep=keep)
+
+
+def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[int], list[int]]:
+    """A tape with what a relation writes, and the loads that its multipliers exert; with their places on it.
+
+    Its inputs are those of the relation, the time, and the multipliers.
+    """
+    tape, inputs, outputs = recorded(functools.partial(relation.fill_dual, layout), layout.inputs)
+    made = [outputs.found[k] for k in range(layout.outputs)]
+    loads = _loads(layout, made, [inputs[layout.inputs + 1 + row] for row in range(layout.rows)])
+    return tape, [tape.place(x) for x in made], [tape.place(x) for x in loads]
+
+
+class _Collected(Scalar):
+    """Outputs of dual numbers that are kept, and not yet written."""
+
+    def __init__(self) -> None:
+        self.found: dict[int, Any] = {}
+
+    @property
+    def written(self) -> bool:
+        """No: they are any numbers."""
+        return False
+
+    def __getitem__(self, index: int) -> Any:
+        return self.found[index]
+
+    def __setitem__(self, index: int, x: Any) -> None:
+        self.found[index] = x
+
+    def store(self, index: int, lanes: Any) -> None:
+        """Keep eight neighbors."""
+        self.found.update((index + k, x) for k, x in enumerate(lanes.entries))
+
+    def listed(self, count: int) -> list[Any]:
+        """Return as many from the first on."""
+        return [self.found[k] for k in range(count)]
+
+
+def _multipliers(layout: RelationLayout, given: Any) -> list[Any]:
+    return [at(given, DualArray.size(layout.inputs) + WIDTH + row) for row in range(layout.rows)]
+
+
+def _loads(layout: RelationLayout, made: Any, multipliers: Sequence[Any]) -> list[Any]:
+    """Components of the loads on the bodies of all frames, eight each."""
+    found = []
+    for frame in range(layout.frames):
+        for c in range(LANES):
+            first, step = layout.first_gradient + LANES * frame + c, LANES * layout.frames
+            parts = [times(made[first + step * row], multipliers[row]) for row in range(layout.rows)]
+            found.append(functools.reduce(plus, parts) if c < COMPONENTS else 0)
+    return found
+
+
+def _write(layout: RelationLayout, made: Sequence[Any], loads: Sequence[Any], found: Any) -> None:
+    """Write values and changes; what is zero whatever the inputs are stays what it was at first."""
+    for k, x in enumerate(made):
+        put(found, k, 1.0 * (x.value if isinstance(x, Dual) else x))
+    changing = [*made[: layout.first_gradient], *loads]
+    for k, x in enumerate(changing):
+        delta = x.delta if isinstance(x, Dual) else 0
+        if not is_zero(delta):
+            store(found, layout.outputs + WIDTH * k, delta)
+        elif k < layout.first_gradient:
+            store(found, layout.outputs + WIDTH * k, splat(getattr(found, "zero", 0.0)))
+
+
+def _in_python(
+    placed: PlacedRelation, layout: RelationLayout, inputs: np.ndarray, outputs: np.ndarray, watch: Watch
+) -> Any:
+    count = layout.inputs
+
+    def run(t: float) -> bool:
+        if not np.isfinite(inputs[:count]).all():
+            return False
+        time = Dual(t, load(inputs, DualArray.size(count)))
+        made = DualArray(np.zeros(DualArray.size(layout.outputs)), layout.outputs)
+        placed.fill_dual(layout, time, DualArray(inputs, count), made)
+        loads = _loads(layout, made, _multipliers(layout, inputs))
+        _write(layout, [made[k] for k in range(layout.outputs)], loads, outputs)
+        return True
+
+    return pointer_to_python(watch(run, placed.owner))

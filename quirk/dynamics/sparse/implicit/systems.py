@@ -1,0 +1,91 @@
+"""The arrays of implicit steps of one model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.errors import InputError
+from quirk.jit.simd import aligned
+
+from ..solver.solver import Solver
+from ..tangent.tables import MOVING, SEED
+from ..tangent.tangent import Differential, refuse_friction
+from .coupling import couplings
+from .tables import AXES, BLOCK, NODE, PAIR, ImplicitTables
+
+# Rows that one relation may have: lanes of a register.
+MOST_ROWS = 8
+# Internal variables that one force element may have, likewise.
+MOST_VARIABLES = 8
+
+
+class ImplicitSystem:
+    """The linear systems of implicit steps, and the functions that give their derivatives, kept alive.
+
+    Parameters
+    ----------
+    turning : whether steps are computed in axes that turn with the bodies, and their equations solved by iteration, for
+        which the derivatives of friction need not be complete
+
+    Attributes
+    ----------
+    tables : Implicit
+    timed : whether anything may depend on time
+    """
+
+    def __init__(self, solver: Solver, *, turning: bool) -> None:
+        model, slots = solver.model, solver.slots
+        if not turning:
+            refuse_friction(solver, "the steps of this method, which take all derivatives of loads")
+        self.differential = Differential(solver)
+        relations = self.differential.relations
+        for placed in relations:
+            if placed.rows.stop - placed.rows.start > MOST_ROWS:
+                raise InputError(f"{placed.owner}: implicit steps take constraints of up to {MOST_ROWS} rows")
+        for element, _ in model.forces:
+            if len(element.internal) > MOST_VARIABLES:
+                raise InputError(f"{element}: implicit steps take up to {MOST_VARIABLES} internal variables")
+        coupling, blocks, numbers = couplings(model, relations, slots)
+        S, R, sides = slots.lanes, len(relations), len(blocks.side_slot)
+        variables = sum(len(element.internal) for element, _ in model.forces)
+        laws = len(model.forces) if variables else 0
+        law_sides = BLOCK * len(self.differential.tangents.laws.sides) if variables else 0
+        parts = numbers, 2 * PAIR * S, BLOCK * laws, 8 * laws, 3 * BLOCK, NODE * len(coupling.size), NODE * S, NODE * S
+        turn, response, found, scratch, vector, pose, speed, size = (int(end) for end in np.cumsum(parts))
+        seeds = np.zeros((2, S, SEED // 8, 8))
+        for slot in slots.slot[:-1]:
+            seeds[0, slot, :6, :6] = seeds[1, slot, 6:, :6] = np.eye(6)
+        self.tables = ImplicitTables(
+            tangents=self.differential.tangents,
+            coupling=coupling,
+            blocks=blocks,
+            seeds=aligned(seeds.size),
+            moving=aligned(2 * MOVING * S),
+            by_pose=aligned(PAIR * len(blocks.pair_row)),
+            by_velocity=aligned(PAIR * len(blocks.pair_row)),
+            rows=aligned(BLOCK * sides),
+            row_by_pose=aligned(BLOCK * sides),
+            row_by_velocity=aligned(BLOCK * sides),
+            kept=aligned(8 * R),
+            variables=variables,
+            by_variable=aligned(law_sides),
+            rate_by_pose=aligned(law_sides),
+            rate_by_velocity=aligned(law_sides),
+            rate_by_variable=aligned(BLOCK * laws),
+            axes=aligned(AXES * slots.lanes // 8),
+            follows=float(turning),
+            turn=turn,
+            response=response,
+            found=found,
+            scratch=scratch,
+            vector=vector,
+            pose=pose,
+            speed=speed,
+            size=size,
+        )
+        self.tables.seeds[:] = seeds.ravel()
+        of_relations = any(placed.relation.motions or placed.relation.of_user for placed in relations)
+        of_laws = any(element.motions or element.of_user for element, _ in model.forces)
+        self.timed = of_relations or of_laws
+        if self.timed:
+            self.differential.require_motions()

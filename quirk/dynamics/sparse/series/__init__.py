@@ -1,1 +1,0 @@
-"""Taylor coefficients of accelerations and multipliers, compiled."""

@@ -1,0 +1,144 @@
+"""Accelerations and loads at given states, by the compiled solver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.state import Kinematics, State
+from quirk.dynamics.model.applied_loads import Exerted, summed
+from quirk.dynamics.model.constrained_motion import ConstrainedMotion, quaternion_mass
+
+from .joint_loads import JointLoads
+from .solver import Solver
+
+
+def constrained_motion(solver: Solver, t: float, kin: Kinematics, y: np.ndarray) -> ConstrainedMotion:
+    """Solve the equations of motion at one state.
+
+    Parameters
+    ----------
+    solver : Solver
+        With its choice of rows made at this state; see `Solver.settle_near`.
+    kin, y : the state, as kinematics and as a flat array in blocks of eight
+    """
+    rates = solver.slots.body_states(solver.rates(t, y))
+    solver.applied.check(float(t))
+    # The constraint forces are what applied loads leave.
+    acts = solver.applied.exerted(solver.applied.table.outputs[None])
+    force, torque = summed(solver.model, (acts[element.name].loads[0, :, 0] for element, _ in solver.model.forces))
+    torque = np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
+    q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
+    # qdd = T^T omega_dot / 4 - |qdot|^2 q
+    qdd = rotation.rate(q, rates[:, 10:]) - 0.25 * (omega**2).sum(axis=1)[:, None] * q
+    M_q, Q_q = quaternion_mass(solver.model, q, omega, torque)
+    on_q = np.einsum("nij,nj->ni", M_q, qdd) - Q_q
+    on_r = solver.model.mass[:, None] * rates[:, 7:10] - force
+    return ConstrainedMotion(
+        acceleration=np.concatenate([rates[:, 7:10], qdd], axis=1),
+        constraint_force=np.concatenate([on_r, on_q], axis=1),
+        multipliers=solver.multipliers(),
+        rank=solver.rank,
+    )
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """Accelerations and loads at the times (nt,) of a run.
+
+    Attributes
+    ----------
+    linear, angular : (nt, n, 3) accelerations, in N and in body axes
+    joints : of each joint force and torque (nt, 3) in N
+    forces : of each force element its loads, energy and coordinates
+    multipliers : (nt, m) of all rows
+    carried : (nt, k) rates of what runs carry beside the motion: of work, power
+    """
+
+    linear: np.ndarray
+    angular: np.ndarray
+    joints: dict[str, tuple[np.ndarray, np.ndarray]]
+    forces: dict[str, Exerted]
+    multipliers: np.ndarray
+    carried: np.ndarray
+
+
+def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Dynamics:
+    """Return accelerations, joint loads and loads of force elements at all times, from flat states (nt, 13 n + k).
+
+    Laws get the angles of joints that are nearest to `angles` (nt, K, 3), rad, of all that differ by whole turns.
+    """
+    accelerations = np.empty((len(times), solver.slots.bodies, 6))
+    loads = JointLoads(solver, solver.related)
+    forces = np.empty((len(times), loads.count, 3))
+    torques = np.empty_like(forces)
+    exerted = np.empty((len(times), len(solver.applied.table.outputs)))
+    all_multipliers = np.empty((len(times), solver.model.rows))
+    carried = np.empty((len(times), solver.slots.carried))
+    with solver.applied.calling():
+        for row, (state, rates) in enumerate(_evaluated(solver, times, states, angles)):
+            accelerations[row] = solver.slots.body_states(rates)[:, 7:]
+            position = np.append(state[:, :3], np.zeros((1, 3)), axis=0)
+            R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
+            multipliers = [solver.multipliers()]
+            (forces[row],), (torques[row],) = loads.read([solver.work.G], multipliers, position[None], R[None])
+            exerted[row] = solver.applied.table.outputs
+            all_multipliers[row] = multipliers[0]
+            carried[row] = solver.model.carried.numbers(solver.slots.state_from_lanes(rates))
+    by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
+    forces_by_name = solver.applied.exerted(exerted)
+    return Dynamics(accelerations[..., :3], accelerations[..., 3:], by_joint, forces_by_name, all_multipliers, carried)
+
+
+def _evaluated(
+    solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Evaluate y' at one time after the other; yields the state (n, 13), and y' as a flat array in blocks of eight."""
+    for row, t in enumerate(times):
+        y = solver.slots.state_to_lanes(states[row])
+        if row == 0:
+            solver.settle(y, t)
+        if angles is not None:
+            solver.applied.refer(t, angles[row])
+        rates = solver.rates(t, y)
+        solver.applied.check(float(t))
+        yield solver.slots.body_states(y), rates
+
+
+def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
+    """Return Phi and its rate, (nt, m, 2), at all times and states."""
+    return _along(solver, solver.residuals, (2,), times, states)
+
+
+def _along(
+    solver: Solver,
+    of: Callable[[np.ndarray, float], np.ndarray],
+    shape: tuple[int, ...],
+    times: np.ndarray,
+    states: State,
+) -> np.ndarray:
+    """What a solver tells of each row, (nt, m, ...), at all times and states."""
+    parts = np.concatenate(states.parts, axis=2)
+    found = np.zeros((len(parts), solver.model.rows, *shape))
+    if not solver.model.rows:
+        return found
+    with solver.applied.calling():
+        for row, t in enumerate(times):
+            found[row] = of(solver.slots.state_to_lanes(parts[row].ravel()), t)
+            solver.applied.check(float(t))
+    return found
+
+
+def constraint_power_along(solver: Solver, times: np.ndarray, states: State, multipliers: np.ndarray) -> np.ndarray:
+    """Return the power (nt, m), W, that each row puts into the bodies at all times: lambda A v.
+
+    From multipliers lambda (nt, m). A v is Phi_dot at the velocities less Phi_dot at rest, which is a driver's rate.
+    """
+    rates = _along(solver, solver.residual_rates, (), times, states)
+    if any(placed.relation.motions or placed.relation.of_user for placed in solver.model.relations):
+        none = np.zeros_like(states.velocity)
+        rates -= _along(solver, solver.residual_rates, (), times, replace(states, velocity=none, angular_velocity=none))
+    return multipliers * rates

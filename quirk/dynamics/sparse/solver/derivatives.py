@@ -1,0 +1,327 @@
+"""Accelerations, jerk, snap and load rates by the compiled solver: at given states, or where drivers lead."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.bodies.rotation import IDENTITY
+from quirk.dynamics.model.applied_loads import applied_derivative
+from quirk.dynamics.model.joint_angles import angles_by_name
+from quirk.dynamics.model.layout import FORCE, KINEMATICS_SIZE, POSITION_TERM, ROTATION, SPIN
+from quirk.dynamics.model.model import Model
+from quirk.dynamics.model.time_derivatives import MotionTower, factorials
+from quirk.errors import InputError
+from quirk.forces import Friction
+from quirk.jit.function_pointers import address_of, pointer_to_python
+from quirk.jit.simd import WIDTH, aligned
+
+from ..codegen.relation_functions import Related
+from ..kernels.project import CORRECTIONS, FACTORISATIONS
+from ..stepping.compiled_run import ENTRY_TIME, FIRST_ENTRY_STEPS
+from ..symbolic.tables import UNIT_ROWS
+from ..symbolic.tables_of_relations import flat_relations
+from ..taylor.low_order_along import (
+    AGAIN,
+    ARRIVED,
+    CLOCK,
+    COUNTS,
+    INTERRUPTED,
+    REACHED,
+    ROW,
+    STEPS,
+    STOPPED,
+    TOO_MANY,
+    TRIED,
+    SeriesPath,
+    follow,
+)
+from ..taylor.low_order_rows import TERMS, LowOrderSeries
+from .joint_loads import JointLoads
+from .solver import Solver
+
+# Acceleration, jerk and snap.
+HIGHEST_ORDER = 3
+
+# More steps from one time to the next are not taken: it would be a matter of minutes.
+MOST_STEPS = 200_000
+
+
+def highest_order(model: Model) -> int:
+    """Return for how many orders, 1 for accelerations, the constraints have derivatives; at most HIGHEST_ORDER."""
+    order = 1
+    while order < HIGHEST_ORDER and not any(placed.relation.missing(order + 2) for placed in model.relations):
+        order += 1
+    return order
+
+
+def require_order(model: Model, order: int) -> None:
+    """Raise InputError if constraints or forces do not have derivatives for so many orders of accelerations."""
+    what = {2: "jerk or load rate", 3: "snap"}.get(order, f"derivative of order {order} of velocities")
+    for element, _ in model.forces:
+        if isinstance(element, Friction):
+            raise InputError(f"{element}: while it slides there is no {what}: its load is not differentiated")
+    for placed in model.relations:
+        missing = placed.relation.missing(order + 1)
+        if missing is not None:
+            name = model.owner(placed.rows.start)
+            owner = next(constraint for constraint, _ in model.joint_bodies if constraint.name == name)
+            raise InputError(f"{owner}: {missing[0]}, so there is no {what}: {missing[1]}")
+
+
+@dataclass(frozen=True)
+class FoundDerivatives:
+    """Derivatives of the motion at nt times.
+
+    Attributes
+    ----------
+    states : (nt, 13 n)
+    quadrants : (nt, 2 K) of joints, counted along states that were followed
+    linear : (nt, K, n, 3) accelerations of the centers of mass in N, and their derivatives
+    angular : (nt, K, n, 3) derivatives of the angular velocities' components in body axes
+    steps, corrections, factorisations : numbers of steps, projections and factorizations, if states were followed
+    """
+
+    states: np.ndarray
+    quadrants: np.ndarray
+    linear: np.ndarray
+    angular: np.ndarray
+    steps: int
+    corrections: int
+    factorisations: int
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Multipliers (nt, K, m), and joint loads `force` and `torque` (nt, K, j, 3) in N, with their derivatives."""
+
+    multipliers: np.ndarray
+    force: np.ndarray
+    torque: np.ndarray
+
+
+class UnreachedError(Exception):
+    """Raised where the positions that drivers prescribe cannot be followed up to the last time.
+
+    Attributes
+    ----------
+    reason : STUCK, SINGULAR, INTERRUPTED or TOO_MANY
+    row : number of the first time that was not reached
+    time : s, up to which they were followed
+    tried : number of steps since the last time that was reached
+    state : (13 n,) at `time`
+    states, quadrants : (row, 13 n), (row, 2 K) at the times that were reached
+    cause : the exception that a user's function raised on the way, or None
+    """
+
+    def __init__(
+        self,
+        reason: int,
+        path: SeriesPath,
+        state: np.ndarray,
+        states: np.ndarray,
+        quadrants: np.ndarray,
+        cause: BaseException | None,
+    ) -> None:
+        self.reason, self.row, self.tried = reason, int(path.counts[ROW]), int(path.counts[TRIED])
+        self.time, self.state, self.states = float(path.clock[REACHED]), state, states
+        self.quadrants, self.cause = quadrants, cause
+        super().__init__(f"at t = {self.time:.9g} s")
+
+
+class Differentiator:
+    """Finds `order` derivatives of the velocities of a model, with a solver that nothing else may use meanwhile."""
+
+    def __init__(self, solver: Solver, order: int) -> None:
+        self.solver, self.order = solver, order
+        model, tables, slots = solver.model, solver.tables, solver.slots
+        first_side = tables.units + UNIT_ROWS.size
+        relations = flat_relations(model, slots, first_side, order + 1, order - 1)
+        self.related = Related(
+            model, relations, solver.applied.watched, order + 1, order - 1, resting=False, refuse=solver.refuse
+        )
+        self._pointer = pointer_to_python(solver.applied.watched(self._apply_loads))
+        self.series = LowOrderSeries(
+            bodies=aligned((order + 2) * slots.lanes * KINEMATICS_SIZE),
+            rows=aligned(order * len(solver.work.G)),
+            multipliers=aligned(order * len(solver.work.x)),
+            terms=aligned((order + 2) * TERMS),
+            relations=self.related.table,
+            address=np.array([address_of(self._pointer) if model.forces else 0]),
+            asked=np.zeros(1, dtype=np.int64),
+            order=order,
+        )
+        self._present = aligned(solver.size)
+        self._angles: dict[str, np.ndarray] = {}
+
+    def along(
+        self,
+        times: np.ndarray,
+        states: np.ndarray,
+        angles: np.ndarray | None = None,
+        *,
+        tracking: bool = False,
+        watch: Callable[[float], None] = lambda t: None,
+    ) -> FoundDerivatives:
+        """Return derivatives at times (nt,) and states (nt, 13 n + k) on the constraints.
+
+        Parameters
+        ----------
+        angles : (nt, K, 3), rad, optional
+            Of joints; laws get the angles that are nearest to these of all that differ by whole turns.
+        tracking : bool
+            Whether the first state alone is given, and the others are followed from there, as drivers prescribe.
+        watch : function
+            Called now and then with the time that was reached.
+
+        Raises
+        ------
+        UnreachedError
+            If the states cannot be followed.
+        InputError
+            If a user's function fails.
+        """
+        solver = self.solver
+        rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))
+        path = self._path(times, states[0], rank, tracking)
+        for row, state in enumerate(states):
+            path.states[row * solver.size : (row + 1) * solver.size] = solver.slots.state_to_lanes(state)
+        try:
+            outcome = self._follow(path, angles, watch)
+        except KeyboardInterrupt:
+            if not tracking or path.counts[ROW] == 0:
+                raise
+            outcome = INTERRUPTED
+        if outcome != ARRIVED:
+            back = solver.slots.state_from_lanes
+            states = back(path.states.reshape(len(times), -1)[: path.counts[ROW]])
+            quadrants = self._quadrants(path)[: path.counts[ROW]]
+            raise UnreachedError(outcome, path, back(self._present), states, quadrants, solver.applied.latest)
+        return self._found(path)
+
+    def with_loads(
+        self, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None
+    ) -> tuple[FoundDerivatives, Loads]:
+        """Return derivatives of the motion, multipliers and joint loads at times (nt,) and states (nt, 13 n).
+
+        Compiled code is entered once for each time, since loads are computed from the rows, which it then overwrites.
+        """
+        solver, series, K, nt = self.solver, self.series, self.order, len(times)
+        rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))
+        reader, whole = JointLoads(solver, self.related), self._path(times, states[0], rank)
+        force, torque = np.zeros((2, nt, K, reader.count, 3))
+        multipliers = np.zeros((nt, K, solver.model.rows))
+        accelerations, kept = whole.accelerations.reshape(nt, -1), whole.states.reshape(nt, -1)
+        G, count = series.rows.reshape(K, -1), len(solver.work.x)
+        for row in range(nt):
+            kept[row] = solver.slots.state_to_lanes(states[row])
+            path = self._path(times[row : row + 1], states[row], rank)
+            path.states[:] = kept[row]
+            self._follow(path, None if angles is None else angles[row : row + 1])
+            accelerations[row] = path.accelerations
+            rows = [solver.work.G, *G[1:]]
+            x = [series.multipliers[k * count : (k + 1) * count][solver.tables.row_lane] for k in range(K)]
+            bodies, multipliers[row] = self._bodies(K), solver.shared(x, rows)
+            force[row], torque[row] = reader.read(
+                rows,
+                multipliers[row],
+                bodies[..., POSITION_TERM : POSITION_TERM + 3],
+                bodies[..., ROTATION : ROTATION + 9].reshape(K, -1, 3, 3),
+            )
+        factor = factorials(K - 1)[:, None, None]
+        return self._found(whole), Loads(multipliers * factor[..., 0], force * factor, torque * factor)
+
+    def _path(self, times: np.ndarray, start: np.ndarray, rank: int, tracking: bool = False) -> SeriesPath:
+        solver, nt = self.solver, len(times)
+        # What is carried beside the motion keeps its values where positions are followed.
+        trial = solver.slots.state_to_lanes(start)
+        return SeriesPath(
+            times=np.ascontiguousarray(times, dtype=float),
+            states=aligned(nt * solver.size),
+            present=self._present,
+            trial=trial,
+            guess=aligned(solver.size),
+            turns=aligned((self.order + 2) * solver.size),
+            accelerations=aligned(nt * self.order * solver.slots.lanes * 6),
+            counts=np.zeros(COUNTS, dtype=np.int64),
+            clock=np.zeros(CLOCK),
+            stop=solver.applied.stop,
+            counter=solver.model.joints.counter(solver.slots, solver.model.carried.state(start), nt),
+            length=float(solver.model.length),
+            rank=rank,
+            tracking=tracking,
+        )
+
+    def _follow(
+        self, path: SeriesPath, angles: np.ndarray | None, watch: Callable[[float], None] = lambda t: None
+    ) -> int:
+        solver = self.solver
+        applied = solver.applied
+        applied.latest = None
+        if not solver.model.reads_angles:
+            angles = None
+        steps, outcome = FIRST_ENTRY_STEPS, AGAIN
+        while outcome in (AGAIN, STOPPED):  # stopped by Ctrl-C, if somebody handles it who wants to go on
+            if angles is not None and path.counts[ROW] < len(angles):
+                row, steps = path.counts[ROW], 1
+                applied.refer(float(path.times[row]), angles[row])
+                self._angles = angles_by_name(solver.model.joints, angles[row])
+            # So few at once that Python is back soon, and an interruption from the keyboard is seen.
+            began = time.perf_counter()
+            with applied.calling():
+                outcome = int(follow(
+                    solver.mechanism, self.series, path, steps,
+                ))  # fmt: skip
+            pace = steps / max(time.perf_counter() - began, 1e-6)
+            steps = int(min(max(1, ENTRY_TIME * pace), 10 * steps))
+            watch(float(path.clock[REACHED]))
+            # At given states nothing may fail; trial steps on the way to others may, and are taken again.
+            trouble = None if path.tracking else applied.latest or applied.undefined(float(path.clock[REACHED]))
+            if trouble is not None:
+                raise trouble
+            if outcome == AGAIN and path.counts[TRIED] > MOST_STEPS:
+                outcome = TOO_MANY
+        return outcome
+
+    def _found(self, path: SeriesPath) -> FoundDerivatives:
+        slots, K, nt = self.solver.slots, self.order, len(path.times)
+        terms = slots.from_lanes(path.accelerations.reshape(nt, K, -1), 6)
+        # Coefficients of positions, two orders above, and of spins, one above.
+        linear = terms[..., :3] * factorials(K + 1)[2:, None, None]
+        angular = terms[..., 3:] * factorials(K)[1:, None, None]
+        states = slots.state_from_lanes(path.states.reshape(nt, -1))
+        cost = (int(path.counts[k]) for k in (STEPS, CORRECTIONS, FACTORISATIONS))
+        return FoundDerivatives(states, self._quadrants(path), linear, angular, *cost)
+
+    @staticmethod
+    def _quadrants(path: SeriesPath) -> np.ndarray:
+        return path.counter.kept.reshape(len(path.times), -1)
+
+    def _bodies(self, orders: int) -> np.ndarray:
+        """Return Taylor coefficients (orders, n + 1, 36) of all bodies and the ground."""
+        slots = self.solver.slots
+        flat = self.series.bodies.reshape(self.order + 2, -1)[:orders]
+        lanes = flat.reshape(orders, -1, KINEMATICS_SIZE, WIDTH).swapaxes(2, 3)
+        return lanes.reshape(orders, -1, KINEMATICS_SIZE)[:, slots.slot]
+
+    def _apply_loads(self, t: float) -> None:
+        """Write the Taylor coefficient series.asked[0] of the applied loads at time t to series.bodies."""
+        solver, k = self.solver, int(self.series.asked[0])
+        slots, terms = solver.slots, self._bodies(k + 2)
+        factor = factorials(k + 1)[:, None, None]
+        derivatives = np.swapaxes(terms * factor, 0, 1)
+        n, flat = slots.bodies, slots.state_from_lanes(self._present)
+        motion = MotionTower(
+            position=derivatives[..., POSITION_TERM : POSITION_TERM + 3],
+            orientation=np.append(solver.model.carried.state(flat).orientation, [IDENTITY], axis=0),
+            rotation=derivatives[:, 0, ROTATION : ROTATION + 9].reshape(n + 1, 3, 3),
+            spin=derivatives[:, : k + 1, SPIN : SPIN + 3],
+        )
+        internal = solver.model.carried.internal_by_name(flat)
+        found = applied_derivative(solver.model, t, motion, k, self._angles, internal)
+        loads = np.concatenate(found, axis=1) / factorials(k)[-1]
+        bodies = self.series.bodies.reshape(self.order + 2, -1, KINEMATICS_SIZE, WIDTH)
+        bodies[k, :, FORCE : FORCE + 6] = slots.to_lanes(loads).reshape(-1, 6, WIDTH)

@@ -1,0 +1,171 @@
+"""How redundant rows share their load: the multipliers of minimum norm, among all that exert the same forces.
+
+With weights D that make multipliers comparable, min |D lambda| subject to A^T lambda = Q_c has the solution
+lambda = D^-2 A y, (A^T D^-2 A) y = Q_c at all times, so that derivatives follow by Leibniz' rule: an unknown y for each
+body, coupled by joints, with the mechanism's freedoms as null space. D^-1 A is factorized as the rows of joints are
+(`orthogonal`), with the roles of joints and bodies exchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from quirk.dynamics.model.layout import G_FORCE, G_SIZE
+from quirk.dynamics.model.metric import body_lengths, inverse_root
+from quirk.dynamics.model.model import Model
+from quirk.jit.simd import WIDTH, aligned
+
+from ..kernels.relations import SIDE_FORCE, SIDE_MOMENT
+from ..symbolic.fronts import BodySides, orthogonal
+from ..symbolic.ordering import gathered, minimum_degree
+from ..symbolic.tables import SIDES, SIGNS, Tables
+
+# Columns at a distance from others below this part of their length are freedoms; or below more, if there are more
+# freedoms than that: as many as rows that count as independent leave.
+FREEDOM, MORE, MOST = 1e-10, 3.0, 1e-2
+
+# A solve leaves errors of round-off over the least distance of a column; this many more make up for it.
+REFINEMENTS = 2
+
+
+class MinimumNormLoads:
+    """Minimum-norm multipliers of one model.
+
+    Parameters
+    ----------
+    model : Model
+        Its `row_scale` holds the weights D.
+    tables : Tables
+
+    Attributes
+    ----------
+    orthogonal : Orthogonal, of bodies
+    count : number of bodies
+    """
+
+    def __init__(self, model: Model, tables: Tables) -> None:
+        self.count = n = len(model.mass)
+        self.placed = [(k, joint) for k, joint in enumerate(tables.joints) if joint is not None]
+        sides = [(e, s, body) for e, (_, joint) in enumerate(self.placed) for s, body in enumerate(joint.bodies)]
+        at_joint: list[list[tuple[int, int]]] = [[] for _ in self.placed]
+        for number, (e, _, body) in enumerate(sides):
+            if body < n:
+                at_joint[e].append((number, body))
+        coupled: list[set[int]] = [set() for _ in range(n)]
+        for those in at_joint:
+            for _, body in those:
+                coupled[body].update(other for _, other in those if other != body)
+        order, later = gathered(*minimum_degree(coupled, [set() for _ in range(n)]))
+        position = np.empty(n + 1, dtype=np.int64)
+        position[order] = np.arange(n)
+        position[n] = n  # the ground, behind all bodies
+        neighbours = [sorted(int(position[b]) for b in others) for others in later]
+        meeting = []
+        for those in at_joint:
+            starts = [6 * WIDTH * number for number, _ in those]
+            if those:
+                meeting.append(
+                    BodySides(
+                        nodes=[int(position[body]) for _, body in those],
+                        force=starts,
+                        moment=[start + 3 * WIDTH for start in starts],
+                        scale=[1.0] * len(those),
+                    )
+                )
+        self.orthogonal = orthogonal(neighbours, np.full(n, 6), np.ones(n), meeting, {})
+        # Of each side its joint, its number among the sides of that, and the place of its body.
+        self.joint, _, bodies = np.array(sides, dtype=np.int64).reshape(-1, 3).T
+        self.place = position[bodies]
+        self.elements, signs = self._elements(sides, tables)
+        # Of bodies all alike: what masses hide from each other would be lost to round-off.
+        self.force_scale = signs * (bodies < n)
+        root = np.linalg.inv(inverse_root(model.inertia)) / body_lengths(model)[:, None, None]
+        self.moment_scale = np.concatenate([root, np.zeros((1, 3, 3))])[bodies]
+        # Where each row of the model stands among those of the joints.
+        self.row_scale = model.row_scale
+        of_row, row = np.empty((2, model.rows), dtype=np.int64)
+        for e, (_, joint) in enumerate(self.placed):
+            of_row[joint.rows], row[joint.rows] = e, np.arange(len(joint.rows))
+        self.row_place = of_row, row
+        self.inverse_scale = np.zeros((len(self.placed), 6))
+        self.inverse_scale[self.row_place] = 1 / model.row_scale
+
+    def _elements(self, sides: Sequence[tuple[int, int, int]], tables: Tables) -> tuple[np.ndarray, np.ndarray]:
+        """Where in G the forces and moments of each side are, (2, s, 3, 6), and the signs (s,) of the forces."""
+        starts, signs = np.empty((2, len(sides)), dtype=np.int64), np.ones(len(sides))
+        for s, (e, side, _) in enumerate(sides):
+            k, joint = self.placed[e]
+            if joint.relation is None:
+                starts[:, s], signs[s] = (G_SIZE * k + G_FORCE, G_SIZE * k + SIDES[side]), SIGNS[side]
+            else:
+                start = tables.nodes.relations.starts(joint.relation)[side]
+                starts[:, s] = start + SIDE_FORCE, start + SIDE_MOMENT
+        return starts[:, :, None, None] + WIDTH * np.arange(3)[:, None] + np.arange(6), signs
+
+    def multipliers(
+        self,
+        x: Sequence[np.ndarray],
+        G: Sequence[np.ndarray],
+        rank: int,
+        factorise: Callable[..., Callable[[np.ndarray], np.ndarray]],
+    ) -> list[np.ndarray]:
+        """Return those (m,) of least norm that exert the same forces as x (m,), for each Taylor coefficient.
+
+        `G` holds the rows of each order; ``factorise(orthogonal, rows, lengths, rank)`` returns a function that
+        solves for right-hand sides; `rank` rows are independent.
+        """
+        rows = [self._scaled_rows(of_order) for of_order in G]
+        solve = factorise(self.orthogonal, np.ascontiguousarray(rows[0].ravel()), self._lengths(rows[0]), rank)
+        given: list[np.ndarray] = []
+        shared: list[np.ndarray] = []
+        y: list[np.ndarray] = []
+        for k, multipliers in enumerate(x):
+            loads = np.zeros((len(self.placed), 6))
+            loads[self.row_place] = multipliers * self.row_scale
+            given.append(loads)
+            found = np.zeros_like(loads)
+            goal = self._exerted(given[k], rows[0])
+            for m in range(1, k + 1):
+                found += self._along(y[k - m], rows[m])
+                goal += self._exerted(given[k - m] - shared[k - m], rows[m])
+            of_order = np.zeros((self.count + 1, WIDTH))
+            for _ in range(1 + REFINEMENTS):
+                left = goal - self._exerted(found, rows[0])
+                moved = np.zeros_like(of_order)
+                moved[:-1] = solve(left[:-1].ravel()).reshape(-1, WIDTH)
+                found += self._along(moved, rows[0])
+                of_order += moved
+            shared.append(found)
+            y.append(of_order)
+        return [loads[self.row_place] / self.row_scale for loads in shared]
+
+    def _along(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Rows of each joint (e, 6) times a motion of the bodies (n + 1, 8)."""
+        found = np.zeros((len(self.placed), 6))
+        np.add.at(found, self.joint, np.einsum("srl,sl->sr", rows, y[self.place]))
+        return found
+
+    def _exerted(self, loads: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """On each body (n + 1, 8), from what the rows of each joint carry (e, 6)."""
+        on_bodies = np.zeros((self.count + 1, WIDTH))
+        np.add.at(on_bodies, self.place, np.einsum("sr,srl->sl", loads[self.joint], rows))
+        return on_bodies
+
+    def _scaled_rows(self, G: np.ndarray) -> np.ndarray:
+        """Rows D^-1 A W (s, 6, 8) of each side: per row force and moment on that body, in lanes."""
+        rows = np.zeros((len(self.joint), 6, WIDTH))
+        force, moment = G[self.elements]
+        rows[..., :3] = np.swapaxes(force, 1, 2) * self.force_scale[:, None, None]
+        # Moments in G are W^T R^T times those in N.
+        rows[..., 3:6] = np.einsum("scl,sck->slk", moment, self.moment_scale)
+        return rows * self.inverse_scale[self.joint][..., None]
+
+    def _lengths(self, rows: np.ndarray) -> np.ndarray:
+        """Squared lengths (8 n,) of the columns."""
+        diagonal = np.zeros((self.count + 1, WIDTH))
+        np.add.at(diagonal, self.place, (rows**2).sum(axis=1))
+        lengths = aligned(WIDTH * self.count)
+        lengths[:] = diagonal[:-1].ravel()
+        return lengths

@@ -1,0 +1,464 @@
+"""The compiled solver of one model: accelerations, projections, residuals, multipliers and redundant rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.rotation import exp, multiply
+from quirk.bodies.state import State
+from quirk.dynamics.model.layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
+from quirk.dynamics.model.metric import inverse_root
+from quirk.dynamics.model.model import Model
+from quirk.errors import InputError
+from quirk.functions.changes import Changes
+from quirk.jit.simd import aligned
+
+from ..codegen.force_functions import Applied
+from ..codegen.relation_functions import Related
+from ..kernels.at_state import (
+    CHOOSE,
+    COUNT,
+    EVALUATE,
+    IMPULSE,
+    NORMALISE,
+    PHI,
+    PHI_RATE,
+    PROJECT,
+    SUBSTITUTE,
+    TRIANGULARISE,
+    StateQuery,
+    at_state,
+)
+from ..kernels.mechanism import Mechanism
+from ..kernels.relations import OUTPUT
+from ..kernels.rows import HINGE, POINT, UNITS
+from ..kernels.work import METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SUMMARY, TOLERANCE, Workspace
+from ..stepping.run_state import BEST_RANK, COUNTS
+from ..symbolic.blocks import block_size
+from ..symbolic.fronts import Orthogonal
+from ..symbolic.tables import UNIT_ROWS, Tables
+from ..symbolic.tables_of_friction import flat_frictions
+from .minimum_norm_loads import FREEDOM, MORE, MOST, MinimumNormLoads
+
+# Stands for what a task does not use.
+NOTHING = np.zeros(0)
+
+# To find which rows are redundant almost everywhere, bodies are moved at random by this part of the size of the
+# system and brought back onto the constraints.
+NEARBY = 1e-2
+NEARBY_STATES = 3
+
+# Violations up to this part of the size of the system are taken for inaccuracy, larger ones for intention.
+NEAR = 1e-2
+
+# Pivots below this part of the squared length of a row are left out on the way to the constraints.
+ALIKE_FLOOR = 1e-12
+
+# Squares of rows shorter than the first, or longer than the second, lose digits or are beyond what floats hold.
+SHORTEST, LONGEST = 1e-140, 1e140
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which constraint rows are independent at a state.
+
+    Attributes
+    ----------
+    kept : (m,) bool, the independent ones
+    distance : (m,) of each row from the span of the rows kept before it, over its length, in the uniform metric
+    """
+
+    kept: np.ndarray
+    distance: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        """Number of independent rows."""
+        return int(self.kept.sum())
+
+
+class Solver:
+    """Evaluates accelerations and projections of one model, with compiled code.
+
+    It owns the arrays that compiled code writes, so one solver serves one run at a time; several may share `tables` and
+    what ``sharing()`` returns; `beside` are further functions of the user that Python calls during the run. States are
+    handed to it as flat arrays (size,) in blocks of eight (`quirk.dynamics.model.layout`) unless said otherwise.
+    """
+
+    def __init__(
+        self, model: Model, tables: Tables, sharing: Callable[[], MinimumNormLoads], beside: Sequence[Any] = ()
+    ) -> None:
+        self.model, self.tables, self._sharing = model, tables, sharing
+        self.slots = tables.slots
+        self.applied = Applied(model, tables.slots, tables.row_lane)
+        self.related = Related(model, tables.nodes.relations, self.applied.watched)
+        called = [*self.applied.called, *self.related.called, *beside]
+        # Functions that read what these may change run in Python, too.
+        self.refuse = Changes(called)
+        if called:
+            self.applied = Applied(model, tables.slots, tables.row_lane, self.refuse)
+            watch, refuse = self.applied.watched, self.refuse
+            self.related = Related(model, tables.nodes.relations, watch, refuse=refuse)
+        self.nodes = nodes = tables.nodes._replace(relations=self.related.table)
+        self.frictions = flat_frictions(model, tables, self.applied.table)
+        K, lanes = len(nodes.rows), tables.slots.lanes
+        self.size = tables.slots.state_size
+        self.pattern = tables.blocks.empty if tables.blocks.dense else tables.blocks.whole
+        size = block_size(self.pattern)
+        self.work = Workspace(
+            kin=aligned(lanes * KINEMATICS_SIZE),
+            G=aligned(tables.rows_size),
+            rhs=aligned(8 * K),
+            x=aligned(8 * K),
+            goal=aligned(8 * K),
+            sum=aligned(8 * K),
+            rest=aligned(8 * K),
+            terms=aligned(8 * K),
+            B=aligned(size),
+            Q=aligned(size),
+            wrench=aligned(lanes * WRENCH_SIZE),
+            given=aligned(lanes * WRENCH_SIZE),
+            motion=aligned(lanes * WRENCH_SIZE),
+            change=aligned(lanes * WRENCH_SIZE),
+            lengths=aligned(8 * K),
+            measure=aligned(8 * K),
+            floor=aligned(8 * K),
+            pivots=aligned(8 * K),
+            pivots_before=aligned(8 * K),
+            pivots_earlier=aligned(8 * K),
+            summary=np.zeros(SUMMARY),
+            fronts=tables.orthogonal.fronts,
+            scale=tables.orthogonal.scale,
+            weight=tables.orthogonal.weight,
+            triangle=tables.orthogonal.triangle(),
+            uniform=tables.uniform,
+        )
+        self.work.summary[TOLERANCE] = model.rank_tolerance
+        self._forget()
+        for k in np.flatnonzero((nodes.kind == POINT) | (nodes.kind == HINGE)):
+            self.work.G[G_SIZE * k + G_FORCE : G_SIZE * k + 24] = UNITS[:24]
+        self.work.G[tables.units : tables.units + UNIT_ROWS.size] = UNIT_ROWS.ravel()
+        self.counts = np.zeros(COUNTS, dtype=np.int64)
+        self.joint_of_row = np.repeat(
+            np.arange(len(model.joint_rows)), [rows.stop - rows.start for rows in model.joint_rows.values()]
+        )
+        self._inverse_root = inverse_root(model.inertia)
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The model as kernels see it, with the arrays of this solver."""
+        return Mechanism(self.tables.constants, self.nodes, self.pattern, self.applied.table, self.frictions, self.work)
+
+    def settle(self, y: np.ndarray, t: float) -> int:
+        """Choose the rows to be kept from here on, at a state on the constraints; returns their number, the rank.
+
+        The rank is the largest at the state and some states near it: rows that are dependent almost everywhere are left
+        out, and those that are so at a singular configuration alone are kept.
+        """
+        if not len(self.tables.nodes.rows):
+            return 0
+        self._forget()
+        states, ranks = [y], [self.count(y, t)]
+        if ranks[0] < self.model.rows:
+            states = [*self._nearby(y, t), y]
+            ranks = [self.count(state, t) for state in states]
+        self.counts[BEST_RANK] = max(ranks)
+        # Where the state itself is singular, the choice is made next to it.
+        if not self._choose(y, t):
+            self._choose(states[int(np.argmax(ranks))], t)
+        self._prune()
+        return max(ranks)
+
+    def settle_near(self, y: np.ndarray, t: float) -> None:
+        """Choose the rows to be kept at one state, which may violate the constraints a little.
+
+        Those are left out that are dependent at the nearest state on the constraints or, if that is further away than
+        NEAR, at the state itself.
+        """
+        if not len(self.tables.nodes.rows):
+            return
+        near = self._on_constraints(y, t)
+        self.counts[BEST_RANK] = self.count(near, t)
+        self._choose(near, t)
+        self._prune()
+
+    def _on_constraints(self, y: np.ndarray, t: float) -> np.ndarray:
+        """Return the nearest state on the constraints, or the given one if that is further away than NEAR."""
+        self._forget()
+        near = y.copy()
+        self._keep_all(near, t)
+        on_constraints = self._project_alike(near, t)
+        return near if on_constraints and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length) else y
+
+    def count(self, y: np.ndarray, t: float) -> int:
+        """Return how many rows are independent at a state; InputError if rows are too long or too short to be told."""
+        self._do(COUNT, y, t)
+        lengths = self.work.lengths[self.tables.row_lane]
+        if not ((lengths > SHORTEST**2) & (lengths < LONGEST**2)).all():
+            self._refuse_extremes(t)
+        return self.rank
+
+    def _refuse_extremes(self, t: float) -> None:
+        """Raise InputError if a relation, just evaluated, has rows whose squares are beyond what floats hold."""
+        for r, placed in enumerate(self.model.relations):
+            starts = np.stack([self.related.gradient_starts(r, frame) for frame in range(len(placed.bodies))])
+            gradients = self.related.table.outputs[starts[..., None] + np.arange(6)]
+            for row, size in enumerate(np.abs(gradients).max(axis=(0, 2))):
+                if 0.0 < size < SHORTEST or LONGEST < size < np.inf:
+                    raise InputError(
+                        f"{placed.owner}: {placed.relation.labels[row]} changes by up to {size:.3g} per m or rad at "
+                        f"t = {t:g} s, and rows are computed with between {SHORTEST:g} and {LONGEST:g}: multiply it by "
+                        f"{1 / size:.0e}, which leaves the motion as it is"
+                    )
+
+    def _choose(self, y: np.ndarray, t: float) -> bool:
+        """Choose as many rows as are independent almost everywhere at a state (size,); False if fewer are there."""
+        return self._do(CHOOSE, y, t)
+
+    def keep(self, y: np.ndarray, t: float, threshold: float) -> int:
+        """Keep the rows whose distance from others is above a threshold at a state, for `respond`; returns the rank.
+
+        The state may violate the constraints; a run needs `settle`.
+        """
+        self._forget()
+        self.work.summary[TOLERANCE] = threshold
+        self.counts[BEST_RANK] = self.count(y, t)
+        self._choose(y, t)
+        self.work.summary[TOLERANCE] = self.model.rank_tolerance
+        if self.tables.blocks.dense:
+            self.work.summary[METHOD] = REFLECTIONS
+        return self.rank
+
+    def settle_state(self, state: State, t: float) -> int:
+        """Do what `settle` does at a `State`."""
+        return self.settle(self.slots.state_to_lanes(state.pack()), t)
+
+    def choose_state(self, state: State, t: float) -> None:
+        """Choose as many rows as are kept now anew at another `State` on the constraints."""
+        self._choose(self.slots.state_to_lanes(state.pack()), t)
+
+    def verdict(self, state: State, t: float) -> Verdict:
+        """Return which rows are independent at the state on the constraints nearest to a `State`.
+
+        At that state itself if the constraints are further away than NEAR.
+        """
+        m = self.model.rows
+        if not m:
+            return Verdict(np.zeros(0, dtype=bool), np.zeros(0))
+        y = self.slots.state_to_lanes(state.pack())
+        self.count(self._on_constraints(y, t), t)
+        triangle = self.work.triangle
+        return Verdict(triangle.factor[self.tables.row_pivot] != 0.0, triangle.distance[self.tables.row_lane].copy())
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Which rows are kept, (m,) bool."""
+        return np.isfinite(self.work.floor[self.tables.row_lane])
+
+    @property
+    def rank(self) -> int:
+        """Number of rows that the last factorization kept."""
+        return int(self.work.summary[RANK])
+
+    def _forget(self) -> None:
+        """Undo the choice of rows: keep all rows, factorize by blocks, and do not refine."""
+        tolerance = self.work.summary[TOLERANCE]
+        self.work.summary[:] = 0.0
+        self.work.summary[TOLERANCE], self.work.summary[PASSES] = tolerance, 1
+        self.work.floor[:] = 0.0
+
+    def _keep_all(self, y: np.ndarray, t: float) -> None:
+        """Set floors in the uniform metric by which the next factorizations leave out dependent rows alone."""
+        self.count(y, t)
+        floor = self.model.rank_tolerance**2 if self.model.slack > 0 else 0.0
+        self.work.floor[:] = max(ALIKE_FLOOR, floor) * self.work.lengths
+
+    def _project_alike(self, y: np.ndarray, t: float) -> bool:
+        """Move a state, in place, to the nearest one on the constraints in the uniform metric; returns success."""
+        alike, blocks = self.tables.uniform, self.tables.blocks
+        work = self.work._replace(scale=alike.scale, weight=alike.weight)
+        pattern = self.pattern
+        if blocks.dense:
+            work.summary[METHOD], work.summary[PASSES] = REFLECTIONS, 2
+        else:
+            pattern = blocks.whole._replace(weight=np.sign(blocks.whole.weight))
+        mechanism = self.mechanism._replace(constants=alike.constants, pattern=pattern, work=work)
+        return self._do(PROJECT, y, t, mechanism=mechanism)
+
+    def _prune(self) -> None:
+        """Use from now on a pattern without the nodes of which no row is kept, if that of all nodes is too large."""
+        if self.tables.blocks.dense:
+            nodes = self.nodes.rows
+            rows = np.isfinite(self.work.floor.reshape(-1, 8)) & (np.arange(8) < nodes[:, None])
+            self.pattern = self.tables.blocks.of(rows.any(axis=1))
+            size = block_size(self.pattern)
+            self.work = self.work._replace(B=aligned(size), Q=aligned(size))
+            self.work.summary[PRUNED] = 1.0
+
+    def _nearby(self, y: np.ndarray, t: float) -> list[np.ndarray]:
+        """Return random states on the constraints near a state; fewer than NEARBY_STATES if projection fails."""
+        random = np.random.default_rng(0)
+        state = self.model.carried.state(self.slots.state_from_lanes(y))
+        length, shape = self.model.length, state.position.shape
+        found = []
+        for _ in range(NEARBY_STATES):
+            position = state.position + NEARBY * length * random.normal(size=shape)
+            orientation = multiply(state.orientation, exp(NEARBY * random.normal(size=shape)))
+            moved = State(position, orientation, state.velocity, state.angular_velocity)
+            lanes = self.slots.state_to_lanes(moved.pack())
+            self._keep_all(lanes, t)
+            if self._project_alike(lanes, t):
+                found.append(lanes)
+        return found
+
+    def project(self, y: np.ndarray, t: float, on_constraints: bool = True) -> bool:
+        """Bring quaternions to unit length and, if asked for, a state onto the constraints, in place.
+
+        Returns False if projection fails, as the state is too far from the constraints.
+        """
+        return self._do(PROJECT if on_constraints else NORMALISE, y, t)
+
+    def rates(self, t: float, y: np.ndarray, baumgarte: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
+        """Return y' (size,) of a state (size,); the multipliers are then in `work.x`."""
+        ydot = aligned(self.size)
+        self._do(EVALUATE, y, t, ydot=ydot, baumgarte=baumgarte)
+        return ydot
+
+    def residuals(self, y: np.ndarray, t: float) -> np.ndarray:
+        """Phi and its rate (m, 2) at a state (size,)."""
+        self._do(PHI, y, t)
+        phi = self.work.rhs[self.tables.row_lane]
+        return np.stack([phi, self.residual_rates(y, t)], axis=1)
+
+    def residual_rates(self, y: np.ndarray, t: float) -> np.ndarray:
+        """The rate of Phi (m,) at a state (size,)."""
+        self._do(PHI_RATE, y, t)
+        return self.work.rhs[self.tables.row_lane]
+
+    def relations_at(self, state: State, t: float) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return of each relation Phi with two derivatives (rows, 3), bodies not accelerating, and (rows, frames, 6).
+
+        The latter are gradients by translations and turns of its frames' bodies, in N.
+        """
+        self._do(PHI, self.slots.state_to_lanes(state.pack()), t)
+        outputs, found = self.related.table.outputs, []
+        for r, layout in enumerate(self.related.layouts):
+            first = self.related.table.entry(r, OUTPUT)
+            derivatives = outputs[first : first + layout.first_gradient].reshape(layout.rows, -1)
+            starts = np.stack([self.related.gradient_starts(r, frame) for frame in range(layout.frames)], axis=1)
+            found.append((derivatives.copy(), outputs[starts[..., None] + np.arange(6)]))
+        return found
+
+    def respond(self, y: np.ndarray, t: float, rates: np.ndarray, wrench: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how impulses change velocities, (n, 6) in N and in body axes, and the impulses (m,) of the rows.
+
+        Parameters
+        ----------
+        y : (size,)
+        rates : (m,) by which the rates of the rows are to change
+        wrench : (n, 6) given impulses on the bodies: in N, and moments about the centers of mass in N
+        """
+        model, n = self.model, self.slots.bodies
+        state = model.carried.state(self.slots.state_from_lanes(y))
+        R, W = rotation.matrix(state.orientation), self._inverse_root
+        given = wrench.copy()
+        given[:, 3:] = np.einsum("nji,nkj,nk->ni", W, R, wrench[:, 3:])
+        self.work.wrench[:] = self.slots.to_lanes(given)
+        multipliers = np.zeros(model.rows)
+        if model.rows:
+            self.work.goal[:] = 0.0
+            self.work.goal[self.tables.row_lane] = rates
+            self._do(IMPULSE, y, t)
+            multipliers = self.multipliers()
+        total = self.slots.from_lanes(self.work.wrench, WRENCH_SIZE)
+        change = np.empty((n, 6))
+        change[:, :3] = total[:, :3] / model.mass[:, None]
+        change[:, 3:] = np.einsum("nij,nj->ni", W, total[:, 3:])
+        return change, multipliers
+
+    def left_free(self, y: np.ndarray, t: float, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the part of loads that constraints do not carry, and all of them, in the mass metric: (k, 6 n) each.
+
+        A load is W^T times force and torque, where W W^T = M^-1; the part is its projection on what the rows allow.
+
+        Parameters
+        ----------
+        y : (size,)
+        loads : (k, n, 6) forces in N, and moments about the centers of mass in N
+        """
+        model, work = self.model, self.work
+        R = rotation.matrix(model.carried.state(self.slots.state_from_lanes(y)).orientation)
+        given, root = loads.copy(), np.sqrt(model.mass)[:, None]
+        given[..., 3:] = np.einsum("nji,nkj,cnk->cni", self._inverse_root, R, loads[..., 3:])
+        free = given.copy()
+        work.goal[:] = 0.0
+        for load, left in zip(given, free, strict=True):
+            work.wrench[:] = self.slots.to_lanes(load)
+            if model.rows:
+                self._do(IMPULSE, y, t)
+            left[:] = self.slots.from_lanes(work.wrench, WRENCH_SIZE)
+        for part in (free, given):
+            part[..., :3] /= root
+        return free.reshape(len(loads), -1), given.reshape(len(loads), -1)
+
+    def _do(
+        self,
+        task: int,
+        y: np.ndarray,
+        t: float,
+        *,
+        mechanism: Mechanism | None = None,
+        ydot: np.ndarray = NOTHING,
+        baumgarte: tuple[float, float] = (0.0, 0.0),
+    ) -> bool:
+        """Do a task of `at_state` at a state (size,); False if it cannot be done there."""
+        alpha, beta = baumgarte
+        desk = StateQuery(
+            y, ydot, float(alpha), float(beta), float(self.model.length), int(self.counts[BEST_RANK]), self.counts
+        )
+        with self.applied.calling():
+            return bool(at_state(task, mechanism or self.mechanism, float(t), desk))
+
+    def multipliers(self) -> np.ndarray:
+        """Return the multipliers (m,) of the last evaluation; if not unique, of least norm in the model's row scale."""
+        return self.shared([self.work.x[self.tables.row_lane]], [self.work.G])[0]
+
+    @property
+    def redundant(self) -> bool:
+        """Whether there are redundant rows, among which loads are shared."""
+        return bool(self.counts[BEST_RANK] < self.model.rows)
+
+    def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
+        """Return the multipliers of minimum norm that exert the same forces as x, (m,) of each order, with rows G."""
+        if not self.redundant:
+            return x
+        return self._sharing().multipliers(x, G, self.rank, self._factorised)
+
+    def _factorised(
+        self, of: Orthogonal, G: np.ndarray, lengths: np.ndarray, rank: int
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """Factorize other rows G over K nodes, of that rank; returns a function that solves for (8 K,) numbers."""
+        work = self.work._replace(
+            G=G, lengths=lengths, floor=np.zeros_like(lengths), rhs=np.zeros_like(lengths), x=np.zeros_like(lengths),
+            summary=np.zeros(SUMMARY), fronts=of.fronts, scale=of.scale, weight=of.weight, triangle=of.triangle(),
+        )  # fmt: skip
+
+        mechanism = self.mechanism._replace(work=work)
+
+        def solve(rhs: np.ndarray) -> np.ndarray:
+            work.rhs[:] = rhs
+            self._do(SUBSTITUTE, NOTHING, 0.0, mechanism=mechanism)
+            return work.x.copy()
+
+        tolerance = FREEDOM
+        while True:
+            work.summary[TOLERANCE] = tolerance
+            self._do(TRIANGULARISE, NOTHING, 0.0, mechanism=mechanism)
+            if work.summary[RANK] <= rank or tolerance > MOST:
+                return solve
+            tolerance *= MORE

@@ -1,0 +1,265 @@
+"""The Taylor series of the motion of one model: its elements in groups of eight that share a tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.autodiff.jet import BranchingError
+from quirk.constraints.relation import layout_of
+from quirk.dynamics.model.layout import KINEMATICS_SIZE, SPIN, Slots
+from quirk.dynamics.model.model import Model, PlacedRelation
+from quirk.dynamics.model.primitives_as_relations import as_relations
+from quirk.dynamics.user_functions import owners_of
+from quirk.errors import InputError
+from quirk.forces import Friction
+from quirk.functions.motion import Motion
+from quirk.functions.motion_kernels import MotionTable
+from quirk.jit.compilation import plain_python
+from quirk.jit.simd import WIDTH, aligned
+
+from ..kernels.applied import ELEMENT_SIZE, INPUT
+from ..kernels.bodies import KIN
+from ..taylor.code import series_code
+from ..taylor.tables import (
+    AT_FIXED,
+    AT_FIXED_OF_LAWS,
+    AT_MOTIONS,
+    AT_MULTIPLIERS,
+    AT_RIGHT_SIDES,
+    COUNT,
+    DESK,
+    ORDERS,
+    SIZE,
+    TaylorElements,
+)
+from ..taylor.tapes import Form, law_form, relation_form
+from .solver import Solver
+
+# Of so many elements groups have machine code; that of the least that holds all of a group is taken.
+WIDTHS = (2, 4, WIDTH)
+
+
+class NoSeriesError(InputError):
+    """Raised where a part of a model has no Taylor series; says which, and why."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """An element of a model as a group sees it.
+
+    Attributes
+    ----------
+    places : of fixed numbers the first, the bodies of all frames, motions, multipliers, the first internal variable,
+        and works of the element and of its rows, -1 for none; as `Elements.places` has them
+    """
+
+    form: Form
+    places: tuple[int, ...]
+
+
+def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) -> None:
+    """Raise NoSeriesError if forces, constraints or functions of time have no series of so many terms.
+
+    Nor is there one where no machine code is written. `changed` is a predicate: whether a function of a user reads what
+    others may change in mid-run.
+    """
+    if plain_python():
+        raise NoSeriesError("NUMBA_DISABLE_JIT: series need machine code")
+    owner = next(owners_of(model, changed), None)
+    if owner is not None:
+        raise NoSeriesError(f"{owner}: its function reads what another function may change during the run")
+    for element, _ in model.forces:
+        if isinstance(element, Friction):
+            raise NoSeriesError(f"{element}: friction in proportion to loads has no series")
+        for name in element.motions:
+            _require_motion(f"{element}, {name}", element.motion(name), orders)
+        _tried(f"{element}", lambda element=element: law_form(element, element.layout(), False))
+    for placed in model.relations:
+        for motion in placed.relation.motions:
+            _require_motion(f"{placed.owner}, motion", motion, orders)
+        _tried(placed.owner, lambda placed=placed: _form_of(placed, False))
+
+
+def may_wake(model: Model) -> bool:
+    """Whether a load may come and go, or turn over and back, within a step without a trace in its series at both ends.
+
+    So may those of laws that choose between cases, as springs do where their ends meet, and functions of a user, of
+    constraints too.
+    """
+    laws = (law_form(element, element.layout(), False) for element, _ in model.forces)
+    return chosen_by_user(model) or any(form.guards for form in laws)
+
+
+def chosen_by_user(model: Model) -> bool:
+    """Whether functions of a user take part, which may choose between cases where no guard tells."""
+    return any(element.of_user for element, _ in model.forces) or any(p.relation.of_user for p in model.relations)
+
+
+def may_jump(model: Model) -> bool:
+    """Whether accelerations may jump while the same parts are active: built-in laws that do not choose cannot.
+
+    What follows functions of time may, and what a user wrote; and friction, with its slip.
+    """
+    if chosen_by_user(model) or any(placed.relation.motions for placed in model.relations):
+        return True
+    return any(
+        isinstance(element, Friction) or element.motions or law_form(element, element.layout(), False).chooses
+        for element, _ in model.forces
+    )
+
+
+def _require_motion(owner: str, motion: Motion, orders: int) -> None:
+    if motion.known < orders:
+        raise NoSeriesError(f"{owner}: {motion!r} has {motion.known:g} derivatives, and {orders} are needed")
+
+
+def _tried(owner: str, make: Any) -> None:
+    try:
+        make()
+    except BranchingError as error:
+        why = "its function has no series, as it branches, chooses between cases or takes floats alone"
+        raise NoSeriesError(f"{owner}: {why} ({error})") from error
+    except Exception as error:  # of whatever kind a user's function raises
+        raise NoSeriesError(f"{owner}: there is no series of its function: {type(error).__name__}: {error}") from error
+
+
+def _form_of(placed: PlacedRelation, working: bool) -> Form:
+    order = 1 if placed.relation.of_velocities else 0
+    return relation_form(placed.relation, layout_of(placed.relation, len(placed.bodies), order), working)
+
+
+@dataclass(frozen=True)
+class ElementTables:
+    """Tables of all constraints and force elements of a model, with what must live as long as these.
+
+    Attributes
+    ----------
+    table : Elements
+    bodies, carried : twice the coefficients, at the addresses in `table`
+    kept : what the addresses belong to
+    """
+
+    table: TaylorElements
+    bodies: np.ndarray
+    carried: np.ndarray
+    kept: tuple[Any, ...]
+
+
+def elements_of(solver: Solver, orders: int) -> ElementTables:
+    """Return the tables of all constraints and force elements of a solver, for series of so many terms."""
+    members, motions, fixed = _constraints(solver, orders)
+    laws = _laws(solver, motions, orders)
+    groups = _grouped(members)
+    constraints = len(groups)
+    groups += _grouped(laws)
+    entries, used, kept = [], 0, []
+    guards: list[tuple[int, int, int]] = []
+    places: list[int] = []
+    for group in groups:
+        form = group[0].form
+        width = next(width for width in WIDTHS if width >= len(group))
+        programs, code = series_code(form, width)
+        entries.append((code.address, form.level, len(places), used))
+        filled = list(group) + [group[0]] * (WIDTH - len(group))
+        places += [member.places[k] for k in range(len(group[0].places)) for member in filled]
+        places.append(len(group))
+        guards += [(used + start, width, len(group)) for start in programs.starts_of_guards(orders, width)]
+        used += programs.size(orders, width)
+        kept.append(code)
+    numbers, taylor = aligned(used), np.zeros(orders * len(motions))
+    count = solver.size - solver.slots.first_carried
+    bodies, carried = aligned(2 * orders * len(solver.work.kin)), aligned(2 * orders * count)
+    desk, at = np.zeros(DESK, dtype=np.int64), np.array(places, dtype=np.int64)
+    desk[SIZE], desk[COUNT], desk[ORDERS] = KIN, count, orders
+    addressed = {
+        AT_MOTIONS: taylor, AT_FIXED: fixed, AT_FIXED_OF_LAWS: solver.applied.table.inputs,
+        AT_MULTIPLIERS: solver.work.x, AT_RIGHT_SIDES: solver.work.rhs,
+    }  # fmt: skip
+    for which, array in addressed.items():
+        desk[which] = array.ctypes.data
+    table = TaylorElements(
+        groups=np.array(entries, dtype=np.int64).ravel(),
+        constraints=constraints,
+        spinning=any(SPIN <= which < SPIN + 3 for group in groups for which in group[0].form.components),
+        places=at,
+        numbers=numbers,
+        motions=MotionTable.of(motions),
+        taylor=taylor,
+        desk=desk,
+        handed=desk.view(float),
+        first_places=at.ctypes.data,
+        first_numbers=numbers.ctypes.data,
+        first_bodies=bodies.ctypes.data,
+        first_carried=carried.ctypes.data,
+        whole=_whole_blocks(solver.slots),
+        guards=np.array([] if chosen_by_user(solver.model) else guards, dtype=np.int64).ravel(),
+        polynomial=np.zeros(orders),
+        orders=orders,
+    )
+    return ElementTables(table, bodies, carried, (kept, fixed, solver.applied.table.inputs, solver.work))
+
+
+def _whole_blocks(slots: Slots) -> int:
+    """How many blocks there are up to the last that has more than four bodies."""
+    upper = [slot // WIDTH for slot in slots.slot[: slots.bodies] if slot % WIDTH >= WIDTH // 2]
+    return 1 + int(max(upper, default=-1))
+
+
+def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion], np.ndarray]:
+    """All rows as members of groups, the functions of time that they follow, and their numbers."""
+    model, slots, row_lane = solver.model, solver.slots, solver.tables.row_lane
+    members: list[Member] = []
+    motions: list[Motion] = []
+    numbers: list[np.ndarray] = [np.zeros(0)]
+    first = 0
+    owners = {rows.start + k: name for name, rows in model.joint_rows.items() for k in range(rows.stop - rows.start)}
+    for placed in as_relations(model):
+        work = model.carried.work.get(owners[placed.rows.start])
+        form, relation = _form_of(placed, work is not None), placed.relation
+        layout = layout_of(relation, len(placed.bodies), 1 if relation.of_velocities else 0)
+        mine = np.zeros(layout.inputs)
+        mine[: layout.numbers] = relation.numbers
+        for f, frame in enumerate(placed.frames):
+            o = layout.first_frame + f * layout.frame_size
+            mine[o : o + frame.size] = frame
+        rows = range(placed.rows.start, placed.rows.stop)
+        works = [-1 if work is None else work for _ in rows]
+        members.append(Member(form, (
+            first, *(slots.offset(body, orders * KINEMATICS_SIZE) for body in placed.bodies),
+            *(orders * (len(motions) + m) for m in range(layout.motions)),
+            *(int(row_lane[row]) for row in rows), 0, -1, *works,
+        )))  # fmt: skip
+        motions += list(relation.motions)
+        numbers.append(mine)
+        first += mine.size
+    return members, motions, np.concatenate(numbers)
+
+
+def _laws(solver: Solver, motions: list[Motion], orders: int) -> list[Member]:
+    """All force elements as members of groups; adds the functions of time that they follow."""
+    model, slots = solver.model, solver.slots
+    members: list[Member] = []
+    for e, (element, bodies) in enumerate(model.forces):
+        layout, carried = element.layout(), model.carried
+        work = carried.work.get(element.name)
+        variables = carried.internal.get(element.name, slice(0, 0))
+        members.append(Member(law_form(element, layout, work is not None), (
+            int(solver.applied.table.entries[ELEMENT_SIZE * e + INPUT]),
+            *(slots.offset(body, orders * KINEMATICS_SIZE) for body in bodies),
+            *(orders * (len(motions) + m) for m in range(layout.motions)),
+            variables.start, -1 if work is None else work,
+        )))  # fmt: skip
+        motions += [element.motion(name) for name in element.motions]
+    return members
+
+
+def _grouped(members: Sequence[Member]) -> list[list[Member]]:
+    """Members of the same form, eight at a time, in the order in which forms come first."""
+    by_form: dict[int, list[Member]] = {}
+    for member in members:
+        by_form.setdefault(id(member.form), []).append(member)
+    return [same[k : k + WIDTH] for same in by_form.values() for k in range(0, len(same), WIDTH)]

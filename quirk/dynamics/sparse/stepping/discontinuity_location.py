@@ -1,0 +1,101 @@
+"""Location of jumps of a user's function within a step: called where its values at the stages are not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.integrators.changes import IN_TIME, Values, located
+
+from .probed_functions import Functions, ProbedStretch
+
+# A function that differs by more than HIDDEN is not seen by the stages; less may be the interpolation, which then is
+# allowed MORE than it was found to be wrong. Fixed steps have no tolerance that would tell.
+ADAPTIVE_HIDDEN, FIXED_HIDDEN, MORE = 0.5, 0.2, 2.0
+# Changes so often found between neighboring times, with other values beside them, are noise.
+NOISE = 3
+# Jumps in one step that are this part of the largest are located together.
+COMPARABLE = 0.3
+
+
+class Discontinuity(NamedTuple):
+    """A time at which a step should end, and the longest step after it."""
+
+    time: float
+    first: float = np.inf
+
+
+def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) -> list[Discontinuity]:
+    """Return the times at which function p jumps in a step, or at which a step should end to resolve how it changes.
+
+    Parameters
+    ----------
+    seen : time at which some function differs from the interpolation between stages; infinite if the stages themselves
+        differ much from each other
+    """
+
+    def held(t: float, at: float) -> np.ndarray:
+        """What is returned at time t with the inputs of another."""
+        return functions.ask(p, min(max(t, step.low), step.high), functions.inputs(p, step.part(at)))
+
+    def value(t: float) -> np.ndarray:
+        t = min(max(t, step.low), step.high)
+        return held(t, t)
+
+    def beyond(t: float) -> np.ndarray:
+        """How far that is from what the stages say."""
+        return value(t) - functions.expected(p, step.part(t))
+
+    limit, returned = functions.asked.limit, functions.returned(p)
+    if not np.isfinite(limit[2 * p]) or not np.isfinite(returned).all():
+        return []
+    if not np.array_equal(value(step.middle), value(step.middle), equal_nan=True):
+        limit[2 * p] = np.inf  # it is no function of what it is asked
+        return []
+    nodes, off, change = step.times(functions.asked.fractions), 0.0, np.ptp(returned, axis=0).max()
+    # The node behind that time, or at it.
+    k = min(max(int(np.searchsorted(nodes, seen)), 1), len(nodes) - 1)
+    # Where the stages themselves show it, or between a stage and when it was seen.
+    changes = np.abs(np.diff(returned, axis=0)).max(axis=1)
+    shown = np.flatnonzero(changes > COMPARABLE * changes.max())
+    intervals: list[tuple[Values, float, float]] = [(value, nodes[n], nodes[n + 1]) for n in shown]
+    if seen < np.inf and not functions.fixed and functions.astray(p, step.part(seen)):
+        near = max(nodes[k - 1], seen - step.gap)
+        return [Discontinuity(near if near > step.t else step.t + step.gap, step.gap)]
+    if seen < np.inf:
+        off = float(np.abs(beyond(seen)).max())
+        if not off > limit[2 * p] * change:
+            return []
+        intervals = [(beyond, nodes[k - 1], seen), (beyond, seen, nodes[k]), *intervals]
+    found = [Discontinuity(t) for changing, a, b in intervals for t in _jumps(functions, p, held, changing, a, b)]
+    if found or seen == np.inf:
+        return found
+    hidden = FIXED_HIDDEN if functions.fixed else ADAPTIVE_HIDDEN
+    if off > hidden * change:
+        return [
+            Discontinuity(step.middle)
+            if functions.fixed
+            else Discontinuity(max(nodes[k - 1], seen - step.gap), step.gap)
+        ]
+    limit[2 * p] = max(limit[2 * p], min(MORE * off / change, hidden))
+    return []
+
+
+def _jumps(
+    functions: Functions, p: int, held: Callable[[float, float], np.ndarray], changing: Values, a: float, b: float
+) -> list[float]:
+    """Return a list with the time between a and b at which function p jumps; empty if `changing` does not jump."""
+    change = located(changing, a, b)
+    if change is None:
+        return []
+    before, after, jump = change
+    if not jump and np.nextafter(before, np.inf) >= after:
+        functions.strikes[p] += 1
+        if functions.strikes[p] >= NOISE:
+            functions.asked.limit[2 * p] = np.inf  # it has no value next to any time
+    if not jump:
+        return []
+    whole, in_time = held(after, after) - held(before, before), held(after, before) - held(before, before)
+    return [after] if np.abs(in_time).max() >= IN_TIME * np.abs(whole).max() else []

@@ -1,0 +1,261 @@
+"""Detection of changes in users' functions between the stages of a step, in kernels.
+
+Stages are few and may lie far apart, so that a step can miss a short pulse or a jump. Inputs and outputs of each
+function at the stages are interpolated by polynomials in time. Where a function, called between the stages with
+interpolated inputs, differs from its interpolated outputs, the step has missed something. So it has where a function
+returned something quite different at a stage that has no weight in the step: as a stop that throws the stages that
+follow, and with them all that have weight, to where it is not felt.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.jit.compilation import kernel
+from quirk.jit.function_pointers import call
+from quirk.jit.record import record
+from quirk.jit.simd import at, put
+
+# Entries of each function: whose it is; its address; where in the arrays that it is called with its inputs start, which
+# of them change and how many do, and where what it writes starts; the first output that is looked at, how many are, and
+# the distance between two of these; where its inputs and outputs start in a record.
+KIND, ADDRESS, READS, FIRST_IN, INS, WRITES, FIRST_OUT, OUTS, STRIDE, PLACE_IN, PLACE_OUT = range(11)
+ASKED_SIZE = 11
+
+# Whose a function is; each kind is called with arrays of its own.
+OF_FORCE, OF_PROFILE, OF_RELATION, OF_MOTION = range(4)
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+# Values that differ from the interpolation by less than this part of the largest may do so by round-off.
+ROUND_OFF = 1e-9
+# A limit that was raised falls by this factor in each step.
+RELAXED = 0.8
+# Between the nodes of a fixed step a function changes by no more than so many times what it does in the two steps
+# before, unless it jumps.
+CHANGE_GROWTH = 4.0
+# At stages without weight a function is outside the range of those with weight by so many times that range at most.
+ASTRAY = 0.5
+
+
+@record
+class Asked(NamedTuple):
+    """Users' functions of a run, with their inputs and outputs at each stage of the present step; P functions.
+
+    entries: integers as above · limit (2 P,): by what part of its change in a step each function may differ from the
+    interpolation, infinite for those not looked at; and the least such part, to which the first returns ·
+    changes (2 P,): how much each changed in the last two steps · stages, fractions (n,): stages that are nodes of the
+    interpolation, in the order of time, and where in the step they are · weightless, apart (w,): those that are not,
+    and where in the step they are · basis (n,) · inputs, outputs: the records, one after the other
+    """
+
+    entries: np.ndarray
+    limit: np.ndarray
+    changes: np.ndarray
+    stages: np.ndarray
+    fractions: np.ndarray
+    weightless: np.ndarray
+    apart: np.ndarray
+    basis: np.ndarray
+    inputs: np.ndarray
+    outputs: np.ndarray
+
+
+def no_functions() -> Asked:
+    """Return a table of no functions."""
+    whole, real = np.zeros(0, dtype=np.int64), np.zeros(0)
+    return Asked(whole, real, real, whole, real, whole, real, real, real, real)
+
+
+@kernel
+def note(asked: Asked, ins: Arrays, outs: Arrays, stage: int) -> None:
+    """Record inputs and outputs of all functions after the evaluation of a stage."""
+    count = asked.limit.shape[0] // 2
+    for p in range(count):
+        e = ASKED_SIZE * p
+        kind = asked.entries[e + KIND]
+        first, place = asked.entries[e + FIRST_IN], record_in(asked, stage) + asked.entries[e + PLACE_IN]
+        for c in range(asked.entries[e + INS]):
+            put(asked.inputs, place + c, at(ins[kind], first + c))
+        first, place = asked.entries[e + FIRST_OUT], record_out(asked, stage) + asked.entries[e + PLACE_OUT]
+        for c in range(asked.entries[e + OUTS]):
+            put(asked.outputs, place + c, at(outs[kind], first + c * asked.entries[e + STRIDE]))
+
+
+@kernel
+def record_in(asked: Asked, stage: int) -> int:
+    """Return where the inputs of all functions at a stage start in `asked.inputs`."""
+    p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
+    return stage * (asked.entries[p + PLACE_IN] + asked.entries[p + INS])
+
+
+@kernel
+def record_out(asked: Asked, stage: int) -> int:
+    """Return where the outputs of all functions at a stage start in `asked.outputs`."""
+    p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
+    return stage * (asked.entries[p + PLACE_OUT] + asked.entries[p + OUTS])
+
+
+@kernel
+def carry_on(asked: Asked, stages: int) -> None:
+    """Copy the record of the last evaluation of a step to the first stage of the next; note how functions changed."""
+    count = asked.limit.shape[0] // 2
+    for p in range(count):
+        e = ASKED_SIZE * p
+        asked.limit[2 * p] = max(RELAXED * asked.limit[2 * p], asked.limit[2 * p + 1])
+        asked.changes[2 * p] = asked.changes[2 * p + 1]
+        asked.changes[2 * p + 1] = spread(asked, p)[0]
+        for c in range(asked.entries[e + INS]):
+            place = asked.entries[e + PLACE_IN] + c
+            put(asked.inputs, place, at(asked.inputs, record_in(asked, stages) + place))
+        for c in range(asked.entries[e + OUTS]):
+            place = asked.entries[e + PLACE_OUT] + c
+            put(asked.outputs, place, at(asked.outputs, record_out(asked, stages) + place))
+
+
+@kernel
+def spread(asked: Asked, p: int) -> tuple[float, float]:
+    """Return the range of the outputs of function p over the nodes of a step, and their largest magnitude."""
+    change, largest, e = 0.0, 0.0, ASKED_SIZE * p
+    for c in range(asked.entries[e + OUTS]):
+        low, high, place = math.inf, -math.inf, asked.entries[e + PLACE_OUT] + c
+        for m in range(asked.stages.shape[0]):
+            value = at(asked.outputs, record_out(asked, asked.stages[m]) + place)
+            low, high = min(low, value), max(high, value)
+        change = max(change, high - low)
+        largest = max(largest, max(abs(low), abs(high)))
+    return change, largest
+
+
+@kernel
+def roughness(asked: Asked, highest: np.ndarray) -> float:
+    """How large the highest terms of polynomials through the outputs at the nodes are, over the range of these.
+
+    Of the function of which that is most; `highest` (2 n,) are the weights of the nodes in two terms.
+    """
+    worst, nodes = 0.0, asked.stages.shape[0]
+    for p in range(asked.limit.shape[0] // 2):
+        e = ASKED_SIZE * p
+        change, largest = spread(asked, p)
+        if not change > ROUND_OFF * largest:
+            continue
+        for c in range(asked.entries[e + OUTS]):
+            place = asked.entries[e + PLACE_OUT] + c
+            for o in range(0, 2 * nodes, nodes):
+                term = 0.0
+                for m in range(nodes):
+                    term += at(highest, o + m) * at(asked.outputs, record_out(asked, asked.stages[m]) + place)
+                worst = max(worst, abs(term) / change)
+    return worst
+
+
+@kernel
+def failed(asked: Asked) -> bool:
+    """Whether a function returned no numbers in this step: the run then tells why it did, or takes a shorter step."""
+    total = 0.0
+    for o in range(asked.outputs.shape[0]):
+        total += 0.0 * at(asked.outputs, o)
+    return total != 0.0
+
+
+@kernel
+def jumped(asked: Asked) -> bool:
+    """Whether a function changes much more in this step than in the two before."""
+    count = asked.limit.shape[0] // 2
+    for p in range(count):
+        change, largest = spread(asked, p)
+        before = max(asked.changes[2 * p], asked.changes[2 * p + 1])
+        if asked.limit[2 * p] < math.inf and change > CHANGE_GROWTH * before + ROUND_OFF * largest:
+            return True
+    return False
+
+
+@kernel
+def overlooked(
+    asked: Asked, ins: Arrays, outs: Arrays, step: tuple[float, float, float, float], gap: float, cleared: float
+) -> float:
+    """Return a time at which a function differs from what stages with weight tell of it; infinity if there is none.
+
+    `step` is its start and size, and between which times in it functions are called; `gap` is the longest time between
+    two calls, and `cleared` the time up to which the step has been searched before. A function that fails there does
+    not count: the run may never call it there.
+    """
+    t, h, low, high = step
+    count = asked.limit.shape[0] // 2
+    if count == 0:
+        return math.inf
+    for w in range(asked.weightless.shape[0]):
+        # Rounded, the time of a stage at the end of the step may lie beyond it.
+        time = min(max(t + asked.apart[w] * h, low), high)
+        for p in range(count):
+            if time > cleared and asked.limit[2 * p] < math.inf and astray(asked, p, asked.weightless[w]):
+                return time
+    for m in range(asked.stages.shape[0] - 1):
+        left, right = asked.fractions[m], asked.fractions[m + 1]
+        between = int((right - left) * h / gap)
+        for n in range(between):
+            theta = left + (right - left) * (n + 1) / (between + 1)
+            find_basis(asked, theta)
+            for p in range(count):
+                time = min(max(t + theta * h, low), high)
+                if time > cleared and asked.limit[2 * p] < math.inf and differs(asked, ins, outs, p, time):
+                    return time
+    return math.inf
+
+
+@kernel
+def astray(asked: Asked, p: int, stage: int) -> bool:
+    """Whether function p returned at a stage without weight what is far outside the range of those with weight."""
+    e, found = ASKED_SIZE * p, False
+    change, largest = spread(asked, p)
+    for c in range(asked.entries[e + OUTS]):
+        place = asked.entries[e + PLACE_OUT] + c
+        value, low, high = at(asked.outputs, record_out(asked, stage) + place), math.inf, -math.inf
+        for m in range(asked.stages.shape[0]):
+            other = at(asked.outputs, record_out(asked, asked.stages[m]) + place)
+            low, high = min(low, other), max(high, other)
+        found = found or max(value - high, low - value) > ASTRAY * change + ROUND_OFF * max(largest, abs(value))
+    return found
+
+
+@kernel
+def find_basis(asked: Asked, theta: float) -> None:
+    """Fill asked.basis with the Lagrange polynomials of the nodes at a part theta of the step."""
+    for m in range(asked.stages.shape[0]):
+        weight = 1.0
+        for j in range(asked.stages.shape[0]):
+            if j != m:
+                weight *= (theta - asked.fractions[j]) / (asked.fractions[m] - asked.fractions[j])
+        asked.basis[m] = weight
+
+
+@kernel
+def differs(asked: Asked, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
+    """Whether function p, called with interpolated inputs, differs from its interpolated outputs by over its limit."""
+    e, nodes = ASKED_SIZE * p, asked.stages.shape[0]
+    given, returned = ins[asked.entries[e + KIND]], outs[asked.entries[e + KIND]]
+    first = asked.entries[e + FIRST_IN]
+    for c in range(asked.entries[e + INS]):
+        total, place = 0.0, asked.entries[e + PLACE_IN] + c
+        for m in range(nodes):
+            total += asked.basis[m] * at(asked.inputs, record_in(asked, asked.stages[m]) + place)
+        put(given, first + c, total)
+    out, stride = asked.entries[e + FIRST_OUT], asked.entries[e + STRIDE]
+    for c in range(asked.entries[e + OUTS]):
+        put(returned, out + c * stride, math.nan)
+    call(asked.entries[e + ADDRESS], time, given, asked.entries[e + READS], returned, asked.entries[e + WRITES])
+    # Some are constants, which an interpolation changes by round-off, and angles go on from those of the step's end.
+    place = record_in(asked, asked.stages[nodes - 1]) + asked.entries[e + PLACE_IN]
+    for c in range(asked.entries[e + INS]):
+        put(given, first + c, at(asked.inputs, place + c))
+    change, largest = spread(asked, p)
+    allowed = asked.limit[2 * p] * change + ROUND_OFF * largest
+    for c in range(asked.entries[e + OUTS]):
+        expected, place = 0.0, asked.entries[e + PLACE_OUT] + c
+        for m in range(nodes):
+            expected += asked.basis[m] * at(asked.outputs, record_out(asked, asked.stages[m]) + place)
+        if abs(at(returned, out + c * stride) - expected) > allowed:
+            return True
+    return False

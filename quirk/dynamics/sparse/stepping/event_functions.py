@@ -1,0 +1,157 @@
+"""The quantities that a run watches: their values at states within a step, in kernels."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.jit.compilation import entry, kernel
+from quirk.jit.record import record
+from quirk.jit.simd import at, put
+
+from ..kernels.applied import (
+    ELEMENT_SIZE,
+    OUTPUT,
+    REFERENCE_AT,
+    SIDE,
+    SIDE_END,
+    TURN_ENTRIES,
+    Forces,
+    run_law,
+)
+from ..kernels.bodies import poses
+from ..kernels.coupled import Readings
+from ..kernels.evaluate import evaluate
+from ..kernels.mechanism import Mechanism
+from ..kernels.readings import kinetic, potential, reading
+
+# Parts of a step at which quantities are sampled where one may cross.
+SAMPLES = 16
+# How many events are noted before Python takes them over.
+ROOM = 4096
+# Of each event noted: time, quantity, whether it rises or falls, and the total energy.
+WHEN, WHICH, WAY, TOTAL = range(4)
+NOTED = 4
+# How a quantity has come to the other side: through zero, or by a jump of the state.
+AT_ZERO, BY_A_JUMP = 1, 2
+
+
+@record
+class WatchedTables(NamedTuple):
+    """Q quantities, those of laws first, then those that are read off an evaluation.
+
+    laws: their laws, see `quirk.events.quantity` · readings: what is read · direction (Q,): -1, 0 or 1, in which a
+    crossing counts · acts (Q,): whether something happens then · built_in (Q,): whether each moves no faster than the
+    bodies do, as far as is known · positive (Q,): whether it is known to be positive where a run begins or jumps · side
+    (Q,): on which side of zero each is, -1 or 1, 0 where it has not left zero · scale (Q,): the largest magnitude so
+    far · change (Q,): by how much each changed in the step before · turning: which of them count turns · start, middle,
+    end (2 Q,): value and rate there; rates that are not known are not numbers · samples (2 (SAMPLES + 1) Q,): values
+    and rates along a step · state, slope (size,): scratch · noted (NOTED ROOM,): events since the last entry · hit
+    (Q,): AT_ZERO or BY_A_JUMP where a quantity crosses at the end of the step, else 0 · at_speed (Q,): where it has
+    done so and what happened then may have changed the state, the magnitude of its rate before that, else 0
+    """
+
+    laws: Forces
+    readings: Readings
+    direction: np.ndarray
+    acts: np.ndarray
+    positive: np.ndarray
+    side: np.ndarray
+    scale: np.ndarray
+    change: np.ndarray
+    turning: np.ndarray
+    built_in: np.ndarray
+    start: np.ndarray
+    middle: np.ndarray
+    end: np.ndarray
+    samples: np.ndarray
+    state: np.ndarray
+    slope: np.ndarray
+    noted: np.ndarray
+    hit: np.ndarray
+    at_speed: np.ndarray
+
+
+@kernel
+def place_of_value(laws: Forces, e: int) -> int:
+    """Where in the outputs of law e its value is, with the rate behind it."""
+    o = ELEMENT_SIZE * e
+    return laws.entries[o + OUTPUT] + 8 * (laws.entries[o + SIDE_END] - laws.entries[o + SIDE]) + 1
+
+
+@kernel
+def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
+    """Find what all quantities need of a state."""
+    if watched.readings.kind.shape[0] > 0:
+        evaluate(mechanism, t, y, alpha, beta, watched.slope)
+    else:
+        poses(mechanism.constants, y, mechanism.work.kin)
+
+
+@kernel
+def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: np.ndarray) -> tuple[float, float]:
+    """Value and rate of a quantity at a state that has been prepared."""
+    count = watched.laws.entries.shape[0] // ELEMENT_SIZE
+    if e >= count:
+        return reading(mechanism, watched.readings, e - count, y), math.nan
+    laws, first = watched.laws, place_of_value(watched.laws, e)
+    put(laws.outputs, first, math.nan)  # what a function that fails leaves
+    run_law(laws, e, t, y, mechanism.work.kin)
+    return at(laws.outputs, first), at(laws.outputs, first + 1)
+
+
+@kernel
+def refer_to(watched: WatchedTables, t: float, found: np.ndarray) -> None:
+    """Let angles go on from values and rates (2 Q,) of all quantities at time t."""
+    for n in range(watched.turning.shape[0]):
+        e, o = watched.turning[n], watched.laws.turns[TURN_ENTRIES * n + REFERENCE_AT]
+        put(watched.laws.inputs, o, at(found, 2 * e))
+        put(watched.laws.inputs, o + 1, at(found, 2 * e + 1))
+        put(watched.laws.inputs, o + 2, t)
+
+
+@kernel
+def values(
+    mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float, out: np.ndarray
+) -> bool:
+    """Fill `out` (2 Q,) with values and rates of all quantities at a state; False if a value is not a number."""
+    prepare(mechanism, watched, t, y, alpha, beta)
+    known = True
+    for e in range(watched.side.shape[0]):
+        value, rate = value_of(mechanism, watched, e, t, y)
+        put(out, 2 * e, value)
+        put(out, 2 * e + 1, rate)
+        known = known and value == value
+    return known
+
+
+@kernel
+def energy(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float) -> float:
+    """Return the total energy at a state, J."""
+    evaluate(mechanism, t, y, alpha, beta, watched.slope)
+    return kinetic(mechanism.constants, y) + potential(mechanism, watched.readings, y)
+
+
+# What `quantities_at` finds: values and rates, or the total energy.
+VALUES, ENERGY = range(2)
+
+
+@entry(needed_by="watched quantities need", effort=8)
+def quantities_at(
+    task: int, mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, out: np.ndarray
+) -> bool:
+    """Fill `out` (2 Q,) with values and rates of all quantities at a state, or its first place with the energy.
+
+    For runs whose steps Python takes. Returns False if a value is not a number.
+    """
+    if task == VALUES:
+        return values(mechanism, watched, t, y, 0.0, 0.0, out)
+    out[0] = energy(mechanism, watched, t, y, 0.0, 0.0)
+    return True
+
+
+def speeds(rates: np.ndarray) -> np.ndarray:
+    """Return magnitudes of rates, and the smallest number that is not zero where a rate is not known."""
+    return np.maximum(np.nan_to_num(np.abs(rates), nan=0.0), np.finfo(float).tiny)

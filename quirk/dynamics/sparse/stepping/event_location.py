@@ -1,0 +1,467 @@
+"""Where in a step watched quantities cross zero.
+
+All quantities are evaluated at the end of each step, and where one is near zero in its middle as well, which is that of
+the cubic through both ends with their slopes. Only where these say that one may have crossed, or come back from the
+other side, is the step's continuous extension sampled, on the constraints, and each crossing located to round-off. A
+step with an event that does something is taken again, to end there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, put
+
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import project
+from .event_functions import (
+    AT_ZERO,
+    BY_A_JUMP,
+    NOTED,
+    ROOM,
+    SAMPLES,
+    TOTAL,
+    WAY,
+    WHEN,
+    WHICH,
+    WatchedTables,
+    energy,
+    prepare,
+    refer_to,
+    value_of,
+    values,
+)
+from .run_state import (
+    BETWEEN,
+    CAP,
+    CAPPED,
+    DENSE,
+    EVENT,
+    GONE_ON,
+    HAPPENED,
+    MISSED,
+    RETAKEN,
+    STOPPED,
+    T_NEW,
+    TAKEN,
+    UNDEFINED,
+    UNSETTLED,
+    WITHIN,
+    RunState,
+    Settings,
+    T,
+)
+from .step_control import keeps_to_constraints, shortest
+
+Kernel = Callable[..., Any]
+
+# A crossing is located when so many steps of root-finding, at most, have brought it between neighboring times.
+MOST_ITERATIONS = 100
+# Steps of the search for the lowest point of a quantity that comes near to zero.
+DESCENTS = 40
+GOLDEN = 0.3819660112501051
+# A step is taken again so often at most to end at the same event.
+MOST_RETAKEN = 12
+# Events closer together than so many of the shortest steps are at one time.
+TOGETHER = 2.0
+# A step that ends so many times as near to an event ends at it.
+ABOUT = 4.0
+# After so many steps in a row that ended at an event which was not there yet, by round-off, it is there.
+MOST_MISSED = 3
+# A quantity that is so many times as far from zero as it moves in a step does not cross within it.
+FAR = 4.0
+# Crossings by less than this part of the largest magnitude of a quantity are round-off.
+NOISE = 1e-14
+# What a quantity moves in this part of a run is as good as nothing where it starts.
+AT_ONCE = 1e-13
+# What has just crossed is at zero still within this part of the largest magnitude of the quantity.
+AT_ZERO_STILL = 1e-9
+# It is held there if its rate is less than this part of that with which it has crossed: the round-off of an impulse.
+HELD = 1e-13
+# A search begins at zero where a quantity is less than this part of what it is at the end of the search.
+AS_GOOD_AS_ZERO = 1e-6
+
+
+@kernel
+def onto_constraints(mechanism: Mechanism, settings: Settings, run: RunState, t: float) -> None:
+    """Bring a state within the step to where one that is kept would be: where drivers say, for instance."""
+    if keeps_to_constraints(mechanism, settings):
+        project(mechanism, t, run.watched.state, settings.length, run.counts, False)
+
+
+@kernel
+def noise(settings: Settings, watched: WatchedTables, e: int) -> float:
+    """How far a quantity may be beyond zero by round-off; without projection, by the drift of what is held at zero."""
+    drifts = settings.interval <= 0 and (settings.alpha > 0.0 or settings.beta > 0.0)
+    return (max(NOISE, settings.rtol) if drifts else NOISE) * watched.scale[e]
+
+
+@kernel
+def far(watched: WatchedTables, e: int, h: float) -> bool:
+    """Whether a quantity is much farther from zero, at both ends of a step of size h, than it moves in such a step."""
+    g0, r0, g1, r1 = (
+        at(watched.start, 2 * e), at(watched.start, 2 * e + 1), at(watched.end, 2 * e), at(watched.end, 2 * e + 1),
+    )  # fmt: skip
+    moves = max(abs(g1 - g0), watched.change[e])
+    if not math.isnan(r0):
+        moves = max(moves, max(abs(r0), abs(r1)) * h)
+    side = watched.side[e]
+    return watched.built_in[e] != 0 and side != 0.0 and min(side * g0, side * g1) > FAR * moves
+
+
+@kernel
+def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float) -> bool:
+    """Whether a quantity may dip below zero between two times h apart, from values and rates times its side."""
+    a, b, p, q = side * g0, side * g1, side * r0 * h, side * r1 * h
+    if not (p < 0.0 < q):
+        return False
+    # Both tangents meet below the lowest point of what is curved in one sense.
+    s = (b - q - a) / (p - q)
+    return a + p * s <= 0.0
+
+
+@kernel
+def dips(side: float, g0: float, g1: float, g2: float) -> bool:
+    """Whether the parabola through three values at equal distances leaves its side between the outer two."""
+    a, b, c = side * g0, side * g1, side * g2
+    bend, slope = a - 2.0 * b + c, 0.5 * (c - a)
+    return bend > 0.0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0.0
+
+
+@kernel
+def on_side(side: float, ga: float, gb: float) -> float:
+    """Value with which the search between `ga`, on this side of zero, and `gb` begins.
+
+    What starts at zero, leaves it to this side and comes back would by its own value lead the search to the start.
+    """
+    return ga if side * ga > AS_GOOD_AS_ZERO * abs(gb) else side * abs(gb)
+
+
+@kernel
+def note(run: RunState, e: int, t: float, way: float, total: float) -> None:
+    """Note that quantity e crosses at time t, rising for `way` 1 and falling for -1, with this total energy."""
+    o = NOTED * run.counts[HAPPENED]
+    put(run.watched.noted, o + WHEN, t)
+    put(run.watched.noted, o + WHICH, float(e))
+    put(run.watched.noted, o + WAY, way)
+    put(run.watched.noted, o + TOTAL, total)
+    run.counts[HAPPENED] += 1
+
+
+@kernel
+def sign(x: float) -> float:
+    """-1, 0 or 1; 0 of what is not a number."""
+    return 1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0
+
+
+@kernel
+def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
+    """Find on which side of zero each quantity is at the start of a step; returns the reason, EVENT or GONE_ON.
+
+    Those that were on the other side have crossed by a jump of the state, unless it is what their own crossing has led
+    to. Those that are at zero, within what they move in a time that counts as none, are on the side to which they move.
+    """
+    watched, clock, reason = run.watched, run.clock, GONE_ON
+    run.counts[UNSETTLED] = 0
+    if not values(mechanism, watched, clock[T], run.y, settings.alpha, settings.beta, watched.start):
+        return UNDEFINED
+    refer_to(watched, clock[T], watched.start)
+    for e in range(watched.side.shape[0]):
+        g, rate, before = at(watched.start, 2 * e), at(watched.start, 2 * e + 1), watched.side[e]
+        watched.scale[e] = max(watched.scale[e], abs(g))
+        if watched.positive[e] != 0:
+            watched.side[e] = 1.0
+            continue
+        still = abs(g) <= max(abs(rate) * AT_ONCE * (settings.end - settings.start), noise(settings, watched, e))
+        speed, watched.at_speed[e] = watched.at_speed[e], 0.0
+        own = speed > 0.0
+        if still or (own and abs(g) <= AT_ZERO_STILL * watched.scale[e]):
+            # The rate of what is held where it is, such as a joint that has just closed, is round-off and says nothing.
+            moves = abs(rate) * (settings.end - settings.start) > noise(settings, watched, e)
+            if moves and abs(rate) > HELD * speed:
+                watched.side[e] = sign(rate)
+            elif own and abs(g) > 0.5 * noise(settings, watched, e):  # so that what is left to noise keeps it there
+                watched.side[e] = sign(g)
+            else:
+                watched.side[e] = before
+            continue
+        watched.side[e] = sign(g)
+        if not own and before * g < 0.0 and watched.direction[e] * g >= 0.0:
+            if watched.acts[e] == 0:
+                total = energy(mechanism, watched, clock[T], run.y, settings.alpha, settings.beta)
+                note(run, e, clock[T], sign(g), total)
+            else:
+                watched.hit[e], reason = BY_A_JUMP, EVENT
+    return reason
+
+
+@kernel
+def suspicious(settings: Settings, watched: WatchedTables, e: int, h: float) -> bool:
+    """Whether a quantity may cross in the present step."""
+    side = watched.side[e]
+    g0, gm, g1 = at(watched.start, 2 * e), at(watched.middle, 2 * e), at(watched.end, 2 * e)
+    if side == 0.0:
+        watched.side[e] = sign(g1) if abs(g1) > noise(settings, watched, e) else 0.0
+        return False
+    if min(side * gm, side * g1) < -noise(settings, watched, e):
+        return True
+    if (gm == 0.0 or g1 == 0.0) and side * g0 > noise(settings, watched, e):
+        return True
+    if max(abs(g0), abs(gm), abs(g1)) <= noise(settings, watched, e):
+        return False
+    if dips(side, g0, gm, g1):
+        return True
+    r0, rm, r1 = at(watched.start, 2 * e + 1), at(watched.middle, 2 * e + 1), at(watched.end, 2 * e + 1)
+    if math.isnan(rm):
+        return False
+    return may_cross(side, g0, r0, gm, rm, 0.5 * h) or may_cross(side, gm, rm, g1, r1, 0.5 * h)
+
+
+def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
+    """Return the search for crossings in the steps of a method, from two kernels of its stepper."""
+
+    @kernel
+    def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, t: float) -> float:
+        """Return the value of quantity e at a time within the step."""
+        watched = run.watched
+        between(mechanism, stepper, settings, run, t, watched.state)
+        run.counts[WITHIN] = DENSE
+        onto_constraints(mechanism, settings, run, t)
+        prepare(mechanism, watched, t, watched.state, settings.alpha, settings.beta)
+        value, _ = value_of(mechanism, watched, e, t, watched.state)
+        return value
+
+    @kernel
+    def root(
+        mechanism: Mechanism,
+        stepper: Any,
+        settings: Settings,
+        run: RunState,
+        e: int,
+        side: float,
+        a: float,
+        ga: float,
+        b: float,
+        gb: float,
+    ) -> float:
+        """Return the first time between a and b, to round-off, at which quantity e has left this side of zero.
+
+        By the Illinois variant of false position, with bisection where that is slow. Zero is beyond if the quantity
+        comes onto it from this side; if it was at zero, it is not.
+        """
+        width, onto, fresh = b - a, side * ga > 0.0, True
+        ga = on_side(side, ga, gb) if gb != 0.0 else ga
+        for n in range(MOST_ITERATIONS):
+            if b - a <= 2.2e-16 * (abs(a) + abs(b)):
+                break
+            t = b - gb * (b - a) / (gb - ga) if gb != ga else a
+            if gb == 0.0 and fresh:
+                # It may have been at zero for a while already.
+                t = b - 4.4e-16 * (abs(a) + abs(b))
+            fresh = gb != 0.0
+            if (n % 3 == 2 and b - a > 0.25 * width) or not a < t < b:
+                t = 0.5 * (a + b)
+            if n % 3 == 2:
+                width = b - a
+            if t <= a or t >= b:
+                break
+            g = sampled(mechanism, stepper, settings, run, e, t)
+            if side * g < 0.0 or (g == 0.0 and onto):
+                b, gb = t, g
+                ga = 0.5 * ga
+            else:
+                a, ga = t, g
+                gb = 0.5 * gb
+        return b
+
+    @kernel
+    def lowest(
+        mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, a: float, c: float
+    ) -> float:
+        """Return a time between a and c at which quantity e has left its side, or infinity; by golden sections."""
+        b = a + GOLDEN * (c - a)
+        gb, below = side * sampled(mechanism, stepper, settings, run, e, b), -noise(settings, run.watched, e)
+        for _ in range(DESCENTS):
+            if gb < below:
+                return b
+            t = b + GOLDEN * (c - b) if c - b > b - a else b - GOLDEN * (b - a)
+            if t == b:
+                break
+            g = side * sampled(mechanism, stepper, settings, run, e, t)
+            if g < gb:
+                if t > b:
+                    a = b
+                else:
+                    c = b
+                b, gb = t, g
+            elif t > b:
+                c = t
+            else:
+                a = t
+        return b if gb < below else math.inf
+
+    @kernel
+    def next_crossing(
+        mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, since: float
+    ) -> float:
+        """Return the first time after `since` at which quantity e has left this side of zero; or infinity."""
+        watched, clock = run.watched, run.clock
+        h, size, least = clock[T_NEW] - clock[T], 2 * watched.side.shape[0], -noise(settings, watched, e)
+        for m in range(1, SAMPLES + 1):
+            b = clock[T] + h * m / SAMPLES if m < SAMPLES else clock[T_NEW]
+            if b <= since:
+                continue
+            before, o = clock[T] + h * (m - 1) / SAMPLES, m * size + 2 * e
+            a, g, rate = max(before, since), at(watched.samples, o), at(watched.samples, o + 1)
+            # Where it has just crossed, it is at zero.
+            ga = at(watched.samples, o - size) if before >= since else 0.0
+            if side * g < least or (g == 0.0 and side * ga > -least):
+                return root(mechanism, stepper, settings, run, e, side, a, ga, b, g)
+            if math.isnan(rate):
+                if m == SAMPLES or not dips(side, ga, 0.5 * g, at(watched.samples, o + size)):
+                    continue
+                b = clock[T] + h * (m + 1) / SAMPLES
+            elif before < since or not may_cross(side, ga, at(watched.samples, o - size + 1), g, rate, h / SAMPLES):
+                continue
+            there = lowest(mechanism, stepper, settings, run, e, side, a, b)
+            if there < math.inf:
+                g = sampled(mechanism, stepper, settings, run, e, there)
+                return root(mechanism, stepper, settings, run, e, side, a, ga, there, g)
+        return math.inf
+
+    @kernel
+    def sample(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> None:
+        """Fill the samples with the values and rates of all quantities along the step."""
+        watched, clock = run.watched, run.clock
+        size, h = 2 * watched.side.shape[0], clock[T_NEW] - clock[T]
+        for o in range(size):
+            put(watched.samples, o, at(watched.start, o))
+            put(watched.samples, SAMPLES * size + o, at(watched.end, o))
+        run.counts[WITHIN] = TAKEN
+        for m in range(1, SAMPLES):
+            t = clock[T] + h * m / SAMPLES
+            between(mechanism, stepper, settings, run, t, watched.state)
+            run.counts[WITHIN] = DENSE
+            onto_constraints(mechanism, settings, run, t)
+            values(mechanism, watched, t, watched.state, settings.alpha, settings.beta, watched.middle)
+            for o in range(size):
+                put(watched.samples, m * size + o, at(watched.middle, o))
+
+    @kernel
+    def first_that_acts(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> float:
+        """Return when in the step the first event happens that does something; infinity if none does."""
+        watched, first = run.watched, math.inf
+        for e in range(watched.side.shape[0]):
+            if watched.acts[e] == 0:
+                continue
+            side, since = watched.side[e], run.clock[T]
+            while True:
+                t = next_crossing(mechanism, stepper, settings, run, e, side, since)
+                if not t < first:
+                    break
+                side, since = -side, t
+                if watched.direction[e] * side >= 0.0:
+                    first, run.counts[CAPPED] = t, e
+                    break
+        return first
+
+    @kernel
+    def settle(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, together: float) -> int:
+        """Note the crossings of the step, none of which but those at its end do anything; returns EVENT or GONE_ON."""
+        watched, clock, reason = run.watched, run.clock, GONE_ON
+        last = clock[T_NEW] >= settings.end
+        for e in range(watched.side.shape[0]):
+            since = clock[T]
+            while run.counts[HAPPENED] < ROOM:
+                t = next_crossing(mechanism, stepper, settings, run, e, watched.side[e], since)
+                if t == math.inf:
+                    break
+                side = -watched.side[e]
+                watched.side[e], since = side, t
+                if watched.direction[e] * side < 0.0:
+                    continue
+                if watched.acts[e] == 0:
+                    between(mechanism, stepper, settings, run, t, watched.state)
+                    onto_constraints(mechanism, settings, run, t)
+                    total = energy(mechanism, watched, t, watched.state, settings.alpha, settings.beta)
+                    note(run, e, t, side, total)
+                else:
+                    watched.hit[e], reason = AT_ZERO, EVENT
+            # What is about to cross in no time does so now: where steps are as short as they can be, round-off may keep
+            # it from ever being there.
+            g, side, rate = at(watched.end, 2 * e), watched.side[e], at(watched.end, 2 * e + 1)
+            open_to = watched.hit[e] == 0 and watched.direction[e] * side <= 0.0
+            # A quantity that is held at zero has a rate too, of round-off.
+            moves = -side * rate * (clock[T_NEW] - clock[T]) > noise(settings, watched, e)
+            open_to = open_to and ((last and moves) or (watched.acts[e] != 0 and run.counts[RETAKEN] > 0))
+            about = side * rate < 0.0 and side * g + side * rate * ABOUT * together <= noise(settings, watched, e)
+            near = side * g <= noise(settings, watched, e) or clock[T_NEW] - clock[T] <= ABOUT * together
+            near = near or run.counts[MISSED] >= MOST_MISSED
+            about = about or (run.counts[RETAKEN] > 0 and run.counts[CAPPED] == e and near)
+            if not (open_to and about):
+                continue
+            watched.side[e] = -side
+            if watched.acts[e] != 0:
+                watched.hit[e], reason = AT_ZERO, EVENT
+            else:
+                total = energy(mechanism, watched, clock[T_NEW], run.y_new, settings.alpha, settings.beta)
+                note(run, e, clock[T_NEW], -side, total)
+        return reason
+
+    @kernel
+    def look(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
+        """Look for events in a step that can be accepted; returns the reason (`stepping.run_state`).
+
+        Where the step is to be taken again, to end at clock[CAP], counts[WITHIN] is BETWEEN then.
+        """
+        watched, clock, counts = run.watched, run.clock, run.counts
+        count, h = watched.side.shape[0], clock[T_NEW] - clock[T]
+        if count == 0:
+            return GONE_ON
+        alpha, beta = settings.alpha, settings.beta
+        known = values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end)
+        any_near = False
+        for e in range(count):
+            any_near = any_near or not far(watched, e, h)
+        if any_near:
+            middle(stepper, run, h, watched.state)
+            onto_constraints(mechanism, settings, run, clock[T] + 0.5 * h)
+            known = values(mechanism, watched, clock[T] + 0.5 * h, watched.state, alpha, beta, watched.middle) and known
+        if run.stop[0] != 0:
+            counts[WITHIN] = BETWEEN
+            return STOPPED
+        if not known:
+            return UNDEFINED
+        together = TOGETHER * shortest(settings, run)
+        any_may = counts[RETAKEN] > 0 or clock[T_NEW] >= settings.end
+        for e in range(count):
+            any_may = any_may or (any_near and suspicious(settings, watched, e, h))
+        reason = GONE_ON
+        if any_may:
+            sample(mechanism, stepper, settings, run)
+            first = first_that_acts(mechanism, stepper, settings, run)
+            first = max(first, clock[T] + together)
+            if first < clock[T_NEW] - together and counts[RETAKEN] < MOST_RETAKEN:
+                clock[CAP] = first
+                counts[RETAKEN] += 1
+                counts[WITHIN] = BETWEEN
+                return GONE_ON
+            reason = settle(mechanism, stepper, settings, run, together)
+            values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end)
+            # States within the step are to be those of a run that looks at nothing, to the last digit.
+            counts[WITHIN] = TAKEN
+        refer_to(watched, clock[T_NEW], watched.end)
+        for e in range(count):
+            watched.change[e] = abs(at(watched.end, 2 * e) - at(watched.start, 2 * e))
+        for o in range(2 * count):
+            put(watched.start, o, at(watched.end, o))
+        for e in range(count):
+            watched.scale[e] = max(watched.scale[e], abs(at(watched.end, 2 * e)))
+        counts[MISSED] = counts[MISSED] + 1 if counts[RETAKEN] > 0 and reason != EVENT else 0
+        clock[CAP], counts[RETAKEN] = math.inf, 0
+        return reason
+
+    return look

@@ -1,0 +1,362 @@
+"""The march: steps of any method, taken, judged and continued, with the states that are asked for on the way.
+
+A method is a stepper: four kernels and a record that they share. `march_of` makes a march of them, which an entry of
+the method's own calls; that is compiled when the method is first used.
+
+* ``take(mechanism, stepper, settings, run, h)`` fills run.y_new with the state at clock[T_NEW], on the constraints
+  where the run keeps to them; returns its error over the tolerance, infinity where there is no such state, 0 for fixed
+  steps that arrive. It may end the step earlier.
+* ``between(mechanism, stepper, settings, run, t, state)`` fills a state within the step, and returns whether it is
+  finite.
+* ``middle(stepper, run, h, state)`` fills a state near the middle of the step, at the cost of a few sums.
+* ``close(stepper, settings, run)`` lets what the end of a step is known by serve the start of the next.
+* ``parts(mechanism, stepper, settings, run)``, of methods whose steps others cannot take, says into how many parts, of
+  which another method takes each, a step is cut where steps are noted: MOST_PARTS at most.
+
+The record has `exponent`: the error grows as the step to the power of one over it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.model.revolution_counter import look_ahead, note_turns, turn_on
+from quirk.integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, put
+
+from ..kernels.applied import refer
+from ..kernels.bodies import finite, normalise
+from ..kernels.evaluate import evaluate
+from ..kernels.friction import turn_on_slip
+from ..kernels.impose import copy
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import project
+from ..kernels.redundancy import watch
+from ..kernels.work import CORRECTION
+from ..kernels.work_error import exchanged, work_tolerance
+from .discontinuity_probe import carry_on
+from .discontinuity_test import suspect
+from .event_functions import ROOM, SAMPLES
+from .event_location import crossings_of, take_sides
+from .run_state import (
+    AGAIN,
+    ASKED,
+    BEST_RANK,
+    BETWEEN,
+    COLLAPSED,
+    DENSE,
+    DONE,
+    EARLIER,
+    EVALUATIONS,
+    EVENT,
+    EVENTFUL,
+    EXCHANGED,
+    GONE_ON,
+    HAPPENED,
+    HIGH,
+    KEPT,
+    LOST_BETWEEN,
+    LOW,
+    NOT_FINITE,
+    OFF_BETWEEN,
+    OFF_CONSTRAINTS,
+    PIECE,
+    PIECE_SIZE,
+    PIVOT,
+    REJECTED,
+    SINGULAR,
+    SINGULAR_WITHIN,
+    STALLED,
+    STEP_END,
+    STEP_HEAD,
+    STEP_HIGH,
+    STEP_LOW,
+    STEP_START,
+    STEPS,
+    STOPPED,
+    SUSPECT,
+    T_NEW,
+    TAKEN,
+    TRAILED,
+    UNDEFINED,
+    UNSETTLED,
+    WITHIN,
+    RunState,
+    Settings,
+    T,
+)
+from .step_control import (
+    accepted,
+    choose_end,
+    ends_beside_singular,
+    keep_before_singular,
+    keeps_to_constraints,
+    passed_on,
+    shortest,
+    stalled,
+)
+
+Kernel = Callable[..., Any]
+
+# So often a quantity crosses in a step at most, as far as samples can tell.
+MOST_NOTED = 2 * SAMPLES
+# Into so many parts a step is cut at most where steps are noted.
+MOST_PARTS = 32
+
+
+@kernel
+def wanted(settings: Settings, run: RunState) -> bool:
+    """Whether this step holds a state that is to be kept: its end, once, or one at an asked time."""
+    if settings.every:
+        return run.counts[ASKED] < run.counts[STEPS]
+    return run.counts[ASKED] < run.asked.shape[0] and run.asked[run.counts[ASKED]] <= run.clock[T_NEW]
+
+
+@kernel
+def projects(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
+    """Whether it does so at the end of the present step."""
+    return keeps_to_constraints(mechanism, settings) and (run.counts[STEPS] + 1) % settings.interval == 0
+
+
+@kernel
+def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) -> bool:
+    """Bring run.y_new to unit quaternions and, where it is to be, onto the constraints; False if that is too far.
+
+    The factorization in `work` is of a state nearby, or of one further `away`.
+    """
+    arrived, y = finite(run.y_new), run.y_new
+    normalise(mechanism.constants, y)
+    if arrived and projects(mechanism, settings, run):
+        arrived = project(mechanism, run.clock[T_NEW], y, settings.length, run.counts, away)
+        farthest = FARTHEST_CORRECTION if settings.fixed > 0 else LARGEST_CORRECTION
+        arrived = arrived and not at(mechanism.work.summary, CORRECTION) > farthest
+    return arrived
+
+
+@kernel
+def slope_at(
+    mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray, on_rows: bool
+) -> None:
+    """Fill `slope` with y' at (t, y); where y is `on_rows`, the constraints, the choice of rows is looked after."""
+    evaluate(mechanism, t, y, settings.alpha, settings.beta, slope)
+    run.counts[EVALUATIONS] += 1
+    if on_rows and watch(mechanism, t, y, run.counts[BEST_RANK]):
+        evaluate(mechanism, t, y, settings.alpha, settings.beta, slope)
+        run.counts[EVALUATIONS] += 1
+
+
+@kernel
+def tolerance_of_work(
+    mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, slope: np.ndarray
+) -> tuple[float, float]:
+    """Tolerance of the work of a step: parts in J and in W; y, with its slope, was evaluated last: see `work_error`."""
+    before = run.clock[EXCHANGED] + exchanged(mechanism.forces, run.y, y)
+    h = run.clock[T_NEW] - run.clock[T]
+    return work_tolerance(mechanism, y, slope, before, h, settings.rtol, settings.atol)
+
+
+@kernel
+def carry_functions_on(settings: Settings, run: RunState, stages: int) -> None:
+    """Let what users' functions returned at the last of so many stages stand for the start of the next step."""
+    if settings.gap < math.inf:
+        carry_on(run.functions, stages)
+
+
+@kernel
+def full(run: RunState) -> bool:
+    """Whether there is no room to note a further step, or the events that it may hold."""
+    if (
+        run.trail.shape[0] > 0
+        and (run.counts[TRAILED] + MOST_PARTS) * (STEP_HEAD + run.y.shape[0]) > run.trail.shape[0]
+    ):
+        return True
+    return run.counts[HAPPENED] > 0 and run.counts[HAPPENED] + MOST_NOTED * run.watched.side.shape[0] > ROOM
+
+
+@kernel
+def one_part(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
+    """Note steps as they are taken."""
+    return 1
+
+
+@kernel
+def look_at_nothing(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
+    """Accept a step without a look at quantities, of which there are none."""
+    return GONE_ON
+
+
+@kernel
+def take_no_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
+    """Begin without a look at quantities."""
+    run.counts[UNSETTLED] = 0
+    return GONE_ON
+
+
+def march_of(
+    take: Kernel,
+    between: Kernel,
+    middle: Kernel,
+    close: Kernel,
+    parts: Kernel = one_part,
+    *,
+    watching: bool,
+    planned: bool = False,
+) -> Kernel:
+    """Return the march of a method, for its entry to call: march(mechanism, stepper, settings, run, most_steps).
+
+    It takes steps until the run ends or cannot go on, or `most_steps` are tried; and returns the reason. With
+    `watching` it looks for events; without, it takes a third less time to compile. `planned` says whether steps across
+    singular configurations are planned for the stages of explicit methods.
+    """
+    look = crossings_of(between, middle) if watching else look_at_nothing
+    begin = take_sides if watching else take_no_sides
+
+    @kernel
+    def attempt(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
+        """Try a step: it is taken, or left for a smaller one, or there is a reason to return."""
+        clock, counts = run.clock, run.counts
+        h = choose_end(settings, run)
+        if not h >= shortest(settings, run):
+            return COLLAPSED
+        error = take(mechanism, stepper, settings, run, h)
+        h = clock[T_NEW] - clock[T]
+        if run.stop[0] != 0:
+            return STOPPED
+        if counts[SINGULAR_WITHIN] != 0:
+            counts[SINGULAR_WITHIN] = 0
+            counts[REJECTED] += 1
+            return SINGULAR
+        suspicious = suspect(mechanism, settings, run, 0.0 if settings.fixed > 0 else error)
+        if run.stop[0] != 0:
+            return STOPPED
+        if suspicious:
+            return SUSPECT
+        if settings.fixed > 0:
+            if not error <= 1.0:
+                return OFF_CONSTRAINTS if finite(run.y_new) else NOT_FINITE
+        elif not accepted(error, stepper.exponent, run, h):
+            if planned:
+                keep_before_singular(mechanism, run, h)
+            return GONE_ON
+        elif ends_beside_singular(mechanism, settings, run):
+            return GONE_ON
+        refer(mechanism.forces, clock[T_NEW])
+        turn_on_slip(mechanism)
+        counts[WITHIN] = TAKEN
+        reason = look(mechanism, stepper, settings, run)
+        if counts[WITHIN] == BETWEEN or reason == UNDEFINED:
+            counts[WITHIN] = BETWEEN
+            return reason
+        counts[STEPS] += 1
+        look_ahead(run.counter, run.y, run.y_new, h)
+        counts[EVENTFUL] = 1 if reason == EVENT else 0
+        return GONE_ON
+
+    @kernel
+    def write_down(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
+        """Keep the states that are asked for in the step just taken."""
+        clock, counts, size = run.clock, run.counts, run.y.shape[0]
+        while wanted(settings, run):
+            if counts[KEPT] >= run.times.shape[0]:
+                return AGAIN
+            t = clock[T_NEW] if settings.every else run.asked[counts[ASKED]]
+            state = run.states[counts[KEPT] * size : (counts[KEPT] + 1) * size]
+            within = t < clock[T_NEW]
+            if within:
+                arrived = between(mechanism, stepper, settings, run, t, state)
+                if run.stop[0] != 0:
+                    return STOPPED
+                counts[WITHIN] = DENSE
+                if not arrived:
+                    return LOST_BETWEEN
+            else:
+                copy(run.y_new, state)
+            astray = keeps_to_constraints(mechanism, settings) and (within or counts[STEPS] % settings.interval != 0)
+            if astray and not project(mechanism, t, state, settings.length, counts, False):
+                return OFF_BETWEEN
+            note_turns(run.counter, counts[KEPT], run.y, state, t - clock[T])
+            run.times[counts[KEPT]] = t
+            counts[KEPT] += 1
+            counts[ASKED] += 1
+        return GONE_ON
+
+    @kernel
+    def leave_trail(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> bool:
+        """Note the step just taken, if steps are asked for; returns whether the states within it could be found."""
+        if run.trail.shape[0] == 0:
+            return True
+        clock, width, piece = run.clock, STEP_HEAD + run.y.shape[0], PIECE_SIZE * run.counts[PIECE]
+        count = parts(mechanism, stepper, settings, run)
+        t, h = clock[T], (clock[T_NEW] - clock[T]) / count
+        for part in range(count):
+            o, end = run.counts[TRAILED] * width, clock[T_NEW] if part + 1 == count else clock[T] + (part + 1) * h
+            put(run.trail, o + STEP_START, t)
+            put(run.trail, o + STEP_END, end)
+            put(run.trail, o + STEP_LOW, run.pieces[piece + LOW])
+            put(run.trail, o + STEP_HIGH, run.pieces[piece + HIGH])
+            state = run.trail[o + STEP_HEAD : o + width]
+            if part == 0:
+                copy(run.y, state)
+            else:
+                found = between(mechanism, stepper, settings, run, t, state)
+                if found and keeps_to_constraints(mechanism, settings):
+                    found = project(mechanism, t, state, settings.length, run.counts, False)
+                if not found:
+                    return False
+            run.counts[TRAILED] += 1
+            t = end
+        return True
+
+    @kernel
+    def march(
+        mechanism: Mechanism,
+        stepper: Any,
+        settings: Settings,
+        run: RunState,
+        most_steps: int,
+    ) -> int:
+        """Take steps until the run ends or cannot go on, or `most_steps` are tried; returns the reason."""
+        clock, counts, tried = run.clock, run.counts, 0
+        while True:
+            if counts[WITHIN] == BETWEEN:
+                if clock[T] >= settings.end:
+                    return DONE
+                if tried >= most_steps or full(run):
+                    return AGAIN
+                if counts[UNSETTLED] != 0:
+                    reason = begin(mechanism, settings, run)
+                    if reason != GONE_ON:
+                        return reason
+                tried += 1
+                reason = attempt(mechanism, stepper, settings, run)
+                if reason != GONE_ON:
+                    return reason
+                if counts[WITHIN] == BETWEEN:
+                    continue
+            reason = write_down(mechanism, stepper, settings, run)
+            if reason != GONE_ON:
+                return reason
+            turn_on(run.counter, run.y, run.y_new, clock[T_NEW] - clock[T])
+            if not leave_trail(mechanism, stepper, settings, run):
+                return LOST_BETWEEN
+            clock[EXCHANGED] += exchanged(mechanism.forces, run.y, run.y_new)
+            copy(run.y_new, run.y)
+            copy(mechanism.work.pivots_before, mechanism.work.pivots_earlier)
+            copy(mechanism.work.pivots, mechanism.work.pivots_before)
+            clock[EARLIER] = clock[T]
+            clock[PIVOT] = 1.0
+            close(stepper, settings, run)
+            clock[T], counts[WITHIN] = clock[T_NEW], BETWEEN
+            passed_on(settings, run)
+            if counts[EVENTFUL] != 0:
+                counts[EVENTFUL] = 0
+                return EVENT
+            if stalled(settings, run):
+                return STALLED
+
+    return march

@@ -1,0 +1,186 @@
+"""Steppers of the compiled march, made ready for one run: of each kind of method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.integrators import Method, RadauIIA, Rosenbrock, Tableau, Taylor
+from quirk.integrators.combinations import weights_of
+from quirk.jit.simd import aligned
+
+from ..implicit.systems import ImplicitSystem
+from ..implicit.tables import AXES
+from ..solver.solver import Solver
+from ..solver.taylor_series import elements_of
+from .radau import KNOWN, Radau, march_radau, march_radau_watching
+from .rosenbrock import NODES, march_rosenbrock, march_rosenbrock_watching
+from .rosenbrock import RosenbrockMethod as RosenbrockMethod
+from .rotating_axes import TURNED
+from .runge_kutta import RungeKutta, march_runge_kutta, march_runge_kutta_watching
+from .step_series import KNOWN as KNOWN_OF_SERIES
+from .step_series import StepSeries
+from .taylor import march_taylor, march_taylor_watching
+
+
+class RungeKuttaStepper:
+    """The stepper of a Runge-Kutta method.
+
+    Attributes
+    ----------
+    record : what the march is handed
+    march, watching : the march without events, and with them
+    """
+
+    march, watching = staticmethod(march_runge_kutta), staticmethod(march_runge_kutta_watching)
+
+    def __init__(self, solver: Solver, tableau: Tableau) -> None:
+        weights, self._size = weights_of(tableau), solver.size
+        self.record = RungeKutta(
+            weights=weights,
+            exponent=weights.exponent,
+            k=aligned(solver.size * tableau.buffers),
+            stage=aligned(solver.size),
+            change=aligned(solver.size),
+            round_off=np.zeros(tableau.stages + 1),
+        )
+
+    def begin(self, slope: np.ndarray) -> None:
+        """Take over the slope (size,) at the start of the run."""
+        self.record.k[: self._size] = slope
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """Slopes at the stages of the last step, one after the other, for messages."""
+        return self.record.k[: self._size * (self.record.weights.stages + 1)]
+
+
+class RosenbrockStepper:
+    """The stepper of a Rosenbrock method; see `RungeKuttaStepper`."""
+
+    march, watching = staticmethod(march_rosenbrock), staticmethod(march_rosenbrock_watching)
+
+    def __init__(self, solver: Solver, method: Rosenbrock) -> None:
+        self._implicit = ImplicitSystem(solver, turning=False)
+        size, works = solver.size, len(solver.model.carried.work)
+        self.record = RosenbrockMethod(
+            stages=method.stages,
+            gamma=method.gamma,
+            exponent=1 / (method.error_order + 1),
+            a=method.a.ravel().copy(),
+            C=method.C.ravel().copy(),
+            c=method.c.copy(),
+            d=method.d.copy(),
+            m=method.m.copy(),
+            e=method.e.copy(),
+            dense=method.dense.ravel().copy(),
+            interpolants=len(method.dense),
+            timed=self._implicit.timed,
+            implicit=self._implicit.tables,
+            matrix=aligned(self._implicit.tables.size),
+            u=aligned(method.stages * size),
+            slope=aligned(size),
+            drift=aligned(size),
+            stage=aligned(size),
+            rest=aligned(size),
+            change=aligned(size),
+            known=np.full(2, np.nan),
+            power=np.zeros(len(NODES) * works),
+        )
+
+    def begin(self, slope: np.ndarray) -> None:
+        """Take over the slope (size,) at the start of the run: it is found anew, with all derivatives."""
+        self.record.slope[:] = slope
+        self.record.known[:] = np.nan
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """Stages of the last step, one after the other, for messages."""
+        return self.record.u
+
+
+# Arrays of a Radau IIA method that are as large as a state.
+OF_STATES = (
+    "origin", "base", "past_origin", "past_base", "slope", "slope_new", "centre", "seen", "stage", "change",
+)  # fmt: skip
+
+
+class RadauStepper:
+    """The stepper of a Radau IIA method; see `RungeKuttaStepper`."""
+
+    march, watching = staticmethod(march_radau), staticmethod(march_radau_watching)
+
+    def __init__(self, solver: Solver, method: RadauIIA) -> None:
+        self._implicit = ImplicitSystem(solver, turning=True)
+        s, size, blocks = method.points, solver.size, solver.slots.lanes // 8
+        arrays = {
+            name: getattr(method, name).ravel().copy()
+            for name in ("a", "back", "forth", "of_slopes", "nodes", "highest")
+        }
+        self.record = Radau(
+            points=s,
+            exponent=1 / (s + 1),
+            inverse=method.inverse.copy(),
+            e=method.e.copy(),
+            implicit=self._implicit.tables,
+            matrices=aligned(s * self._implicit.tables.size),
+            **{name: aligned(s * size) for name in ("z", "f", "w", "u", "past")},
+            **{name: aligned(size) for name in OF_STATES},
+            turned=aligned((s + 1) * TURNED * blocks),
+            apart=aligned(TURNED * blocks),
+            past_axes=aligned(AXES * blocks),
+            basis=np.zeros(s),
+            known=np.full(KNOWN, np.nan),
+            **arrays,
+        )
+
+    def begin(self, slope: np.ndarray) -> None:
+        """Take over the slope (size,) at the start of the run: it is found anew."""
+        self.record.slope[:] = slope
+        self.record.known[:] = np.nan
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """Slopes at the points of the last step, one after the other, for messages."""
+        return self.record.f
+
+
+class TaylorStepper:
+    """The stepper of Taylor series; see `RungeKuttaStepper`."""
+
+    march, watching = staticmethod(march_taylor), staticmethod(march_taylor_watching)
+
+    def __init__(self, solver: Solver, method: Taylor) -> None:
+        size = solver.size
+        self._elements = elements_of(solver, method.order + 1)
+        self.record = StepSeries(
+            exponent=1 / method.order,
+            elements=self._elements.table,
+            bodies=self._elements.bodies,
+            carried=self._elements.carried,
+            slope=aligned(size),
+            ahead=aligned(size),
+            change=aligned(size),
+            known=np.array([np.nan, *[0.0] * (KNOWN_OF_SERIES - 1)]),
+        )
+
+    def begin(self, slope: np.ndarray) -> None:
+        """Take over the slope (size,) at the start of the run: it is found anew, with the series."""
+        self.record.slope[:] = slope
+        self.record.known[0] = np.nan
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """Slope at the start of the last step, for messages."""
+        return self.record.slope
+
+
+STEPPERS: dict[type, Any] = {
+    Tableau: RungeKuttaStepper, Rosenbrock: RosenbrockStepper, RadauIIA: RadauStepper, Taylor: TaylorStepper,
+}  # fmt: skip
+
+
+def stepper_of(solver: Solver, method: Method) -> Any:
+    """Return the stepper of a method."""
+    return STEPPERS[type(method)](solver, method)

@@ -1,0 +1,258 @@
+"""Users' functions of a compiled run, and laws that come and go, at the stages of the present step: to find jumps."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.functions.motion_kernels import ADDRESS as MOTION_ADDRESS
+from quirk.functions.motion_kernels import FUNCTION, MOTION_SIZE
+from quirk.integrators import Method
+from quirk.jit.compilation import plain
+from quirk.jit.function_pointers import call
+
+from ..kernels.applied import ADDRESS as LAW_ADDRESS
+from ..kernels.applied import ELEMENT_SIZE, PROFILES, VARIABLE_RATES, VARIABLES
+from ..kernels.applied import INPUT as LAW_INPUT
+from ..kernels.applied import MOTION as LAW_MOTION
+from ..kernels.applied import OUTPUT as LAW_OUTPUT
+from ..kernels.relations import ADDRESS as RELATION_ADDRESS
+from ..kernels.relations import INPUT, MOTION, NUMBERS, ORDER, OUTPUT
+from ..solver.solver import Solver
+from .discontinuity_probe import (
+    ADDRESS,
+    ASKED_SIZE,
+    ASTRAY,
+    FIRST_IN,
+    FIRST_OUT,
+    INS,
+    KIND,
+    OF_FORCE,
+    OF_MOTION,
+    OF_PROFILE,
+    OF_RELATION,
+    OUTS,
+    PLACE_IN,
+    PLACE_OUT,
+    READS,
+    ROUND_OFF,
+    STRIDE,
+    WRITES,
+    Asked,
+)
+from .discontinuity_test import called_with
+
+# By what part of its change over a step a function may differ from its interpolation: little where tolerances are
+# kept; fixed steps are taken as they are.
+ADAPTIVE_LIMIT, FIXED_LIMIT = 0.01, 0.05
+# So close to a node, as a part of the step, a function is as it is there.
+AT_NODE = 1e-13
+
+
+def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
+    """Entries for laws that may come and go: their loads and rates of internal variables are looked at.
+
+    In steps of a `fixed` size those with functions of a user alone, which may jump in time.
+    """
+    applied, entries = solver.applied, []
+    for e, (element, _) in enumerate(solver.model.forces):
+        if element.of_user if fixed else element.wakes:
+            o, layout = ELEMENT_SIZE * e, applied.layouts[e]
+            address, first, out, changing, rates = (
+                applied.table.entries[o + which]
+                for which in (LAW_ADDRESS, LAW_INPUT, LAW_OUTPUT, VARIABLES, VARIABLE_RATES)
+            )
+            given = [OF_FORCE, address, first, changing, layout.inputs - layout.first_internal, out]
+            entries.append([*given, out, layout.energy, 1])
+            if layout.internal:
+                entries.append([*given, rates, layout.internal, 1])
+    return entries
+
+
+def _of_profiles(solver: Solver) -> list[list[int]]:
+    """Entries for functions of time that laws follow: their values are looked at."""
+    table, entries = solver.applied.table, []
+    for e, (element, _) in enumerate(solver.model.forces):
+        first, motion = (table.entries[ELEMENT_SIZE * e + which] for which in (PROFILES, LAW_MOTION))
+        for m, name in enumerate(element.motions):
+            if element.motion(name).kind == FUNCTION:
+                address = table.motions.entries[MOTION_SIZE * (motion + m) + MOTION_ADDRESS]
+                entries.append([OF_PROFILE, address, 0, 0, 0, first + 2 * m, first + 2 * m, 1, 1])
+    return entries
+
+
+def _of_relations(solver: Solver) -> list[list[int]]:
+    """Entries for relations with functions of a user: the second derivative of Phi is looked at, of each row."""
+    table, entries = solver.related.table, []
+    for r, placed in enumerate(solver.model.relations):
+        if placed.relation.of_user:
+            layout, out = solver.related.layouts[r], table.entry(r, OUTPUT)
+            given = [OF_RELATION, table.entry(r, RELATION_ADDRESS), table.entry(r, INPUT), table.entry(r, INPUT)]
+            given.append(layout.inputs)
+            entries.append([*given, out, out + ORDER, layout.rows, ORDER + 1])
+    return entries
+
+
+def _of_motions(solver: Solver) -> list[list[int]]:
+    """Entries for functions of time that relations follow: their first two derivatives are looked at."""
+    table, entries = solver.related.table, []
+    for r, placed in enumerate(solver.model.relations):
+        for m, motion in enumerate(placed.relation.motions):
+            if motion.kind == FUNCTION:
+                address = table.motions.entries[MOTION_SIZE * (table.entry(r, MOTION) + m) + MOTION_ADDRESS]
+                first = table.entry(r, INPUT) + table.entry(r, NUMBERS) + m * (ORDER + 1)
+                entries.append([OF_MOTION, address, 0, 0, 0, first, first + 1, ORDER, 1])
+    return entries
+
+
+class Functions:
+    """Users' functions of a run, and laws that come and go, with their inputs and outputs at the stages of a step.
+
+    Parameters
+    ----------
+    solver : Solver
+    tableau : that of the run's steps
+    fixed : whether the steps have a fixed size
+
+    Attributes
+    ----------
+    count : number of functions
+    asked : the records of inputs and outputs, which kernels fill
+    fixed : as given
+    strikes : of each function, how often it changed between neighboring times without a jump
+    """
+
+    def __init__(self, solver: Solver, tableau: Method, fixed: bool) -> None:
+        self.ins, self.outs = plain(called_with)(solver.applied.table, solver.nodes)
+        self.fixed = fixed
+        entries = _of_forces(solver, fixed)
+        entries += [e for of in (_of_profiles, _of_relations, _of_motions) for e in of(solver)]
+        self.count = len(entries)
+        sizes = np.array([[e[INS], e[OUTS]] for e in entries], dtype=np.int64).reshape(-1, 2)
+        self.sizes, self.strikes = sizes.sum(axis=0), [0] * self.count
+        places = np.cumsum(sizes, axis=0) - sizes
+        table = np.array([[*e, *place] for e, place in zip(entries, places, strict=True)], dtype=np.int64)
+        self.table = table.reshape(-1, ASKED_SIZE)
+        self._stages = tableau.stages + 1
+        stages, fractions = nodes_of(tableau)
+        weightless = np.setdiff1d(np.arange(tableau.stages), stages)
+        self.asked = Asked(
+            entries=self.table.ravel(),
+            limit=np.full(2 * self.count, FIXED_LIMIT if fixed else ADAPTIVE_LIMIT),
+            changes=np.full(2 * self.count, np.inf),
+            stages=stages,
+            fractions=fractions,
+            weightless=weightless,
+            apart=np.asarray(tableau.c)[weightless],
+            basis=np.zeros(len(stages)),
+            inputs=np.zeros(self._stages * self.sizes[0]),
+            outputs=np.zeros(self._stages * self.sizes[1]),
+        )
+
+    def note(self) -> None:
+        """Record inputs and outputs of all functions after the evaluation at the start of a run."""
+        for p, e in enumerate(self.table):
+            at, out = e[PLACE_IN], e[PLACE_OUT]
+            self.asked.inputs[at : at + e[INS]] = self.ins[e[KIND]][e[FIRST_IN] : e[FIRST_IN] + e[INS]]
+            self.asked.outputs[out : out + e[OUTS]] = self.outs[e[KIND]][self._looked_at(p)]
+
+    def _looked_at(self, p: int) -> slice:
+        e = self.table[p]
+        return slice(e[FIRST_OUT], e[FIRST_OUT] + e[OUTS] * e[STRIDE], e[STRIDE])
+
+    def returned(self, p: int) -> np.ndarray:
+        """Return the outputs of function p at the nodes, (n, OUTS)."""
+        e, outputs = self.table[p], self.asked.outputs.reshape(self._stages, self.sizes[1])
+        return outputs[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
+
+    def astray(self, p: int, theta: float) -> bool:
+        """Whether function p returned at a stage without weight, a part theta of the step, what no other one tells.
+
+        As `quirk.dynamics.sparse.stepping.discontinuity_probe.astray`.
+        """
+        e, returned = self.table[p], self.returned(p)
+        low, high = returned.min(axis=0), returned.max(axis=0)
+        stages = self.asked.weightless[np.abs(self.asked.apart - theta) < AT_NODE]
+        outputs = self.asked.outputs.reshape(self._stages, self.sizes[1])
+        values = outputs[stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
+        largest = np.maximum(np.abs(returned).max(), np.abs(values))
+        beyond = np.maximum(values - high, low - values)
+        return bool((beyond > ASTRAY * (high - low).max() + ROUND_OFF * largest).any())
+
+    def inputs(self, p: int, theta: float) -> np.ndarray:
+        """Return the inputs of function p, interpolated at a part theta of the step."""
+        e, fractions = self.table[p], self.asked.fractions
+        inputs = self.asked.inputs.reshape(self._stages, self.sizes[0])
+        given = inputs[self.asked.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
+        return basis(fractions, theta) @ given
+
+    def ask(self, p: int, t: float, inputs: np.ndarray) -> np.ndarray:
+        """Call function p at time t with these inputs; returns its outputs, nan where it fails."""
+        e, looked_at = self.table[p], self._looked_at(p)
+        given, returned = self.ins[e[KIND]], self.outs[e[KIND]]
+        there = slice(e[FIRST_IN], e[FIRST_IN] + e[INS])
+        kept = given[there].copy()
+        given[there] = inputs
+        returned[looked_at] = np.nan
+        call(int(e[ADDRESS]), t, given, int(e[READS]), returned, int(e[WRITES]))
+        given[there] = kept
+        return returned[looked_at].copy()
+
+    def expected(self, p: int, theta: float) -> np.ndarray:
+        """Return the outputs of function p, interpolated between the nodes at a part theta of the step."""
+        return basis(self.asked.fractions, theta) @ self.returned(p)
+
+
+@dataclass(frozen=True)
+class ProbedStretch:
+    """The times of a step, s.
+
+    Attributes
+    ----------
+    t, h : its start and size
+    low, high : between which functions are called
+    gap : the longest time between two calls when functions are searched for jumps
+    """
+
+    t: float
+    h: float
+    low: float
+    high: float
+    gap: float
+
+    @property
+    def middle(self) -> float:
+        """The time in its middle."""
+        return self.t + 0.5 * self.h
+
+    def part(self, t: float) -> float:
+        """What part of the step has gone by at time t."""
+        return (t - self.t) / self.h
+
+    def times(self, fractions: np.ndarray) -> np.ndarray:
+        """Return the times at these parts of the step, between `low` and `high`."""
+        return np.clip(self.t + fractions * self.h, self.low, self.high)
+
+
+def nodes_of(tableau: Method) -> tuple[np.ndarray, np.ndarray]:
+    """Return the stages of a method that have a weight in the step, start and end added, and their parts of it (n,)."""
+    stage_at = {float(c): s for s, c in enumerate(tableau.c) if tableau.b[s] != 0}
+    stage_at |= {0.0: 0, 1.0: tableau.stages}
+    fractions = sorted(stage_at)
+    return np.array([stage_at[c] for c in fractions], dtype=np.int64), np.array(fractions)
+
+
+def basis(fractions: np.ndarray, theta: float) -> np.ndarray:
+    """Return the Lagrange polynomials (n,) of nodes at a part theta of a step, by the barycentric formula."""
+    away = theta - fractions
+    if np.abs(away).min() < AT_NODE:
+        return (np.abs(away) < AT_NODE).astype(float)
+    weights = _barycentric(tuple(fractions.tolist())) / away
+    return weights / weights.sum()
+
+
+@functools.cache
+def _barycentric(fractions: tuple[float, ...]) -> np.ndarray:
+    return np.array([1 / np.prod([c - other for other in fractions if other != c]) for c in fractions])

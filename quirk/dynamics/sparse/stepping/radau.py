@@ -1,0 +1,541 @@
+"""Radau IIA methods as steppers of the march: for stiff systems, without loss of order where motion is damped fast.
+
+Newton's method is that of RADAU5 (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8): derivatives and
+factorizations of one state serve all iterations of a step, and further steps while iterations converge fast; it starts
+from the polynomial of the step before. But the state is that in the middle of the step, as this polynomial has it, and
+all is computed in axes that turn with the bodies.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.integrators.control import SAFETY
+from quirk.jit.compilation import entry, kernel
+from quirk.jit.record import record
+from quirk.jit.simd import at, load, put, splat, store
+
+from ..implicit.assemble import assemble
+from ..implicit.local import differentiate
+from ..implicit.solve import solve
+from ..implicit.tables import AXES, ImplicitTables
+from ..kernels.applied import variables_error
+from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite, normalise
+from ..kernels.factorisation import pivots
+from ..kernels.impose import copy
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import project, tangential
+from ..kernels.work_error import work_error
+from .discontinuity_probe import roughness
+from .discontinuity_test import note_all
+from .loop import carry_functions_on, land, march_of, projects, slope_at, tolerance_of_work
+from .rotating_axes import TURNED, choose_axes, let_turn, places, see, show, turn_axes
+from .run_state import FRESH, SINGULAR_WITHIN, T_NEW, H, RunState, Settings, T
+from .step_control import in_piece, keeps_to_constraints
+
+
+@record
+class Radau(NamedTuple):
+    """A method of s points with the arrays of its steps; see `quirk.integrators.radau`.
+
+    points s · exponent: 1 / (s + 1) · a, back, forth, of_slopes (s s,), nodes, inverse, e (s,), highest (2 s + 2,) ·
+    implicit: the linear systems · matrices (s implicit.size,): the real one, then real and imaginary parts of the
+    complex ones · z, f (s size,): increments and slopes at the points, in axes that turn with the bodies · w (s size,):
+    right-hand sides · u (s size,): solutions · turned: how far axes have turned at the start and at all points ·
+    origin, base (size,): where bodies are at the start, and the state from there as the axes see it · past (s size,),
+    past_axes, past_origin, past_base: the same of the last step that was found · slope, slope_new (size,): y' at the
+    start and at the end of the step · centre (size,): where derivatives were found · seen, stage, change (size,) and
+    apart: scratch · basis (s,) · known: see below
+    """
+
+    points: int
+    exponent: float
+    a: np.ndarray
+    back: np.ndarray
+    forth: np.ndarray
+    of_slopes: np.ndarray
+    nodes: np.ndarray
+    inverse: np.ndarray
+    e: np.ndarray
+    highest: np.ndarray
+    implicit: ImplicitTables
+    matrices: np.ndarray
+    z: np.ndarray
+    f: np.ndarray
+    w: np.ndarray
+    u: np.ndarray
+    turned: np.ndarray
+    origin: np.ndarray
+    base: np.ndarray
+    past: np.ndarray
+    past_axes: np.ndarray
+    past_origin: np.ndarray
+    past_base: np.ndarray
+    slope: np.ndarray
+    slope_new: np.ndarray
+    centre: np.ndarray
+    seen: np.ndarray
+    stage: np.ndarray
+    change: np.ndarray
+    apart: np.ndarray
+    basis: np.ndarray
+    known: np.ndarray
+
+
+# Entries of Radau.known: time of `slope`; start and size of the step of `past`, of size 0 if there is none, and when
+# its axes had not turned; 1 while derivatives are of use, and when they were found, by axes that had not turned; step
+# of the matrices; how fast iterations converge, and by how many times its size the error of the last correction is
+# bounded; the least pivot of the rows at any point of the step, and that at the point where it is greatest.
+SINCE, PAST, PAST_STEP, PAST_CENTRE, DERIVED, CENTRE, STEP, RATE, BOUND, LEAST, GREATEST = range(11)
+KNOWN = 11
+
+# Errors that iterations may leave, over the tolerance.
+LEFT = 0.02
+# Iterations at most, for each point beyond the first three and for these.
+MORE, MOST = 2.5, 7
+# No less than this part of a correction is held to be left, however fast those before it became smaller: rates vary.
+SUREST = 0.02
+# Iterations at most in steps of a fixed size, which cannot be made shorter.
+FIXED_MOST = 50
+# Where they converge more slowly than this, derivatives are found anew for the next step.
+SLOW = 0.02
+# Iterations that leave more than this part of an error from one to the next do not converge; nor do they where the
+# second correction is so many times the first. A rate found from these two alone counts as no more than that.
+DIVERGING, WILD, LEAST_CERTAIN = 0.99, 5.0, 0.9
+# Part by which a step is shortened where they do not.
+SHORTER = 0.5
+# A step that could be longer by less than this keeps its size, and so its matrices.
+WORTH = 1.2
+# Nor is a step longer than this many times the one before, from whose polynomial it begins.
+LONGER = 3.0
+# The tolerance of the error estimate, a much larger error than that of the step: STRICT rtol^((s + 1) / 2 s).
+STRICT = 1.0
+# That is so of smooth motion alone. Where the loads of laws that come and go have a kink in the step, the estimate is
+# no larger than its error. The last terms of polynomials through these loads are then about this part of their range;
+# of smooth ones in steps of an accurate run they are incomparably smaller.
+ROUGH = 0.03
+# A step holds a singular configuration where rows become dependent at one point, with a pivot below the first of these,
+# and less than the second of what it is at another point. Near its time t_s violations of the constraints grow as
+# 1 / (t - t_s)^2, which no polynomial over the step follows, nor does the error estimate see it. Of the five points of
+# a step with t_s inside it one is so close that the pivot, which falls as (t - t_s)^2, is 0.08 of the greatest or less.
+NEAR, SHRUNK = 0.1, 0.5
+
+
+@kernel
+def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
+    """Take a step; returns its error over the tolerance."""
+    known = stepper.known
+    if run.counts[FRESH] != 0 or known[SINCE] != run.clock[T]:
+        slope_at(mechanism, settings, run, in_piece(run, run.clock[T]), run.y, stepper.slope, False)
+        run.counts[FRESH] = 0
+        if run.stop[0] != 0:
+            return np.inf
+        note_all(mechanism, settings, run, 0)
+        known[SINCE], known[PAST_STEP], known[DERIVED], known[BOUND] = run.clock[T], 0.0, 0.0, 1.0
+    new = known[DERIVED] == 0.0
+    while True:
+        if new:
+            learn(mechanism, stepper, settings, run, h)
+        begin(mechanism, stepper, run, h)
+        if known[STEP] != h:
+            factorise(mechanism, stepper, h)
+        if run.stop[0] != 0:
+            return np.inf
+        if iterate(mechanism, stepper, settings, run, h):
+            break
+        if run.stop[0] != 0:
+            return np.inf
+        if new:
+            if holds_singular(stepper, settings, run):
+                return np.inf
+            known[DERIVED] = 0.0
+            return (SAFETY / SHORTER) ** (1.0 / stepper.exponent)
+        new = True
+    if holds_singular(stepper, settings, run):
+        return np.inf
+    if known[RATE] > SLOW:
+        known[DERIVED] = 0.0
+    return arrive(mechanism, stepper, settings, run, h)
+
+
+@kernel
+def holds_singular(stepper: Radau, settings: Settings, run: RunState) -> bool:
+    """Whether there is a singular configuration within the step, which is then left to another method."""
+    least, greatest = stepper.known[LEAST], stepper.known[GREATEST]
+    if settings.fixed > 0 or not (least < NEAR and least < SHRUNK * greatest):
+        return False
+    run.counts[SINGULAR_WITHIN] = 1
+    return True
+
+
+@kernel
+def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> None:
+    """Find all derivatives in the middle of the step, as far as that is known, and the axes to compute in."""
+    t, known = run.clock[T], stepper.known
+    if known[PAST_STEP] > 0.0:
+        t += 0.5 * h
+        on_polynomial(stepper, t, stepper.centre)
+        normalise(mechanism.constants, stepper.centre)
+    else:
+        copy(run.y, stepper.centre)
+    t = in_piece(run, t)
+    # The matrix is of use near singular configurations only if it is that of a state on the constraints.
+    if keeps_to_constraints(mechanism, settings) and known[PAST_STEP] > 0.0:
+        project(mechanism, t, stepper.centre, settings.length, run.counts, False)
+    slope_at(mechanism, settings, run, t, stepper.centre, stepper.change, False)
+    differentiate(mechanism, stepper.implicit, t, stepper.centre, stepper.change)
+    choose_axes(mechanism.constants, stepper.centre, mechanism.work.kin, stepper.change, stepper.implicit.axes)
+    known[DERIVED], known[CENTRE], known[STEP], known[BOUND] = 1.0, t, 0.0, 1.0
+
+
+@kernel
+def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
+    """Turn the axes, and begin with the polynomial of the last step, if there is one."""
+    size, blocks, turned = run.y.shape[0], mechanism.constants.shape[0] // CON, stepper.turned
+    t = run.clock[T] - stepper.known[CENTRE]
+    turn_axes(stepper.implicit.axes, t, turned, 0)
+    for i in range(stepper.points):
+        turn_axes(stepper.implicit.axes, t + stepper.nodes[i] * h, turned, (i + 1) * TURNED * blocks)
+    places(blocks, run.y, stepper.origin)
+    see_from(mechanism, stepper, run.y, 0, stepper.base)
+    for i in range(stepper.points):
+        z = stepper.z[i * size : (i + 1) * size]
+        if stepper.known[PAST_STEP] > 0.0:
+            on_polynomial(stepper, run.clock[T] + stepper.nodes[i] * h, stepper.stage)
+            see_from(mechanism, stepper, stepper.stage, i + 1, z)
+            for o in range(0, size, 8):
+                store(z, o, load(z, o) - load(stepper.base, o))
+        else:
+            clear(z)
+
+
+@kernel
+def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
+    """Fill a state as seen at the start, 0, or at a point, 1 to s."""
+    blocks = mechanism.constants.shape[0] // CON
+    for o in range(0, y.shape[0], 8):
+        store(stepper.seen, o, load(y, o) - load(stepper.origin, o))
+    see(stepper.turned, at_point * TURNED * blocks, blocks, stepper.seen, out)
+
+
+@kernel
+def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
+    """Fill a state at any time by the last polynomial."""
+    s, blocks = stepper.points, stepper.past_axes.shape[0] // AXES
+    weigh_points(stepper, (t - stepper.known[PAST]) / stepper.known[PAST_STEP])
+    copy(stepper.past_base, stepper.seen)
+    add_all(stepper.basis, 0, s, stepper.past, 1.0, stepper.seen)
+    turn_axes(stepper.past_axes, t - stepper.known[PAST_CENTRE], stepper.apart, 0)
+    show(stepper.apart, 0, blocks, stepper.seen, state)
+    for o in range(0, state.shape[0], 8):
+        store(state, o, load(state, o) + load(stepper.past_origin, o))
+
+
+@kernel
+def weigh_points(stepper: Radau, x: float) -> None:
+    """Fill the weights of the points in the polynomial through zero, after a part x of the step."""
+    for i in range(stepper.points):
+        weight = x / stepper.nodes[i]
+        for j in range(stepper.points):
+            if j != i:
+                weight *= (x - stepper.nodes[j]) / (stepper.nodes[i] - stepper.nodes[j])
+        stepper.basis[i] = weight
+
+
+@kernel
+def factorise(mechanism: Mechanism, stepper: Radau, h: float) -> None:
+    """Factorize all matrices for a step."""
+    implicit, constants, y = stepper.implicit, mechanism.constants, stepper.centre
+    size, inverse = implicit.size, stepper.inverse
+    assemble(implicit, constants, y, (h * inverse[0],), (stepper.matrices[:size],))
+    for k in range(1, stepper.points, 2):
+        real, imaginary = stepper.matrices[k * size : (k + 1) * size], stepper.matrices[(k + 1) * size : (k + 2) * size]
+        assemble(implicit, constants, y, (h * inverse[k], h * inverse[k + 1]), (real, imaginary))
+    stepper.known[STEP] = h
+
+
+@kernel
+def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
+    """Find the increments by Newton's method; False if it does not converge."""
+    known = stepper.known
+    most = FIXED_MOST if settings.fixed > 0 else int(MOST + MORE * (stepper.points - 3))
+    bound, before, rate = max(known[BOUND], SUREST) ** 0.8, 0.0, 0.0
+    for n in range(most):
+        if not slopes(mechanism, stepper, settings, run, h):
+            return False
+        corrections(mechanism, stepper, stepper.f, stepper.z, h)
+        size = correct(mechanism, stepper, settings, run)
+        if not size < np.inf:
+            return False
+        if n > 0:
+            now = size / before
+            rate = now if n == 1 else (now * rate) ** 0.5
+            if n > 1 and not rate < DIVERGING:
+                # Below the tolerance corrections that no longer shrink are round-off.
+                known[BOUND], known[RATE] = 1.0, 0.0
+                return size < 1.0
+            if n == 1:
+                # What was wrong with the first guess says little of how the rest converges.
+                if not now < WILD:
+                    return False
+                rate = min(rate, LEAST_CERTAIN)
+            elif size * rate ** (most - 1 - n) / (1.0 - rate) > LEFT:
+                return False
+            bound = max(rate, SUREST) / (1.0 - rate)
+        before = size
+        if bound * size <= LEFT or size == 0.0:
+            known[BOUND] = bound
+            known[RATE] = rate
+            return True
+    return False
+
+
+@kernel
+def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
+    """Evaluate at all points; False if the run is to stop."""
+    size, known, least, greatest = run.y.shape[0], stepper.known, np.inf, 0.0
+    for i in range(stepper.points):
+        t = in_piece(run, run.clock[T] + stepper.nodes[i] * h)
+        show_at(mechanism, stepper, i, stepper.stage)
+        slope_at(mechanism, settings, run, t, stepper.stage, stepper.change, False)
+        if run.stop[0] != 0:
+            return False
+        note_all(mechanism, settings, run, i + 1)
+        pivot = pivots(mechanism)[2]
+        least, greatest = min(least, pivot), max(greatest, pivot)
+        see_slope(mechanism, stepper, stepper.change, i + 1, stepper.f[i * size : (i + 1) * size])
+    known[LEAST], known[GREATEST] = least, greatest
+    return True
+
+
+@kernel
+def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> None:
+    """Fill the state at a point, in N; what the axes see is then in `seen`."""
+    size, blocks = out.shape[0], mechanism.constants.shape[0] // CON
+    for o in range(0, size, 8):
+        store(stepper.seen, o, load(stepper.base, o) + load(stepper.z, i * size + o))
+    show(stepper.turned, (i + 1) * TURNED * blocks, blocks, stepper.seen, out)
+    for o in range(0, size, 8):
+        store(out, o, load(out, o) + load(stepper.origin, o))
+
+
+@kernel
+def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point: int, out: np.ndarray) -> None:
+    """Fill a slope as the axes see it at the start, 0, or at a point, of the state in `seen`."""
+    blocks = mechanism.constants.shape[0] // CON
+    see(stepper.turned, at_point * TURNED * blocks, blocks, slope, out)
+    let_turn(stepper.implicit.axes, stepper.seen, out)
+
+
+@kernel
+def corrections(mechanism: Mechanism, stepper: Radau, f: np.ndarray, z: np.ndarray, h: float) -> None:
+    """Solve all systems, for slopes f and increments z (s size,) at the points."""
+    implicit, s, n = stepper.implicit, stepper.points, stepper.implicit.size
+    size, constants, inverse = stepper.slope.shape[0], mechanism.constants, stepper.inverse
+    y = stepper.centre
+    for k in range(s):
+        w = stepper.w[k * size : (k + 1) * size]
+        clear(w)
+        add_all(stepper.of_slopes, k * s, s, f, h, w)
+        add_all(stepper.forth, k * s, s, z, -1.0, w)
+    w, u = stepper.w, stepper.u
+    solve(implicit, constants, y, (h * inverse[0],), (stepper.matrices[:n],), (w[:size],), (u[:size],))
+    for k in range(1, s, 2):
+        a, b, c = k * size, (k + 1) * size, (k + 2) * size
+        matrix = stepper.matrices[k * n : (k + 1) * n], stepper.matrices[(k + 1) * n : (k + 2) * n]
+        e = h * inverse[k], h * inverse[k + 1]
+        solve(implicit, constants, y, e, matrix, (w[a:b], w[b:c]), (u[a:b], u[b:c]))
+
+
+@kernel
+def correct(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState) -> float:
+    """Correct the increments; returns the largest correction over the tolerance."""
+    s, size, change, largest = stepper.points, run.y.shape[0], stepper.change, 0.0
+    for i in range(s):
+        clear(change)
+        add_all(stepper.back, i * s, s, stepper.u, 1.0, change)
+        if not finite(change):
+            return np.inf
+        largest = max(largest, ratio(mechanism, settings, run, stepper.base, change, False))
+        for o in range(0, size, 8):
+            store(stepper.z, i * size + o, load(stepper.z, i * size + o) + load(change, o))
+    return largest
+
+
+@kernel
+def arrive(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
+    """End the step whose increments are known; returns its error over the tolerance."""
+    s, size = stepper.points, run.y.shape[0]
+    add_work(mechanism, stepper, h)
+    show_at(mechanism, stepper, s - 1, run.y_new)
+    clear(stepper.w[:size])
+    add_all(stepper.e, 0, s, stepper.z, 1.0, stepper.w[:size])
+    if not land(mechanism, settings, run, False):
+        return np.inf
+    remember(mechanism, stepper, run, h)
+    slope_at(mechanism, settings, run, in_piece(run, run.clock[T_NEW]), run.y_new, stepper.slope_new,
+             projects(mechanism, settings, run))  # fmt: skip
+    if run.stop[0] != 0:
+        return np.inf
+    note_all(mechanism, settings, run, s + 1)
+    return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h)
+
+
+@kernel
+def remember(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
+    """Keep the polynomial of a step, which ends at the state that it has led to."""
+    size, s, known = run.y.shape[0], stepper.points, stepper.known
+    last = stepper.z[(s - 1) * size : s * size]
+    see_from(mechanism, stepper, run.y_new, s, last)
+    for o in range(0, size, 8):
+        store(last, o, load(last, o) - load(stepper.base, o))
+    copy(stepper.z, stepper.past)
+    copy(stepper.implicit.axes, stepper.past_axes)
+    copy(stepper.origin, stepper.past_origin)
+    copy(stepper.base, stepper.past_base)
+    known[PAST], known[PAST_STEP], known[PAST_CENTRE] = run.clock[T], h, known[CENTRE]
+
+
+@kernel
+def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
+    """Fill the increments of all work, on which nothing depends."""
+    s, size = stepper.points, stepper.slope.shape[0]
+    for o in range(mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables, size):
+        for i in range(s):
+            work = 0.0
+            for j in range(s):
+                work += stepper.a[i * s + j] * at(stepper.f, j * size + o)
+            put(stepper.z, i * size + o, h * work)
+
+
+@kernel
+def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
+    """Error of a step over the tolerance; only what lies along the constraints counts where these are kept."""
+    size, e = run.y.shape[0], h * stepper.inverse[0]
+    right, found, blocks = stepper.w[:size], stepper.u[:size], mechanism.constants.shape[0] // CON
+    energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, stepper.slope_new)
+    copy(stepper.base, stepper.seen)
+    see_slope(mechanism, stepper, stepper.slope, 0, stepper.stage)
+    for o in range(0, size, 8):
+        store(right, o, load(right, o) + e * load(stepper.stage, o))
+    rough = roughness(run.functions, stepper.highest) / ROUGH if settings.gap < np.inf else 0.0
+    least = min(1.0, rough * rough)
+    work = work_ratio(mechanism, stepper, right, h, energy + h * power, least)
+    matrix = stepper.matrices[: stepper.implicit.size]
+    solve(stepper.implicit, mechanism.constants, stepper.centre, (e,), (matrix,), (right,), (found,))
+    if not finite(found):
+        return np.inf
+    s = stepper.points
+    show(stepper.turned, s * TURNED * blocks, blocks, found, stepper.change)
+    constrained = keeps_to_constraints(mechanism, settings)
+    error = ratio(mechanism, settings, run, run.y_new, stepper.change, constrained)
+    return max(work, error * max(settings.rtol ** (1.0 - of_estimate(s)) / STRICT, least))
+
+
+@kernel
+def of_estimate(points: int) -> float:
+    """Order of the error estimate over that of the error."""
+    return (points + 1) / (2.0 * points)
+
+
+@kernel
+def work_ratio(
+    mechanism: Mechanism, stepper: Radau, change: np.ndarray, h: float, tolerance: float, least: float
+) -> float:
+    """Error of all work over the tolerance, J, from the estimate in `change`.
+
+    The estimate is of lower order than the error, and so much larger: as for the motion, a power of the tolerance is
+    allowed for it, unless a part `least` of it counts. That power is taken of the tolerance over the work that the
+    largest power found in the step would do in all of it, since loads may come and go within a step. For Gaussian
+    pulses the error is then no larger than the estimate says in nine of ten steps.
+    """
+    forces, size, largest = mechanism.forces, stepper.slope.shape[0], 0.0
+    for o in range(forces.work, forces.work_end):
+        power = abs(at(stepper.slope, o))
+        for i in range(stepper.points):
+            power = max(power, abs(at(stepper.f, i * size + o)))
+        largest += h * power
+    error = work_error(forces, change, tolerance)
+    if error == 0.0 or error == np.inf:
+        return error
+    part = tolerance / largest if largest > tolerance else 1.0
+    return error * max(part ** (1.0 - of_estimate(stepper.points)), least)
+
+
+@kernel
+def ratio(
+    mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, change: np.ndarray, constrained: bool
+) -> float:
+    """A change of y over the tolerance; if `constrained`, only its part along the constraints."""
+    rtol, atol, y_new = settings.rtol, settings.atol, run.y_new if constrained else run.y
+    worst = variables_error(mechanism.forces, change, run.y, y_new, rtol, atol)
+    for level in (POSES, VELOCITIES):
+        tangential(mechanism, y, change, level, constrained)
+        one = error_ratio(mechanism.constants, mechanism.work.motion, run.y, y_new, level, rtol, atol)
+        worst = max(worst, one) if one == one else np.inf
+    return worst
+
+
+@kernel
+def between(
+    mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, t: float, state: np.ndarray
+) -> bool:
+    """Fill a state within the step by its polynomial."""
+    on_polynomial(stepper, t, state)
+    normalise(mechanism.constants, state)
+    return finite(state)
+
+
+@kernel
+def middle(stepper: Radau, run: RunState, h: float, state: np.ndarray) -> None:
+    """Fill the middle of the step, by its polynomial."""
+    on_polynomial(stepper, run.clock[T] + 0.5 * h, state)
+
+
+@kernel
+def close(stepper: Radau, settings: Settings, run: RunState) -> None:
+    """Let what is known of the end of a step stand for the start of the next, and keep its size if it may stay."""
+    clock, h = run.clock, run.clock[T_NEW] - run.clock[T]
+    copy(stepper.slope_new, stepper.slope)
+    stepper.known[SINCE] = clock[T_NEW]
+    if h <= clock[H] <= WORTH * h:
+        clock[H] = h
+    clock[H] = min(clock[H], LONGER * h)
+    carry_functions_on(settings, run, stepper.points + 1)
+
+
+@kernel
+def clear(array: np.ndarray) -> None:
+    """Set all numbers to zero."""
+    for o in range(0, array.shape[0], 8):
+        store(array, o, splat(0.0))
+
+
+@kernel
+def add_all(weights: np.ndarray, first: int, count: int, of: np.ndarray, factor: float, out: np.ndarray) -> None:
+    """Add to `out` so many arrays, which follow each other, times a factor and their weights."""
+    size = out.shape[0]
+    for j in range(count):
+        weight = factor * weights[first + j]
+        for o in range(0, size, 8):
+            store(out, o, load(out, o) + weight * load(of, j * size + o))
+
+
+march = march_of(take, between, middle, close, watching=False)
+watching_march = march_of(take, between, middle, close, watching=True)
+
+
+@entry(needed_by="stiff runs need", effort=45)
+def march_radau(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, most_steps: int) -> int:
+    """March by a Radau IIA method; see `march_of`."""
+    return march(mechanism, stepper, settings, run, most_steps)
+
+
+@entry(needed_by="stiff runs with events need", effort=55)
+def march_radau_watching(
+    mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, most_steps: int
+) -> int:
+    """March by a Radau IIA method and look for events; see `march_of`."""
+    return watching_march(mechanism, stepper, settings, run, most_steps)

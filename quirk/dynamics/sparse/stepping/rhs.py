@@ -1,0 +1,100 @@
+"""The compiled solver as y' = f(t, y), for the start of a run and for SciPy's integrators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from quirk.bodies.state import State
+from quirk.dynamics.model.joint_angles import angles_by_name
+from quirk.errors import InputError
+from quirk.forces.friction import turned_on
+from quirk.forces.law import COORDINATE
+
+from ..solver.solver import Solver
+from ..tangent.jacobian import Jacobian
+
+
+class SparseFlow:
+    """The vector field of a system and the manifold on which it lives, over flat states (13 n + k,).
+
+    Attributes
+    ----------
+    rank : the largest number of independent rows met on the constraints so far
+    evaluations : int
+    trouble : why the last evaluation failed, such as the error of a user's function, or None
+    """
+
+    def __init__(
+        self,
+        solver: Solver,
+        start: State,
+        t: float,
+        *,
+        on_constraints: bool,
+        baumgarte: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
+        self.solver, self.model, self.baumgarte = solver, solver.model, baumgarte
+        self.on_constraints = on_constraints and len(solver.tables.nodes.rows) > 0
+        self.rank = solver.settle(solver.slots.state_to_lanes(solver.model.carried.flat(start)), t)
+        self.evaluations = 0
+        self.refer(t, *np.zeros((2, len(self.model.joints.ends), 3)))
+
+    @property
+    def trouble(self) -> BaseException | None:
+        """The exception that a user's function raised when last called, or None."""
+        return self.solver.applied.trouble
+
+    def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return y' (13 n + k,), not a number where it cannot be computed; `trouble` then tells why."""
+        self.evaluations += 1
+        lanes = self.solver.rates(t, self.solver.slots.state_to_lanes(y), self.baumgarte)
+        return self.solver.slots.state_from_lanes(lanes)
+
+    def jacobian(self) -> Callable[[float, np.ndarray], np.ndarray] | None:
+        """Return the function of t and y that gives dy'/dy (13 n + k, 13 n + k), or None where there is no tangent.
+
+        As y' itself, it is not a number where it cannot be computed.
+        """
+        if any(self.baumgarte):
+            return None
+        try:
+            found = Jacobian(self.solver)
+        except InputError:
+            return None
+
+        def at(t: float, y: np.ndarray) -> np.ndarray:
+            try:
+                return found.at(t, y)
+            except InputError:
+                return np.full((y.size, y.size), np.nan)
+
+        return at
+
+    def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
+        """Let the angles (K, 3) of joints go on from these, at time t, at rates (K, 3)."""
+        self._reference = t, angles, rates
+        self.solver.applied.refer(t, angles, rates)
+
+    def turn(self, t: float, y: np.ndarray) -> None:
+        """Let friction follow the direction of slip at a state (13 n + k,), unless it has turned back."""
+        table, applied = self.solver.frictions, self.solver.applied.table
+        if not (table.size > 1).any():
+            return
+        self(t, y)
+        for first, into, size in zip(table.slip, table.direction, table.size, strict=True):
+            slip = applied.outputs[first + COORDINATE * np.arange(size + 1)]
+            applied.inputs[into : into + size] = turned_on(slip, applied.inputs[into : into + size + 1])
+
+    def angles(self, t: float) -> dict[str, np.ndarray]:
+        """Return about what the angles of joints are at a time, (3,) by name."""
+        since, angles, rates = self._reference
+        return angles_by_name(self.model.joints, angles + (t - since) * rates)
+
+    def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
+        """Return y with unit quaternions and, if asked for, on the constraints; None if it is too far from them."""
+        lanes = self.solver.slots.state_to_lanes(y)
+        if not self.solver.project(lanes, t, self.on_constraints):
+            return None
+        return self.solver.slots.state_from_lanes(lanes)

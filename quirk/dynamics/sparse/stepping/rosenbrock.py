@@ -1,0 +1,306 @@
+"""Rosenbrock methods as steppers of the march: for stiff systems, with exact Jacobians, at linear cost."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.jit.compilation import entry, kernel
+from quirk.jit.record import record
+from quirk.jit.simd import at, load, put, splat, store
+
+from ..implicit.assemble import assemble
+from ..implicit.local import differentiate, leave_out_unknown
+from ..implicit.solve import solve
+from ..implicit.tables import ImplicitTables
+from ..kernels.applied import variables_error
+from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite, normalise
+from ..kernels.impose import copy
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import tangential
+from ..kernels.work_error import work_error
+from ..tangent.find import time_derivative
+from .discontinuity_test import note_all
+from .loop import carry_functions_on, land, march_of, projects, slope_at, tolerance_of_work
+from .run_state import FRESH, T_NEW, RunState, Settings, T
+from .step_control import in_piece, keeps_to_constraints
+
+
+@record
+class RosenbrockMethod(NamedTuple):
+    """A Rosenbrock method with the arrays of its steps; see `quirk.integrators.rosenbrock`.
+
+    stages s · gamma · exponent: 1 / (order of the error estimate + 1) · a, C (s s,), c, d, m, e (s,), dense (k s,) ·
+    interpolants k · timed: whether anything depends on time · implicit: the linear systems · matrix: that of the
+    present step · u (s size,): stages · slope, drift (size,): y' and its derivative by time at the start · stage, rest,
+    change (size,): scratch · known
+    (2,): time at which derivatives were found, and e of the last factorization · power (5 k,): rates of k works at
+    NODES of the step
+    """
+
+    stages: int
+    gamma: float
+    exponent: float
+    a: np.ndarray
+    C: np.ndarray
+    c: np.ndarray
+    d: np.ndarray
+    m: np.ndarray
+    e: np.ndarray
+    dense: np.ndarray
+    interpolants: int
+    timed: bool
+    implicit: ImplicitTables
+    matrix: np.ndarray
+    u: np.ndarray
+    slope: np.ndarray
+    drift: np.ndarray
+    stage: np.ndarray
+    rest: np.ndarray
+    change: np.ndarray
+    known: np.ndarray
+    power: np.ndarray
+
+
+# Parts of a step after which the rates of work are found. Integrals of the polynomial through these up to a part x of
+# the step, as weights of x to x^5: at its end by Boole's rule, of order 6. Weights of Simpson's rule, of order 4, less
+# those of Boole's.
+NODES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+INTEGRALS = np.linalg.inv(np.vander(NODES, increasing=True)).T / np.arange(1.0, 6.0)
+SIMPSON_LESS_BOOLE = np.array([8.0, -32.0, 48.0, -32.0, 8.0]) / 90.0
+
+# Entries of Method.known.
+SINCE, STEP = range(2)
+
+
+@kernel
+def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> float:
+    """Take a step; returns its error over the tolerance."""
+    e, constants = stepper.gamma * h, mechanism.constants
+    if run.counts[FRESH] != 0 or stepper.known[SINCE] != run.clock[T]:
+        slope_at(mechanism, settings, run, in_piece(run, run.clock[T]), run.y, stepper.slope, False)
+        run.counts[FRESH] = 0
+        if run.stop[0] != 0:
+            return np.inf
+        note_all(mechanism, settings, run, 0)
+        keep_power(stepper, stepper.slope, first_work(mechanism, stepper), 0)
+        learn(mechanism, stepper, run, run.clock[T], run.y)
+    if stepper.known[STEP] != e:
+        assemble(stepper.implicit, constants, run.y, (e,), (stepper.matrix,))
+        stepper.known[STEP] = e
+    if not stages(mechanism, stepper, settings, run, h):
+        return np.inf
+    copy(run.y, run.y_new)
+    add_stages(stepper.m, 0, stepper.stages, stepper.u, 1.0, run.y_new)
+    if not land(mechanism, settings, run, False):
+        return np.inf
+    if not begin_work(mechanism, stepper, settings, run, h):
+        return np.inf
+    slope_at(mechanism, settings, run, in_piece(run, run.clock[T_NEW]), run.y_new, stepper.slope,
+             projects(mechanism, settings, run))  # fmt: skip
+    if run.stop[0] != 0:
+        return np.inf
+    note_all(mechanism, settings, run, stepper.stages)
+    end_work(mechanism, stepper, run)
+    energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, stepper.slope)
+    # What the next step begins with; where this one is rejected, it is found again.
+    learn(mechanism, stepper, run, run.clock[T_NEW], run.y_new)
+    return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h, energy + h * power)
+
+
+@kernel
+def stages(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> bool:
+    """Find all stages; False if the run is to stop."""
+    size, e = run.y.shape[0], stepper.gamma * h
+    for i in range(stepper.stages):
+        if i == 0:
+            copy(stepper.slope, stepper.rest)
+        else:
+            copy(run.y, stepper.stage)
+            add_stages(stepper.a, i * stepper.stages, i, stepper.u, 1.0, stepper.stage)
+            t = in_piece(run, run.clock[T] + stepper.c[i] * h)
+            slope_at(mechanism, settings, run, t, stepper.stage, stepper.rest, False)
+            if run.stop[0] != 0:
+                return False
+            note_all(mechanism, settings, run, i)
+        add_stages(stepper.C, i * stepper.stages, i, stepper.u, 1.0 / h, stepper.rest)
+        for o in range(0, size, 8):
+            store(stepper.rest, o, e * (load(stepper.rest, o) + stepper.d[i] * h * load(stepper.drift, o)))
+        u = stepper.u[i * size : (i + 1) * size]
+        solve(stepper.implicit, mechanism.constants, run.y, (e,), (stepper.matrix,), (stepper.rest,), (u,))
+    return True
+
+
+@kernel
+def learn(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: float, y: np.ndarray) -> None:
+    """Find all derivatives at the start of a step, a state that was evaluated last, with its slope."""
+    for o in range(0, stepper.drift.shape[0], 8):
+        store(stepper.drift, o, splat(0.0))
+    t_in = in_piece(run, t)
+    differentiate(mechanism, stepper.implicit, t_in, y, stepper.slope)
+    if stepper.timed:
+        tangents, first = stepper.implicit.tangents, mechanism.constants.shape[0] // CON * STATE
+        time_derivative(mechanism, tangents, t_in, y, stepper.slope, stepper.drift)
+        for n in range(stepper.implicit.variables):
+            put(stepper.drift, first + n, at(tangents.rates, 8 * n))
+        leave_out_unknown(stepper.drift, 0, stepper.drift.shape[0])
+    stepper.known[SINCE], stepper.known[STEP] = t, 0.0
+
+
+@kernel
+def add_stages(weights: np.ndarray, first: int, count: int, u: np.ndarray, factor: float, out: np.ndarray) -> None:
+    """Add to `out` so many stages, times a factor and their weights."""
+    size = out.shape[0]
+    for j in range(count):
+        weight = factor * weights[first + j]
+        if weight != 0.0:
+            for o in range(0, size, 8):
+                store(out, o, load(out, o) + weight * load(u, j * size + o))
+
+
+@kernel
+def between(
+    mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, t: float, state: np.ndarray
+) -> bool:
+    """Fill a state within the step by the continuous extension."""
+    size = run.y.shape[0]
+    x = (t - run.clock[T]) / (run.clock[T_NEW] - run.clock[T])
+    for o in range(0, size, 8):
+        store(state, o, (1.0 - x) * load(run.y, o) + x * load(run.y_new, o))
+    power = x * (1.0 - x)
+    for k in range(stepper.interpolants):
+        add_stages(stepper.dense, k * stepper.stages, stepper.stages, stepper.u, power, state)
+        power *= x
+    carry(mechanism, stepper, run, x, state)
+    normalise(mechanism.constants, state)
+    return finite(state)
+
+
+@kernel
+def first_work(mechanism: Mechanism, stepper: RosenbrockMethod) -> int:
+    """Element of a state at which the work begins, behind the internal variables."""
+    return mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables
+
+
+@kernel
+def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> bool:
+    """Find the rates of all work at the nodes within the step; False if the run is to stop."""
+    first = first_work(mechanism, stepper)
+    if stepper.power.shape[0] > 0:
+        for node in range(1, NODES.shape[0] - 1):
+            t = run.clock[T] + NODES[node] * h
+            between(mechanism, stepper, settings, run, t, stepper.stage)
+            slope_at(mechanism, settings, run, in_piece(run, t), stepper.stage, stepper.rest, False)
+            if run.stop[0] != 0:
+                return False
+            keep_power(stepper, stepper.rest, first, node)
+    return True
+
+
+@kernel
+def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> None:
+    """Find all work at the end of the step."""
+    first = first_work(mechanism, stepper)
+    if stepper.power.shape[0] > 0:
+        keep_power(stepper, stepper.slope, first, NODES.shape[0] - 1)
+        carry(mechanism, stepper, run, 1.0, run.y_new)
+
+
+@kernel
+def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: int) -> None:
+    """Keep the rates of all work at one of the nodes."""
+    count = stepper.power.shape[0] // NODES.shape[0]
+    for n in range(count):
+        put(stepper.power, node * count + n, at(slope, first + n))
+
+
+@kernel
+def carry(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, x: float, state: np.ndarray) -> None:
+    """Fill all work at a part x of the step."""
+    first, h, nodes = first_work(mechanism, stepper), run.clock[T_NEW] - run.clock[T], NODES.shape[0]
+    count = stepper.power.shape[0] // nodes
+    for o in range(count):
+        work = at(run.y, first + o)
+        for n in range(nodes):
+            weight = 0.0
+            for power in range(nodes - 1, -1, -1):
+                weight = x * (INTEGRALS[n, power] + weight)
+            work += h * weight * at(stepper.power, n * count + o)
+        put(state, first + o, work)
+
+
+@kernel
+def work_change(mechanism: Mechanism, stepper: RosenbrockMethod, h: float, change: np.ndarray) -> None:
+    """Fill in `change` the error estimates of all work at the end of the step."""
+    first, nodes = first_work(mechanism, stepper), NODES.shape[0]
+    count = stepper.power.shape[0] // nodes
+    for o in range(count):
+        error = 0.0
+        for n in range(nodes):
+            error += h * SIMPSON_LESS_BOOLE[n] * at(stepper.power, n * count + o)
+        put(change, first + o, error)
+
+
+@kernel
+def middle(stepper: RosenbrockMethod, run: RunState, h: float, state: np.ndarray) -> None:
+    """Fill the middle of the step, by the continuous extension."""
+    for o in range(0, run.y.shape[0], 8):
+        store(state, o, 0.5 * (load(run.y, o) + load(run.y_new, o)))
+    power = 0.25
+    for k in range(stepper.interpolants):
+        add_stages(stepper.dense, k * stepper.stages, stepper.stages, stepper.u, power, state)
+        power *= 0.5
+
+
+@kernel
+def close(stepper: RosenbrockMethod, settings: Settings, run: RunState) -> None:
+    """Let what is known of the end of a step stand for the start of the next."""
+    last = NODES.shape[0] - 1
+    count = stepper.power.shape[0] // NODES.shape[0]
+    for n in range(count):
+        put(stepper.power, n, at(stepper.power, last * count + n))
+    carry_functions_on(settings, run, stepper.stages)
+
+
+@kernel
+def step_error(
+    mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float, allowed: float
+) -> float:
+    """Error of a step over the tolerance; only what lies along the constraints counts where these are kept."""
+    size, constants, change = run.y.shape[0], mechanism.constants, stepper.change
+    constrained = keeps_to_constraints(mechanism, settings)
+    for o in range(0, size, 8):
+        store(change, o, splat(0.0))
+    add_stages(stepper.e, 0, stepper.stages, stepper.u, 1.0, change)
+    work_change(mechanism, stepper, h, change)
+    if not finite(change):
+        return np.inf
+    worst = variables_error(mechanism.forces, change, run.y, run.y_new, settings.rtol, settings.atol)
+    worst = max(worst, work_error(mechanism.forces, change, allowed))
+    for level in (POSES, VELOCITIES):
+        tangential(mechanism, run.y_new, change, level, constrained)
+        motion = mechanism.work.motion
+        ratio = error_ratio(constants, motion, run.y, run.y_new, level, settings.rtol, settings.atol)
+        worst = max(worst, ratio) if ratio == ratio else np.inf
+    return worst
+
+
+march = march_of(take, between, middle, close, watching=False)
+watching_march = march_of(take, between, middle, close, watching=True)
+
+
+@entry(needed_by="stiff runs need", effort=45)
+def march_rosenbrock(
+    mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, most_steps: int
+) -> int:
+    """March by a Rosenbrock method; see `march_of`."""
+    return march(mechanism, stepper, settings, run, most_steps)
+
+
+@entry(needed_by="stiff runs with events need", effort=55)
+def march_rosenbrock_watching(
+    mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, most_steps: int
+) -> int:
+    """March by a Rosenbrock method and look for events; see `march_of`."""
+    return watching_march(mechanism, stepper, settings, run, most_steps)

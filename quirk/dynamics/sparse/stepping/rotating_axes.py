@@ -1,0 +1,123 @@
+"""Axes that turn with the bodies, in kernels: what implicit steps are computed in.
+
+Loads are stiff in directions that are often fixed in bodies. Seen from axes that turn with them at a constant rate for
+the time of a step these directions stand still, and so do the derivatives that Newton's method has of one state only.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.model.layout import ORIENTATION, POSITION, SPIN, VELOCITY
+from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, store3, three, times
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import load, put, splat, store
+from quirk.jit.tracing import traced
+
+from ..implicit.tables import AXES, ROTATIONS, TRANSLATIONS
+from ..kernels.bodies import CON, KIN, STATE
+from ..kernels.impose import copy
+
+# Of each block of eight bodies how far axes have turned: quaternions of those of rotations and of translations.
+OF_ROTATIONS, OF_TRANSLATIONS = 0, 32
+TURNED = 64
+
+
+@kernel
+def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, axes: np.ndarray) -> None:
+    """Let axes turn with the bodies at a state that was evaluated last; `ydot` is what that gave.
+
+    Translations are seen from axes at rest where velocities change less in these: those of a wheel on a straight road.
+    """
+    for slot in range(8 * (constants.shape[0] // CON)):
+        block, lane = slot // 8, slot % 8
+        s, o = block * STATE + lane, block * AXES + lane
+        spin, v, a = (
+            three(kin, block * KIN + lane + 8 * SPIN),
+            three(y, s + 8 * VELOCITY),
+            three(ydot, s + 8 * VELOCITY),
+        )
+        left = minus(a, cross(spin, v))
+        follows = 1.0 if dot(left, left) <= dot(a, a) else 0.0
+        for c in range(3):
+            put(axes, o + ROTATIONS + 8 * c, spin[c])
+            put(axes, o + TRANSLATIONS + 8 * c, follows * spin[c])
+
+
+@kernel
+def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> None:
+    """Fill the quaternions by which axes have turned after a time, from element `first` on."""
+    for block in range(axes.shape[0] // AXES):
+        for part in range(2):
+            for lane in range(8):
+                rate = three(axes, block * AXES + 24 * part + lane)
+                speed, o = dot(rate, rate) ** 0.5, first + block * TURNED + 32 * part + lane
+                scale = math.sin(0.5 * speed * time) / speed if speed > 0.0 else 0.0
+                put(turned, o, math.cos(0.5 * speed * time))
+                for c in range(3):
+                    put(turned, o + 8 * (1 + c), scale * rate[c])
+
+
+@kernel
+def see(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill `out` with a state, or a change of one, as seen from turned axes; angular velocities are in body axes."""
+    copy(y, out)
+    for block in range(blocks):
+        s, o = block * STATE, first + block * TURNED
+        w, x = load(turned, o + OF_TRANSLATIONS), times(load3(turned, o + OF_TRANSLATIONS + 8), -1.0)
+        store3(out, s + 8 * POSITION, rotated(w, x, load3(y, s + 8 * POSITION)))
+        store3(out, s + 8 * VELOCITY, rotated(w, x, load3(y, s + 8 * VELOCITY)))
+        w, x = load(turned, o + OF_ROTATIONS), times(load3(turned, o + OF_ROTATIONS + 8), -1.0)
+        turn(w, x, y, out, s + 8 * ORIENTATION)
+
+
+@kernel
+def show(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill `out` with a state, or a change of one, in N, from what it is in turned axes."""
+    copy(y, out)
+    for block in range(blocks):
+        s, o = block * STATE, first + block * TURNED
+        w, x = load(turned, o + OF_TRANSLATIONS), load3(turned, o + OF_TRANSLATIONS + 8)
+        store3(out, s + 8 * POSITION, rotated(w, x, load3(y, s + 8 * POSITION)))
+        store3(out, s + 8 * VELOCITY, rotated(w, x, load3(y, s + 8 * VELOCITY)))
+        turn(load(turned, o + OF_ROTATIONS), load3(turned, o + OF_ROTATIONS + 8), y, out, s + 8 * ORIENTATION)
+
+
+@kernel
+def let_turn(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
+    """Subtract from a slope, seen from the axes, what these turn the state y by that they see."""
+    for block in range(axes.shape[0] // AXES):
+        s, o = block * STATE, block * AXES
+        rate = load3(axes, o + TRANSLATIONS)
+        for place in (8 * POSITION, 8 * VELOCITY):
+            store3(slope, s + place, minus(load3(slope, s + place), cross(rate, load3(y, s + place))))
+        half, q = times(load3(axes, o + ROTATIONS), 0.5), s + 8 * ORIENTATION
+        w, x = load(y, q), load3(y, q + 8)
+        store(slope, q, load(slope, q) + dot(half, x))
+        store3(slope, q + 8, minus(load3(slope, q + 8), plus(times(half, w), cross(half, x))))
+
+
+@kernel
+def places(blocks: int, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill `out` with the positions of a state, and zero else."""
+    for o in range(0, out.shape[0], 8):
+        store(out, o, splat(0.0))
+    for block in range(blocks):
+        store3(out, block * STATE + 8 * POSITION, load3(y, block * STATE + 8 * POSITION))
+
+
+@traced
+def rotated(w: Any, x: Any, a: Any) -> Any:
+    """A vector turned by a quaternion (w, x) of unit length."""
+    return plus(a, times(cross(x, plus(cross(x, a), times(a, w))), 2.0))
+
+
+@traced
+def turn(w: Any, x: Any, y: Any, out: Any, q: Any) -> None:
+    """Write the product of a quaternion (w, x) and that at element q."""
+    v, u = load(y, q), load3(y, q + 8)
+    store(out, q, w * v - dot(x, u))
+    store3(out, q + 8, plus(plus(times(u, w), times(x, v)), cross(x, u)))

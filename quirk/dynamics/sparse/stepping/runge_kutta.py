@@ -1,0 +1,197 @@
+"""Runge-Kutta methods as steppers of the march: any tableau, its errors, and its continuous extension."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.integrators.combinations import Weights, combine, combine_error, sample
+from quirk.jit.compilation import entry, kernel
+from quirk.jit.record import record
+from quirk.jit.simd import at, greater, load, splat, store
+
+from ..kernels.applied import variables_error
+from ..kernels.bodies import POSES, VELOCITIES, error_ratio, finite, normalise
+from ..kernels.factorisation import pivots
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import tangential
+from ..kernels.redundancy import EPSILON
+from ..kernels.work_error import work_error
+from .discontinuity_test import note_all
+from .loop import carry_functions_on, land, march_of, projects, slope_at, tolerance_of_work
+from .run_state import FRESH, T_NEW, TAKEN, WITHIN, RunState, Settings, T
+from .step_control import in_piece, keeps_to_constraints, leads_across_singular
+
+# Relative round-off of accelerations, times the least pivot of the rows.
+ROUND_OFF = EPSILON
+
+# Distance of a stage from a singular configuration, over that of the start of the step, below which its round-off is no
+# reason to accept the step: another one has no stage so close.
+CLOSEST = 0.02
+
+# Steps with a larger error, over the speeds of the bodies, are not accepted for round-off: they may follow the other
+# branch of motion.
+MOST_ROUND_OFF = 1e-7
+
+
+@record
+class RungeKutta(NamedTuple):
+    """A tableau with the arrays of its steps.
+
+    weights · exponent: 1 / (order of the error estimate + 1) · k (buffers size,): slopes · stage, change (size,): state
+    of a stage, and the error of a step · round_off (stages + 1,): relative round-off of the slopes of a step that
+    leads across a singular configuration
+    """
+
+    weights: Weights
+    exponent: float
+    k: np.ndarray
+    stage: np.ndarray
+    change: np.ndarray
+    round_off: np.ndarray
+
+
+@kernel
+def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
+    """Take a step; returns its error over the tolerance."""
+    weights, size, stages = stepper.weights, run.y.shape[0], stepper.weights.stages
+    across = leads_across_singular(mechanism, run, h)
+    if across:
+        stepper.round_off[0] = ROUND_OFF / least_before(mechanism)
+    for stage in range(1 - run.counts[FRESH], stages + 1):
+        y = run.y_new if stage == stages else stepper.stage if stage > 0 else run.y
+        t = in_piece(run, run.clock[T] + weights.c[stage] * h)
+        if stage > 0:
+            combine(weights, stage, stepper.k, h, run.y, y)
+        if stage == stages and not land(mechanism, settings, run, False):
+            run.counts[FRESH] = 0
+            return np.inf
+        on_rows = stage == stages and projects(mechanism, settings, run)
+        slope_at(mechanism, settings, run, t, y, stepper.k[stage * size : (stage + 1) * size], on_rows)
+        if run.stop[0] != 0:
+            return np.inf
+        note_all(mechanism, settings, run, stage)
+        if across:
+            stepper.round_off[stage] = min(ROUND_OFF / pivots(mechanism)[2], stepper.round_off[0] / CLOSEST**2)
+    run.counts[FRESH] = 0
+    return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h)
+
+
+@kernel
+def least_before(mechanism: Mechanism) -> float:
+    """Return the least pivot of the rows at the start of the step."""
+    least, before = 1.0, mechanism.work.pivots_before
+    for row in range(before.shape[0]):
+        pivot = at(before, row)
+        if pivot > 0.0:
+            least = min(least, pivot)
+    return least
+
+
+@kernel
+def between(
+    mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, t: float, state: np.ndarray
+) -> bool:
+    """Fill a state within the step by the continuous extension, whose further stages are found when first needed."""
+    weights, size, h = stepper.weights, run.y.shape[0], run.clock[T_NEW] - run.clock[T]
+    if run.counts[WITHIN] == TAKEN:
+        for stage in range(weights.stages + 1, weights.buffers):
+            combine(weights, stage, stepper.k, h, run.y, stepper.stage)
+            at_stage = in_piece(run, run.clock[T] + weights.c[stage] * h)
+            slope = stepper.k[stage * size : (stage + 1) * size]
+            slope_at(mechanism, settings, run, at_stage, stepper.stage, slope, False)
+            if run.stop[0] != 0:
+                return False
+    sample(weights, (t - run.clock[T]) / h, stepper.k, h, run.y, state)
+    normalise(mechanism.constants, state)
+    return finite(state)
+
+
+@kernel
+def middle(stepper: RungeKutta, run: RunState, h: float, state: np.ndarray) -> None:
+    """Fill the middle of the cubic through both ends of the step with their slopes (Hermite)."""
+    size, stages = run.y.shape[0], stepper.weights.stages
+    for o in range(0, size, 8):
+        bend = load(stepper.k, o) - load(stepper.k, stages * size + o)
+        store(state, o, 0.5 * (load(run.y, o) + load(run.y_new, o)) + 0.125 * h * bend)
+
+
+@kernel
+def close(stepper: RungeKutta, settings: Settings, run: RunState) -> None:
+    """Let the slope at the end of a step be that at the start of the next."""
+    size, stages = run.y.shape[0], stepper.weights.stages
+    for o in range(0, size, 8):
+        store(stepper.k, o, load(stepper.k, stages * size + o))
+    carry_functions_on(settings, run, stages)
+
+
+@kernel
+def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
+    """Error of a step over the tolerance; only what lies along the constraints counts where these are kept."""
+    constants, weights, change = mechanism.constants, stepper.weights, stepper.change
+    constrained, rtol, atol = keeps_to_constraints(mechanism, settings), settings.rtol, settings.atol
+    size, stages, first, second = run.y.shape[0], weights.stages, 0.0, 0.0
+    slope = stepper.k[stages * size : (stages + 1) * size]
+    energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, slope)
+    for estimate in range(weights.errors):
+        combine_error(weights, estimate, stepper.k, h, change)
+        if not finite(change):
+            return np.inf
+        worst = variables_error(mechanism.forces, change, run.y, run.y_new, rtol, atol)
+        worst = max(worst, work_error(mechanism.forces, change, energy + h * power))
+        for level in (POSES, VELOCITIES):
+            tangential(mechanism, run.y_new, change, level, constrained)
+            ratio = error_ratio(constants, mechanism.work.motion, run.y, run.y_new, level, rtol, atol)
+            worst = max(worst, ratio) if ratio == ratio else np.inf
+        if estimate == 0:
+            first = worst
+        else:
+            second = worst
+    error = first
+    if weights.errors > 1 and 0.0 < first < np.inf:
+        error = first * first / np.sqrt(first * first + 0.01 * second * second)
+    if 1.0 < error < MOST_ROUND_OFF / settings.rtol and leads_across_singular(mechanism, run, h):
+        # Shorter steps would start closer to the singular configuration, with more round-off.
+        return min(error, max(1.0, error / round_off_error(mechanism, stepper, settings, run, h)))
+    return error
+
+
+@kernel
+def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
+    """Bound of the part of the error estimate that is round-off of the accelerations, over the tolerance.
+
+    Where the least pivot of the rows is p, accelerations have a relative round-off of up to ROUND_OFF / p.
+    """
+    weights, change, size, row = stepper.weights, stepper.change, run.y.shape[0], stepper.weights.buffers
+    for o in range(0, size, 8):
+        bound = splat(0.0)
+        for e in range(weights.first[row], weights.first[row + 1]):
+            stage = weights.slope[e]
+            slope = load(stepper.k, stage * size + o)
+            bound = bound + abs(at(weights.weight, e)) * at(stepper.round_off, stage) * greater(slope, -slope)
+        store(change, o, h * bound)
+    tangential(mechanism, run.y_new, change, VELOCITIES, False)
+    return error_ratio(
+        mechanism.constants, mechanism.work.motion, run.y, run.y_new, VELOCITIES, settings.rtol, settings.atol
+    )
+
+
+march = march_of(take, between, middle, close, watching=False, planned=True)
+watching_march = march_of(take, between, middle, close, watching=True, planned=True)
+
+
+@entry(needed_by="runs need", effort=15)
+def march_runge_kutta(
+    mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, most_steps: int
+) -> int:
+    """March by a Runge-Kutta method; see `march_of`."""
+    return march(mechanism, stepper, settings, run, most_steps)
+
+
+@entry(needed_by="runs with events need", effort=30)
+def march_runge_kutta_watching(
+    mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, most_steps: int
+) -> int:
+    """March by a Runge-Kutta method and look for events; see `march_of`."""
+    return watching_march(mechanism, stepper, settings, run, most_steps)

@@ -1,0 +1,212 @@
+"""Where steps end, and how large the next is."""
+
+from __future__ import annotations
+
+from quirk.integrators.adaptive import next_end
+from quirk.integrators.breaks import SMALLEST_STEP_ULPS
+from quirk.integrators.control import (
+    SMALLEST_ERROR,
+    STALL_PROGRESS,
+    STALL_STEPS,
+    factor_after_acceptance,
+    factor_after_rejection,
+)
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at
+
+from ..kernels.mechanism import Mechanism
+from ..kernels.redundancy import EPSILON
+from .run_state import (
+    CAP,
+    EARLIER,
+    END,
+    FIRST,
+    FRESH,
+    GRID,
+    HIGH,
+    LOW,
+    MARK,
+    PIECE,
+    PIECE_SIZE,
+    PIVOT,
+    PREVIOUS,
+    REJECTED,
+    STALL,
+    T_NEW,
+    UNCUT,
+    WAS_REJECTED,
+    H,
+    RunState,
+    Settings,
+    T,
+)
+
+# A step ends beside a singular configuration where a pivot of the rows, which is as the square of the distance, is
+# below this part of what it was at its start. It is then taken again, so many times as long: about a third of the way
+# is left, and the next step, of the same length, ends a third of the way beyond. Each time the end is compared with
+# less, by the last factor: other rows may have been chosen since, with other pivots, and the step must end in any case.
+BESIDE, SHORTENED, LESS = 1e-3, 2.0 / 3.0, 0.1
+
+# Round-off over a pivot, times AMPLIFIED, is to stay below the tolerance. Up to FARTHEST, a fifth of the step, the next
+# two steps end further away than that, whether the step has ended before the singular configuration or behind it.
+AMPLIFIED, FARTHEST = 100.0, 0.03
+
+# Part of a step after which a singular configuration is far from the stages of all explicit methods: Verner's has some
+# at 0.23 and 0.52, DOP853 at 0.33 and 0.6, Tsitouras' at 0.33 and 0.9. A step that was rejected at this length, or up
+# to LONGER times it, is not tried so again.
+BETWEEN_STAGES, LONGER = 0.42, 1.05
+
+# Part of the way to a singular configuration that a step takes, so that the next, of the same length, passes it after
+# 0.74 of itself: Verner's method has stages at 0.66 and 0.82, DOP853 at 0.65 and 0.86, Tsitouras' at 0.33 and 0.9, and
+# a stage right at that place has large errors.
+APPROACH = 0.575
+
+
+@kernel
+def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
+    """Whether the run projects its states onto the constraints."""
+    return mechanism.nodes.rows.shape[0] > 0 and settings.interval > 0
+
+
+@kernel
+def in_piece(run: RunState, t: float) -> float:
+    """Keep a time at which to evaluate off the breaks, on the side of the piece that the step is in."""
+    o = PIECE_SIZE * run.counts[PIECE]
+    return min(max(t, run.pieces[o + LOW]), run.pieces[o + HIGH])
+
+
+@kernel
+def choose_end(settings: Settings, run: RunState) -> float:
+    """Choose where the next step ends; returns its size."""
+    clock, end = run.clock, run.pieces[PIECE_SIZE * run.counts[PIECE] + END]
+    if settings.fixed > 0:
+        clock[T_NEW] = min(whole_step(settings, run), end)
+        if abs(whole_step(settings, run) - end) <= shortest(settings, run):
+            clock[T_NEW] = end
+        clock[T_NEW] = min(clock[T_NEW], clock[CAP])
+        return clock[T_NEW] - clock[T]
+    end = min(end, clock[CAP])
+    clock[T_NEW] = next_end(clock[T], clock[H], end, settings.max_step)
+    clock[UNCUT] = clock[H] if clock[T_NEW] >= end else 0.0
+    return clock[T_NEW] - clock[T]
+
+
+@kernel
+def shortest(settings: Settings, run: RunState) -> float:
+    """The shortest step that the resolution of the times allows."""
+    return SMALLEST_STEP_ULPS * EPSILON * max(abs(run.clock[T]), abs(settings.end))
+
+
+@kernel
+def whole_step(settings: Settings, run: RunState) -> float:
+    """Where the present fixed step ends if nothing cuts it."""
+    n = run.counts[GRID] + 1
+    return settings.end if n >= settings.fixed else settings.start + n * settings.step
+
+
+@kernel
+def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
+    """Judge a step by its error over the tolerance, and choose the size of the next.
+
+    The error grows as the step to the power 1 / `exponent`.
+    """
+    clock, counts = run.clock, run.counts
+    if not error <= 1.0:
+        counts[REJECTED] += 1
+        counts[WAS_REJECTED] = 1
+        clock[H] = h * factor_after_rejection(error, exponent)
+        return False
+    clock[H] = h * factor_after_acceptance(error, clock[PREVIOUS], counts[WAS_REJECTED] != 0, exponent)
+    clock[H] = max(clock[H], clock[UNCUT])
+    clock[PREVIOUS] = max(error, SMALLEST_ERROR)
+    counts[WAS_REJECTED] = 0
+    return True
+
+
+@kernel
+def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
+    """Whether a step, accepted by its error, ends close to a singular configuration; the next size is then another.
+
+    At a distance d from where branches of motion cross, round-off of positions turns velocities by EPSILON / d^2, and
+    no step from there across is within the tolerance: steps would be shortened, and end ever closer, where they follow
+    any branch. Steps that have to end where they do, at breaks and events, stay.
+    """
+    clock, counts, work = run.clock, run.counts, mechanism.work
+    lost = 1.0
+    for row in range(work.pivots.shape[0]):
+        before, now = at(work.pivots_before, row), at(work.pivots, row)
+        if now > 0.0 and before > 0.0:
+            lost = min(lost, now / before)
+    beside = min(max(BESIDE, AMPLIFIED * EPSILON / max(settings.rtol, EPSILON)), FARTHEST)
+    if not lost < beside * clock[PIVOT]:
+        return False
+    if clock[T_NEW] >= min(run.pieces[PIECE_SIZE * counts[PIECE] + END], clock[CAP]):
+        return False
+    counts[REJECTED] += 1
+    counts[WAS_REJECTED] = 1
+    clock[H], clock[PIVOT] = SHORTENED * (clock[T_NEW] - clock[T]), LESS * clock[PIVOT]
+    return True
+
+
+@kernel
+def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool:
+    """Whether a step of size h leads across a configuration where a row depends on others.
+
+    There the root of its pivot, which falls about evenly, is zero by extrapolation of the last two steps.
+    """
+    work, part = mechanism.work, h / (h + run.clock[T] - run.clock[EARLIER])
+    for row in range(work.pivots.shape[0]):
+        if 0.0 < at(work.pivots_before, row) < part * part * at(work.pivots_earlier, row):
+            return True
+    return False
+
+
+@kernel
+def keep_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
+    """Let the next step be shorter, if a step that was rejected leads across a singular configuration.
+
+    First it shrinks until this place is far from all stages. If that is still too long, it ends before this place.
+    A step that ends just before this place would leave a way across that is short beside the step that takes it: errors
+    of stages right behind its start, and round-off over the distance from which it starts, are then all that shows.
+    Instead two steps of one length lead across, so that the second, with this place in its middle part, is in
+    proportion to its distance. If it is too long, both shrink.
+    """
+    if not leads_across_singular(mechanism, run, h):
+        return
+    clock, work, ahead = run.clock, mechanism.work, h
+    for row in range(work.pivots.shape[0]):
+        earlier, before = at(work.pivots_earlier, row), at(work.pivots_before, row)
+        if earlier > before > 0.0:
+            distance = before**0.5
+            ahead = min(ahead, distance * (clock[T] - clock[EARLIER]) / (earlier**0.5 - distance))
+    clock[H] = ahead / BETWEEN_STAGES if h > LONGER * ahead / BETWEEN_STAGES else APPROACH * ahead
+
+
+@kernel
+def passed_on(settings: Settings, run: RunState) -> None:
+    """Go on to the piece and to the whole fixed step in which the next step begins, at clock[T]."""
+    clock, counts = run.clock, run.counts
+    if settings.fixed > 0 and clock[T] >= whole_step(settings, run) - shortest(settings, run):
+        counts[GRID] += 1
+    if clock[T] >= run.pieces[PIECE_SIZE * counts[PIECE] + END] and clock[T] < settings.end:
+        # Beyond a break the slope is another, and what was learnt of the error says nothing.
+        counts[PIECE] += 1
+        counts[FRESH], counts[WAS_REJECTED], clock[PREVIOUS] = 1, 0, SMALLEST_ERROR
+        clock[H] = min(clock[H], run.pieces[PIECE_SIZE * counts[PIECE] + FIRST])
+
+
+@kernel
+def stalled(settings: Settings, run: RunState) -> bool:
+    """Whether the steps, chosen by their errors, lead nowhere."""
+    clock, counts = run.clock, run.counts
+    if settings.fixed > 0:
+        return False
+    counts[STALL] += 1
+    if counts[STALL] < STALL_STEPS:
+        return False
+    counts[STALL] = 0
+    progress = clock[T] - clock[MARK]
+    if progress < STALL_PROGRESS * (settings.end - settings.start):
+        return True
+    clock[MARK] = clock[T]
+    return False

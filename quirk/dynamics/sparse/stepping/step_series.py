@@ -1,0 +1,190 @@
+"""The Taylor series of the present step of a march and of the next, and the motion that they give."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.dynamics.model.layout import (
+    FACTOR,
+    MOMENT,
+    OMEGA,
+    OMEGA_TERM,
+    ORIENTATION,
+    POSITION,
+    POSITION_TERM,
+    VELOCITY,
+)
+from quirk.dynamics.model.vectors import dot, load3, minus, plus, rows_times, store3, times
+from quirk.jit.compilation import kernel
+from quirk.jit.record import record
+from quirk.jit.simd import greater, highest, load, splat, store, total
+
+from ..kernels.applied import variables_error
+from ..kernels.bodies import CON, KIN, POSES, STATE, VELOCITIES, WRENCH, error_ratio
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import tangential
+from ..kernels.work import LEAST
+from ..kernels.work_error import work_error
+from ..taylor.bodies import QUATERNION, state_at
+from ..taylor.expand import Pair
+from ..taylor.tables import TaylorElements
+from .loop import tolerance_of_work
+from .run_state import RunState, Settings
+from .step_control import keeps_to_constraints
+
+
+@record
+class StepSeries(NamedTuple):
+    """The series of the present step and of the next, and what finds them.
+
+    exponent: 1 / order · elements: of the model, with the number of terms · bodies, carried: twice the coefficients,
+    one half for either step · slope, ahead (size,): y' at the start of the step and at its end ·
+    change (size,): scratch · known: see below
+    """
+
+    exponent: float
+    elements: TaylorElements
+    bodies: np.ndarray
+    carried: np.ndarray
+    slope: np.ndarray
+    ahead: np.ndarray
+    change: np.ndarray
+    known: np.ndarray
+
+
+# Entries of Series.known: time at which the present step starts, which half is its own, how long it may be, with which
+# last order, and how far no law changes over to another case; then the same of the next step; tolerance of the work of
+# a step, J, and per unit of its length, W, at the state evaluated last.
+SINCE, HALF, LONGEST, LAST, SURE, NEXT_LONGEST, NEXT_LAST, NEXT_SURE, OF_WORK, OF_POWER = range(10)
+KNOWN = 10
+
+# Rows are about to become dependent where a pivot, over the squared length of its row, is below this.
+NEARLY_DEPENDENT = 1e-2
+
+
+@kernel
+def coefficients(stepper: StepSeries, which: float) -> Pair:
+    """One half of the coefficients of bodies, and of those of what is carried."""
+    length, count = stepper.bodies.shape[0] // 2, stepper.carried.shape[0] // 2
+    first, behind = int(which) * length, int(which) * count
+    return stepper.bodies[first : first + length], stepper.carried[behind : behind + count]
+
+
+@kernel
+def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None:
+    """Fill `change`, a change of state, with the coefficients of one order of poses and one less of all else."""
+    bodies, carried = found
+    blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
+    for block in range(blocks):
+        s, o = block * STATE, (block * orders + order) * KIN
+        r = load3(bodies, o + 8 * POSITION_TERM)
+        store3(change, s + 8 * POSITION, r)
+        store3(change, s + 8 * VELOCITY, times(r, 1.0 * order))
+        store3(change, s + 8 * OMEGA, load3(bodies, o - KIN + 8 * OMEGA_TERM))
+        store(change, s + 8 * ORIENTATION, load(bodies, o + 8 * QUATERNION))
+        store3(change, s + 8 * (ORIENTATION + 1), load3(bodies, o + 8 * (QUATERNION + 1)))
+    for o in range(0, count, 8):
+        store(change, blocks * STATE + o, load(carried, (order - 1) * count + o))
+
+
+@kernel
+def sum_up(stepper: StepSeries, h: float, state: np.ndarray) -> None:
+    """Fill the state a time h after the start of the present step."""
+    bodies, carried = coefficients(stepper, stepper.known[HALF])
+    orders, last = stepper.elements.orders, int(stepper.known[LAST])
+    state_at(bodies, orders, last, h, state)
+    behind, count = bodies.shape[0] // (orders * KIN) * STATE, carried.shape[0] // orders
+    for o in range(0, count, 8):
+        lanes = splat(0.0)
+        for m in range(last - 1, 0, -1):
+            lanes = (lanes + load(carried, m * count + o)) * h
+        store(state, behind + o, load(carried, o) + lanes)
+
+
+@kernel
+def defect(
+    mechanism: Mechanism, stepper: StepSeries, settings: Settings, h: float, whole: float, y: np.ndarray
+) -> float:
+    """How far the rates of the state y, a time h after the start of a step, are from those of the series.
+
+    Over what the last term adds at the end of a step of `whole` size: the order over that, times the tolerance of
+    velocities, or of internal variables. Where laws may change cases in the step, the last term is taken as it is at y:
+    what else differs has another cause, which may act during the whole step.
+    """
+    last, known = int(stepper.known[LAST]), stepper.known
+    weight = whole / last
+    if settings.look < np.inf and whole > known[SURE]:
+        weight = whole / max(1.0, last * (h / known[LONGEST]) ** last)
+    rates_apart(stepper, h, weight)
+    tangential(mechanism, y, stepper.change, VELOCITIES, keeps_to_constraints(mechanism, settings))
+    rtol, atol = settings.rtol, settings.atol
+    found = ratio(mechanism, y, VELOCITIES, nearly_dependent(mechanism, settings), rtol, atol)
+    if not found < np.inf:
+        return np.inf
+    found = max(found, variables_error(mechanism.forces, stepper.change, y, y, rtol, atol))
+    return max(found, work_error(mechanism.forces, stepper.change, known[OF_WORK] + whole * known[OF_POWER]))
+
+
+@kernel
+def allow_work(
+    mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, y: np.ndarray, slope: np.ndarray
+) -> None:
+    """Note the tolerance of work at a state evaluated last, while its multipliers are there."""
+    energy, power = tolerance_of_work(mechanism, settings, run, y, slope)
+    stepper.known[OF_WORK], stepper.known[OF_POWER] = energy, power
+
+
+@kernel
+def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
+    """Whether rows are about to become dependent at the state evaluated last."""
+    return keeps_to_constraints(mechanism, settings) and mechanism.work.summary[LEAST] < NEARLY_DEPENDENT
+
+
+@kernel
+def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: float, atol: float) -> float:
+    """The largest error over tolerance of the motion in work.motion, poses or velocities, over those of the state y.
+
+    Where rows are about to become dependent, `beside`, velocities of all bodies have round-off in proportion to the
+    largest, over which they are then measured: what should not turn at all would never keep to the tolerance.
+    """
+    constants, motion = mechanism.constants, mechanism.work.motion
+    if level == POSES or not beside:
+        return error_ratio(constants, motion, y, y, level, rtol, atol)
+    fastest = turning = shifted = turned = check = splat(0.0)
+    for block in range(constants.shape[0] // CON):
+        s, c, f = block * STATE, block * CON, block * WRENCH
+        v, omega = load3(y, s + 8 * VELOCITY), load3(y, s + 8 * OMEGA)
+        shift, turn = load3(motion, f), rows_times(constants, c + 8 * FACTOR, load3(motion, f + MOMENT))
+        fastest, turning = greater(fastest, dot(v, v)), greater(turning, dot(omega, omega))
+        shifted, turned = greater(shifted, dot(shift, shift)), greater(turned, dot(turn, turn))
+        check = check + (dot(shift, shift) + dot(turn, turn))
+    linear = highest(shifted) ** 0.5 / (atol + rtol * highest(fastest) ** 0.5)
+    angular = highest(turned) ** 0.5 / (atol + rtol * highest(turning) ** 0.5)
+    return max(linear, angular) + 0.0 * total(check)
+
+
+@kernel
+def rates_apart(stepper: StepSeries, h: float, weight: float) -> None:
+    """Fill `change` with the rates in `ahead` without those of the series a time h after its start, times a weight."""
+    ahead, change, last = stepper.ahead, stepper.change, int(stepper.known[LAST])
+    bodies, carried = coefficients(stepper, stepper.known[HALF])
+    orders = stepper.elements.orders
+    blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
+    for block in range(blocks):
+        k, s, zero = block * orders * KIN, block * STATE, splat(0.0)
+        linear = angular = zero, zero, zero
+        for m in range(last, 0, -1):
+            r, omega = load3(bodies, k + m * KIN + 8 * POSITION_TERM), load3(bodies, k + m * KIN + 8 * OMEGA_TERM)
+            if m > 1:
+                linear = plus(times(linear, h), times(r, m * (m - 1.0)))
+            if m < last:
+                angular = plus(times(angular, h), times(omega, 1.0 * m))
+        store3(change, s + 8 * VELOCITY, times(minus(load3(ahead, s + 8 * VELOCITY), linear), weight))
+        store3(change, s + 8 * OMEGA, times(minus(load3(ahead, s + 8 * OMEGA), angular), weight))
+    for o in range(0, count, 8):
+        rate = splat(0.0)
+        for m in range(last - 1, 0, -1):
+            rate = rate * h + load(carried, m * count + o) * (1.0 * m)
+        store(change, blocks * STATE + o, (load(ahead, blocks * STATE + o) - rate) * weight)

@@ -1,0 +1,120 @@
+"""What tells whether the steps of a run are shorter than its motion asks for: modes that decay, and smoothness."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.polynomial.chebyshev import chebvander
+
+from quirk.dynamics.model.layout import OMEGA, ORIENTATION, VELOCITY
+from quirk.integrators import TABLEAUX
+
+from ..solver.solver import Solver
+
+# The interval is searched up to here, in steps this fine.
+FARTHEST, FINE = 20.0, 0.01
+# Dimension of the Krylov space at most, and what is left of an image, over its length, where the space is complete.
+DIMENSION, COMPLETE = 30, 1e-6
+# For differences of y' bodies are moved by this part of the way that the slowest of them goes in the time of interest,
+# the root of round-off, and at least so far that y' changes by this many times its round-off.
+NEARBY, ABOVE_ROUND_OFF = 1e-7, 1e4
+# Where the fastest modes change by less than this in the time of interest, differences are taken for a longer one.
+SLOW = 0.1
+# Degree of the polynomial that a motion is compared with, which is that of steps of "RadauIIA9"; how many states that
+# takes at least; and by how many tolerances they may be off: near the bound of stability they are by a few.
+DEGREE, FEWEST, NOISE = 5, 8, 10.0
+
+
+@cache
+def stability_interval(name: str) -> float:
+    """Return how far the real stability interval of a method reaches: steps times rates of decay that do not grow."""
+    tableau = TABLEAUX[name]
+    s = tableau.stages
+    for x in np.arange(FINE, FARTHEST, FINE):
+        grown = 1 - x * (tableau.b @ np.linalg.solve(np.eye(s) + x * tableau.a, np.ones(s)))
+        if abs(grown) > 1 + 1e-9:
+            return float(x - FINE)
+    return FARTHEST
+
+
+def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues (k,), 1/s, of the fastest modes at a state (size,), and by how much each misses its equation.
+
+    They change within the time h, s, or more slowly. By Arnoldi's method (Saad, Numerical Methods for Large Eigenvalue
+    Problems, 2011, 6.2) with differences of y', of which a few digits are enough. Velocities are measured in lengths
+    per h: so shifts and speeds of fast modes are about equal, and the modes far from parallel.
+    """
+    modes, missed = _modes(solver, y, t, h)
+    fastest = np.abs(modes).max(initial=0.0)
+    return _modes(solver, y, t, 1 / fastest) if 0 < h * fastest < SLOW else (modes, missed)
+
+
+def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return these with differences for modes that change within about h."""
+    slots, n = solver.slots, solver.slots.bodies
+    length, bodies = solver.model.length, slice(0, solver.slots.first_carried)
+    scale = slots.to_lanes(np.tile(np.repeat([length, 1.0, length / h, 1.0 / h], [3, 4, 3, 3]), (n, 1)))
+    weight = np.where(scale > 0, scale, 1.0)
+    start, moved, random = solver.rates(t, y)[bodies], y.copy(), np.random.default_rng(0)
+    near = _difference(solver, y, t, h, start)
+    count = min(DIMENSION, 12 * n)
+    basis, H = np.zeros((count + 1, len(scale))), np.zeros((count + 1, count))
+    basis[0] = slots.to_lanes(random.normal(size=(n, 13)))
+    basis[0] /= np.linalg.norm(basis[0])
+    for k in range(count):
+        moved[bodies] = y[bodies] + near * scale * basis[k]
+        image = h * (solver.rates(t, moved)[bodies] - start) / (near * weight)
+        size = np.linalg.norm(image)
+        if not np.isfinite(size):
+            return np.zeros(0), np.zeros(0)
+        for _ in range(2):  # the second time for what round-off left
+            parts = basis[: k + 1] @ image
+            H[: k + 1, k] += parts
+            image -= parts @ basis[: k + 1]
+        H[k + 1, k] = np.linalg.norm(image)
+        if H[k + 1, k] <= COMPLETE * size:
+            count = k + 1
+            break
+        basis[k + 1] = image / H[k + 1, k]
+    values, vectors = np.linalg.eig(H[:count, :count])
+    return values / h, H[count, count - 1] * np.abs(vectors[-1]) / h
+
+
+def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.ndarray) -> float:
+    """Return how far to move bodies for differences of y', in lengths of the system.
+
+    Loads that depend on velocities, such as friction near standstill, may be linear only over a part of these.
+    """
+    slots, length, pose = solver.slots, solver.model.length, slice(0, VELOCITY)
+    states = slots.body_states(y)
+    moved, ulps = y.copy(), np.finfo(float).eps * np.random.default_rng(1).choice([-1.0, 1.0], size=states.shape)
+    ulps[:, pose] *= np.repeat([length, 1.0], [3, 4])
+    ulps[:, VELOCITY:] *= states[:, VELOCITY:]
+    moved[: slots.first_carried] += slots.to_lanes(ulps)
+    round_off = slots.body_states(solver.rates(t, moved)[: slots.first_carried] - start)
+
+    def sizes(of: np.ndarray) -> np.ndarray:
+        """Return the sizes (n,) of velocities or of their rates, in lengths."""
+        linear, angular = (np.linalg.norm(of[:, part], axis=1) for part in (slice(VELOCITY, OMEGA), slice(OMEGA, None)))
+        return np.maximum(linear / length, angular)
+
+    slowest, noise = sizes(states).min(), sizes(round_off).max()
+    return float(min(NEARBY, max(NEARBY * h * slowest, ABOVE_ROUND_OFF * h * h * noise, np.finfo(float).tiny ** 0.5)))
+
+
+def smooth(times: np.ndarray, states: np.ndarray, rtol: float, atol: float) -> bool:
+    """Whether bodies (times, n, 13) turn and move as polynomials of low degree, as far as the tolerances tell.
+
+    Positions are not looked at, being integrals of velocities.
+    """
+    if len(times) < FEWEST:
+        return False
+    powers = chebvander(2 * (times - times[0]) / (times[-1] - times[0]) - 1, DEGREE)
+    flat = states.reshape(len(times), -1)
+    left = (flat - powers @ np.linalg.lstsq(powers, flat, rcond=None)[0]).reshape(states.shape)
+    for part in (slice(ORIENTATION, VELOCITY), slice(VELOCITY, OMEGA), slice(OMEGA, None)):
+        size = np.linalg.norm(states[..., part], axis=-1).max(axis=0)
+        if (np.linalg.norm(left[..., part], axis=-1) > NOISE * (atol + rtol * size)).any():
+            return False
+    return True

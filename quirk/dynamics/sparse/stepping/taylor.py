@@ -1,0 +1,210 @@
+"""Taylor series as a stepper of the march: one evaluation and factorization a step, dense output for nothing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from quirk.jit.compilation import entry, kernel
+
+from ..kernels.bodies import finite, normalise
+from ..kernels.impose import copy
+from ..kernels.mechanism import Mechanism
+from .loop import MOST_PARTS, carry_functions_on, land, march_of, projects, slope_at
+from .run_state import FRESH, T_NEW, H, RunState, Settings, T
+from .step_control import choose_end, in_piece
+from .step_series import (
+    HALF,
+    LAST,
+    LONGEST,
+    NEXT_LAST,
+    NEXT_LONGEST,
+    NEXT_SURE,
+    SINCE,
+    SURE,
+    StepSeries,
+    allow_work,
+    coefficients,
+    defect,
+    nearly_dependent,
+    sum_up,
+)
+from .taylor_step_size import find, reach
+
+# A step that ends so close to a singular configuration that the next reaches less than this part of it goes further by
+# this factor, to pass: its last terms are then about the tolerance.
+STUCK, FURTHER = 0.5, 1.1
+# The rates at the end of a step may differ from those of the series by so much, in what the last term adds at the
+# tolerance, before the step is taken again: then the terms left out are larger than the last ones tell.
+ASTRAY = 3.0
+# A Runge-Kutta step of order nine is as exact as a series whose terms of this order are, if it is so many times shorter
+# than they reach.
+PARTS_ORDER, PART = 10, 1.3
+# Into so many parts what comes first in a step is cut by looks, where guards say that laws may change cases there.
+LOOKS = 3
+# A step is made shorter by looks so often at most.
+MOST_TIMES = 50
+
+
+@kernel
+def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
+    """Take a step, or a shorter one if the series does not reach so far; returns its error over the tolerance."""
+    known, clock = stepper.known, run.clock
+    if run.counts[FRESH] != 0 or known[SINCE] != clock[T]:
+        slope_at(mechanism, settings, run, in_piece(run, clock[T]), run.y, stepper.slope, False)
+        run.counts[FRESH] = 0
+        if run.stop[0] != 0:
+            return np.inf
+        allow_work(mechanism, stepper, settings, run, run.y, stepper.slope)
+        find(mechanism, stepper, settings, False, in_piece(run, clock[T]), run.y, stepper.slope)
+        known[SINCE] = clock[T]
+    if h > known[LONGEST] and settings.fixed == 0:
+        clock[T_NEW] = clock[T] + known[LONGEST]
+        h = clock[T_NEW] - clock[T]
+        if not h > 0.0:
+            return np.inf
+    if h > max(unseen(stepper, settings), known[SURE]) and settings.fixed == 0:
+        clock[T_NEW] = clock[T] + agreed(mechanism, stepper, settings, run, h)
+        if run.stop[0] != 0:
+            return np.inf
+        h = clock[T_NEW] - clock[T]
+    if not arrive(mechanism, stepper, settings, run, h):
+        return np.inf
+    if settings.fixed > 0:
+        return 0.0
+    cut = clock[T_NEW] < clock[T] + known[LONGEST]
+    if nearly_dependent(mechanism, settings) and known[NEXT_LONGEST] < STUCK * h and not cut:
+        clock[H] = FURTHER * h
+        h = choose_end(settings, run)
+        if not arrive(mechanism, stepper, settings, run, h):
+            return np.inf
+    return defect(mechanism, stepper, settings, h, h, run.y_new) / ASTRAY
+
+
+@kernel
+def unseen(stepper: StepSeries, settings: Settings) -> float:
+    """How long a step may be without a look into it, though laws may change cases there.
+
+    Where guards tell that they may, there is none so short: a damper may so end a push that both ends of a step are
+    without it.
+    """
+    return 0.0 if settings.look < np.inf and stepper.elements.guards.shape[0] > 0 else settings.look
+
+
+@kernel
+def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
+    """Return how far into a step of size h its series is right wherever it is looked at.
+
+    A load may come and go, or turn over and back, without a trace in the series at both ends; not as long as no law
+    changes over to another case. A shorter step is looked at again, in more places.
+    """
+    for _ in range(MOST_TIMES):
+        found = agreed_once(mechanism, stepper, settings, run, h)
+        if run.stop[0] != 0 or found >= h:
+            break
+        h = found
+    return h
+
+
+@kernel
+def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
+    """Return how far into a step of size h its series is right where it is looked at; h if everywhere.
+
+    At least to where it is looked at first: what the end of so short a step tells is then enough. The first part is
+    looked at in more places where guards say that a law may change over there.
+    """
+    first, sure = min(h, settings.look), stepper.known[SURE]
+    if stepper.elements.guards.shape[0] > 0:
+        for n in range(1 + int(sure / first * LOOKS), LOOKS):
+            if astray(mechanism, stepper, settings, run, first * n / LOOKS, h):
+                return first * max(n - 1, 1) / LOOKS
+    count = math.ceil(h / settings.look)
+    for n in range(1 + int(sure / h * count), count):
+        if astray(mechanism, stepper, settings, run, h * n / count, h):
+            return h * max(n - 1, 1) / count
+    return h
+
+
+@kernel
+def astray(
+    mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, within: float, h: float
+) -> bool:
+    """Whether the rates are not those of the series a time `within` after the start of a step of size h."""
+    y = run.y_new
+    sum_up(stepper, within, y)
+    normalise(mechanism.constants, y)
+    slope_at(mechanism, settings, run, in_piece(run, run.clock[T] + within), y, stepper.ahead, False)
+    allow_work(mechanism, stepper, settings, run, y, stepper.ahead)
+    return run.stop[0] != 0 or not defect(mechanism, stepper, settings, within, h, y) <= ASTRAY
+
+
+@kernel
+def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> bool:
+    """Fill the state at the end of a step, its rates and its series; returns whether there is such a state."""
+    sum_up(stepper, h, run.y_new)
+    if not land(mechanism, settings, run, True):
+        return False
+    t = in_piece(run, run.clock[T_NEW])
+    slope_at(mechanism, settings, run, t, run.y_new, stepper.ahead, projects(mechanism, settings, run))
+    if run.stop[0] != 0:
+        return False
+    # First, while the multipliers of the evaluation are there.
+    allow_work(mechanism, stepper, settings, run, run.y_new, stepper.ahead)
+    find(mechanism, stepper, settings, True, t, run.y_new, stepper.ahead)
+    return True
+
+
+@kernel
+def between(
+    mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, t: float, state: np.ndarray
+) -> bool:
+    """Fill a state within the step."""
+    sum_up(stepper, t - run.clock[T], state)
+    normalise(mechanism.constants, state)
+    return finite(state)
+
+
+@kernel
+def middle(stepper: StepSeries, run: RunState, h: float, state: np.ndarray) -> None:
+    """Fill the middle of the step."""
+    sum_up(stepper, 0.5 * h, state)
+
+
+@kernel
+def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
+    """Let the series at the end of a step be that of the next, which tells how long this may be."""
+    known = stepper.known
+    known[SINCE], known[HALF] = run.clock[T_NEW], 1.0 - known[HALF]
+    known[LONGEST], known[LAST], known[SURE] = known[NEXT_LONGEST], known[NEXT_LAST], known[NEXT_SURE]
+    copy(stepper.ahead, stepper.slope)
+    if settings.fixed == 0:
+        run.clock[H] = known[LONGEST]
+    carry_functions_on(settings, run, 1)
+
+
+@kernel
+def parts(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState) -> int:
+    """Into how many parts a step is cut for a Runge-Kutta method of order nine to take them as exactly."""
+    order = min(PARTS_ORDER, int(stepper.known[LAST]))
+    longest = PART * reach(mechanism, stepper, settings, coefficients(stepper, stepper.known[HALF]), run.y, order)
+    h = run.clock[T_NEW] - run.clock[T]
+    return min(MOST_PARTS, max(1, math.ceil(h / longest))) if longest > 0.0 else MOST_PARTS
+
+
+march = march_of(take, between, middle, close, parts, watching=False)
+watching_march = march_of(take, between, middle, close, parts, watching=True)
+
+
+@entry(needed_by="runs by Taylor series need", effort=40)
+def march_taylor(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, most_steps: int) -> int:
+    """March by Taylor series; see `march_of`."""
+    return march(mechanism, stepper, settings, run, most_steps)
+
+
+@entry(needed_by="runs by Taylor series with events need", effort=50)
+def march_taylor_watching(
+    mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, most_steps: int
+) -> int:
+    """March by Taylor series and look for events; see `march_of`."""
+    return watching_march(mechanism, stepper, settings, run, most_steps)

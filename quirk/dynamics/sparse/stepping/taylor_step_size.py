@@ -1,0 +1,159 @@
+"""How far a Taylor series reaches: how long the step that it is taken for may be, and with how many terms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.dynamics.model.layout import ORIENTATION
+from quirk.dynamics.model.vectors import dot, load3
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import greater, highest, load, splat, store
+
+from ..kernels.applied import variables_error
+from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, motion_of
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import tangential
+from ..kernels.work_error import work_error
+from ..taylor.cases import same_cases
+from ..taylor.expand import Pair, expand
+from .run_state import Settings
+from .step_series import (
+    HALF,
+    LAST,
+    LONGEST,
+    NEXT_LAST,
+    NEXT_LONGEST,
+    NEXT_SURE,
+    OF_POWER,
+    OF_WORK,
+    SURE,
+    StepSeries,
+    coefficients,
+    nearly_dependent,
+    ratio,
+    take_terms,
+)
+
+# Steps are so long that the last terms are this part of the tolerance, so that the errors of many steps stay below it.
+LAST_TERMS = 0.1
+# Where rows are about to become dependent round-off grows from order to order, as it does not elsewhere: a series of
+# fewer terms may reach farther. It is taken if that is so much farther, and not fewer than so many terms.
+FARTHER, FEWEST = 1.2, 4
+# Terms below this are nothing: their inverse is no float.
+LEAST = 1e-300
+
+
+@kernel
+def find(
+    mechanism: Mechanism,
+    stepper: StepSeries,
+    settings: Settings,
+    ahead: bool,
+    t: float,
+    y: np.ndarray,
+    slope: np.ndarray,
+) -> None:
+    """Fill the series of this step or the next at a state that was evaluated last, and how far it reaches."""
+    known, orders = stepper.known, stepper.elements.orders
+    which = 1.0 - known[HALF] if ahead else known[HALF]
+    found = coefficients(stepper, which)
+    expand(mechanism, stepper.elements, found, int(which), t, y, slope, settings.rtol)
+    last, best, longest = orders - 1, orders - 1, 0.0
+    fewest = FEWEST if nearly_dependent(mechanism, settings) else orders - 2
+    farthest = reach(mechanism, stepper, settings, found, y, last)
+    while last > fewest:
+        below = reach(mechanism, stepper, settings, found, y, last - 1)
+        both = min(farthest, below)
+        if last < orders - 1 and not both > FARTHER * longest:
+            break
+        best, longest, farthest, last = last, both, below, last - 1
+    # What is behind the end of the run does not matter.
+    sure = same_cases(stepper.elements, min(longest, settings.end - t), settings.look)
+    if ahead:
+        known[NEXT_LONGEST], known[NEXT_LAST], known[NEXT_SURE] = longest, 1.0 * best, sure
+    else:
+        known[LONGEST], known[LAST], known[SURE] = longest, 1.0 * best, sure
+
+
+@kernel
+def reach(
+    mechanism: Mechanism, stepper: StepSeries, settings: Settings, found: Pair, y: np.ndarray, order: int
+) -> float:
+    """How long a step may be for the terms of one order: of poses, and one order less of all else.
+
+    Where rows are about to become dependent only what lies along the constraints has to keep to the tolerance: all else
+    is small while it changes nothing in second order, and projection takes it away.
+    """
+    constants, change = mechanism.constants, stepper.change
+    take_terms(found, stepper.elements.orders, order, change)
+    size = scaled_down(change)
+    rtol, atol = settings.rtol, settings.atol
+    longest = length_for(stretch(y, change, mechanism.constants.shape[0] // CON) / (atol + rtol), size, order)
+    split = nearly_dependent(mechanism, settings)
+    for level in (POSES, VELOCITIES):
+        power = order if level == POSES else order - 1
+        motion_of(constants, y, change, level, mechanism.work.motion)
+        whole = ratio(mechanism, y, level, split, rtol, atol)
+        longest = min(longest, length_for(whole * rtol**0.5 if split else whole, size, power))
+        if split:
+            tangential(mechanism, y, change, level, True)
+            along = ratio(mechanism, y, level, True, rtol, atol)
+            longest = min(longest, length_for(along, size, power))
+    longest = min(longest, length_for(variables_error(mechanism.forces, change, y, y, rtol, atol), size, order - 1))
+    return min(longest, length_for_work(mechanism, stepper, change, size, order - 1))
+
+
+@kernel
+def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarray, size: float, order: int) -> float:
+    """How long a step may be for the terms of one order of the work; what it may differ by may grow with the step.
+
+    Where nothing moves or acts yet nothing is said of it here; what differs is then seen at the end of the step.
+    """
+    energy, power, longest = stepper.known[OF_WORK], stepper.known[OF_POWER], 0.0
+    if not energy + power > 0.0:
+        return np.inf
+    if energy > 0.0:
+        longest = length_for(work_error(mechanism.forces, change, energy), size, order)
+    if power > 0.0 and order > 1:
+        longest = max(longest, length_for(work_error(mechanism.forces, change, power), size, order - 1))
+    return longest
+
+
+@kernel
+def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
+    """The largest part of a change of quaternions that is along them: no turn, but terms of turns alternate with it.
+
+    A body that starts to turn from rest has turns in every fourth term alone.
+    """
+    largest = splat(0.0)
+    for block in range(blocks):
+        q = block * STATE + 8 * ORIENTATION
+        part = load(y, q) * load(change, q) + dot(load3(y, q + 8), load3(change, q + 8))
+        largest = greater(largest, part * part)
+    return highest(largest) ** 0.5
+
+
+@kernel
+def scaled_down(change: np.ndarray) -> float:
+    """Divide terms by the largest of their numbers, which is returned.
+
+    Of motions of microseconds squares of coefficients would be beyond all floats, of motions of years below.
+    """
+    largest = splat(0.0)
+    for o in range(0, change.shape[0], 8):
+        lanes = load(change, o)
+        largest = greater(largest, greater(lanes, -lanes))
+    size = highest(largest)
+    if not LEAST < size < np.inf:
+        return 1.0
+    for o in range(0, change.shape[0], 8):
+        store(change, o, load(change, o) * (1.0 / size))
+    return size
+
+
+@kernel
+def length_for(ratio: float, size: float, order: int) -> float:
+    """How long a step may be for terms that are `size` times what is `ratio` times the tolerance; 0 for no number."""
+    if ratio == 0.0:
+        return np.inf
+    return (LAST_TERMS / ratio / size) ** (1.0 / order) if ratio < np.inf else 0.0

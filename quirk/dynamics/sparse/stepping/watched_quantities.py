@@ -1,0 +1,120 @@
+"""The quantities of events made ready to be watched by compiled runs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quirk.dynamics.model.auxiliary_states import Carried
+from quirk.dynamics.model.model import Model
+from quirk.errors import InputError
+from quirk.events.names import Reading
+from quirk.forces import ForceElement
+from quirk.jit.simd import aligned
+
+from ..codegen.force_functions import Applied
+from ..solver.solver import Solver
+from ..symbolic.tables_of_readings import flat_readings
+from .event_functions import NOTED, ROOM, SAMPLES, WatchedTables
+
+# Of guards by key: the side of zero, whether it has just crossed, and the largest magnitude so far.
+Sides = Mapping[Hashable, tuple[float, float, float]]
+
+
+@dataclass(frozen=True)
+class EventFunction:
+    """A quantity that a run watches.
+
+    Attributes
+    ----------
+    key : by which it is known, in whatever set of active parts
+    title : what messages call it
+    quantity : a force element that exerts nothing, with one coordinate, or a `Reading`
+    direction : -1, 0 or 1, in which a crossing counts
+    acts : whether something happens then, so that a step has to end there
+    positive : whether it is known to be positive wherever a run begins or jumps, up to round-off
+    """
+
+    key: Hashable
+    title: str
+    quantity: ForceElement | Reading
+    direction: int
+    acts: bool
+    positive: bool = False
+
+
+class EventMonitor:
+    """Guards with the arrays in which kernels watch them; the addresses in it are valid while this lives.
+
+    Attributes
+    ----------
+    table : Watched
+    guards : in the order of the table: those that have laws come first
+    laws : the laws of these
+    """
+
+    def __init__(self, guards: Sequence[EventFunction], solver: Solver) -> None:
+        self.guards = sorted(guards, key=lambda guard: isinstance(guard.quantity, Reading))
+        quantities = [guard.quantity for guard in guards if isinstance(guard.quantity, ForceElement)]
+        readings = [guard.quantity for guard in guards if isinstance(guard.quantity, Reading)]
+        self.laws = Applied(_as_forces(solver.model, quantities), solver.slots, solver.tables.row_lane, solver.refuse)
+        # One stop serves both.
+        self.laws.stop = solver.applied.stop
+        count = len(guards)
+        self.table = WatchedTables(
+            laws=self.laws.table,
+            readings=flat_readings(readings, solver.model, solver.tables, solver.applied.table),
+            direction=np.array([guard.direction for guard in self.guards], dtype=np.int64),
+            acts=np.array([guard.acts for guard in self.guards], dtype=np.int64),
+            built_in=np.array(
+                [isinstance(g.quantity, Reading) or g.quantity.built_in for g in self.guards], dtype=np.int64
+            ),
+            positive=np.array([guard.positive for guard in self.guards], dtype=np.int64),
+            side=np.zeros(count),
+            scale=np.zeros(count),
+            change=np.full(count, np.inf),
+            turning=np.array([e for e, one in enumerate(quantities) if one.turning], dtype=np.int64),
+            start=np.zeros(2 * count),
+            middle=np.zeros(2 * count),
+            end=np.zeros(2 * count),
+            samples=np.zeros(2 * (SAMPLES + 1) * count),
+            state=aligned(solver.size),
+            slope=aligned(solver.size),
+            noted=np.zeros(NOTED * ROOM if count else 0),
+            hit=np.zeros(count, dtype=np.int64),
+            at_speed=np.zeros(count),
+        )
+
+    @property
+    def sides(self) -> Sides:
+        """On which side of zero each guard is, how fast it has just crossed, and its scale, by key."""
+        table = self.table
+        known = zip(table.side.tolist(), table.at_speed.tolist(), table.scale.tolist(), strict=True)
+        return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}
+
+    def take(self, sides: Sides) -> None:
+        """Begin with these sides; others are not known."""
+        for e, guard in enumerate(self.guards):
+            self.table.side[e], self.table.at_speed[e], self.table.scale[e] = sides.get(guard.key, (0.0, 0.0, 0.0))
+
+    def trouble(self, t: float) -> Exception | None:
+        """Return why a quantity is not a number at time t."""
+        if self.laws.trouble is not None:
+            return self.laws.trouble if isinstance(self.laws.trouble, Exception) else None
+        bad = np.flatnonzero(
+            ~np.isfinite(
+                np.stack([numbers[::2] for numbers in (self.table.start, self.table.middle, self.table.end)])
+            ).all(axis=0)
+        )
+        if bad.size:
+            return InputError(f"{self.guards[bad[0]].title}: its function is not a number at t = {t:.9g} s")
+        return None
+
+
+def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:
+    """The model with quantities in place of force elements."""
+    number = {name: k for k, name in enumerate(model.body_names)}
+    placed = [(one, tuple(number.get(body.name, len(number)) for body in one.bodies)) for one in quantities]
+    return replace(model, forces=placed, carried=Carried.of(model.body_names, [], []))

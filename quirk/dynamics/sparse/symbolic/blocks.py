@@ -1,0 +1,136 @@
+"""The blocks of S = A M^-1 A^T: which are not zero, and from which products elimination forms them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from quirk.dynamics.model.layout import compact
+from quirk.jit.simd import WIDTH
+
+from ..kernels.factorise import STRETCH, Pattern
+
+# With more products of blocks than MOST_UPDATES and so many for each node, systems with redundant rows are factorized
+# without the nodes that have none of the rows kept.
+MOST_UPDATES, UPDATES_PER_NODE = 50_000, 1000
+
+# Products by the blocks (earlier node, later node) that they belong to: kind, left, right, left_force,
+# right_force and weight, as `Pattern` has them.
+Products = dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]]
+
+
+class Blocks:
+    """Patterns of the blocks of one model: of all nodes, or of those that are kept where there are very many.
+
+    Parameters
+    ----------
+    neighbours : of each node the later ones that it is coupled with when it is eliminated
+    rows, sign : of each node, see `Pattern`
+    products : products of rows whose sum each block is before the elimination
+
+    Attributes
+    ----------
+    dense : whether elimination would take too many products of blocks
+    """
+
+    def __init__(
+        self, neighbours: Sequence[Sequence[int]], rows: np.ndarray, sign: np.ndarray, products: Products
+    ) -> None:
+        self.neighbours, self.rows, self.sign, self.products = neighbours, rows, sign, products
+        updates = sum(len(later) * (len(later) + 1) // 2 for later in neighbours)
+        self.dense = updates > MOST_UPDATES + UPDATES_PER_NODE * len(neighbours)
+
+    @cached_property
+    def whole(self) -> Pattern:
+        """The pattern with all nodes."""
+        return block_pattern(self.neighbours, self.rows, self.sign, self.products)
+
+    @cached_property
+    def empty(self) -> Pattern:
+        """The pattern without blocks, as all nodes are left out."""
+        return self.of(np.zeros(len(self.rows), dtype=bool))
+
+    def of(self, kept: np.ndarray) -> Pattern:
+        """Return the pattern in which only the nodes in `kept` (K,), bool, have rows and blocks."""
+        if kept.all():
+            return self.whole
+        rows = np.where(kept, self.rows, 0)
+        products = {pair: those for pair, those in self.products.items() if kept[pair[0]] and kept[pair[1]]}
+        later: list[set[int]] = [set() for _ in self.rows]
+        for one, two in products:
+            if one < two:
+                later[one].add(two)
+        neighbours = []
+        for k in range(len(rows)):
+            those = sorted(later[k])
+            if those:
+                # What is eliminated couples all that it is coupled with.
+                later[those[0]].update(those[1:])
+            neighbours.append(those)
+        return block_pattern(neighbours, rows, self.sign, products)
+
+
+def block_pattern(
+    neighbours: Sequence[Sequence[int]], rows: np.ndarray, sign: np.ndarray, products: Products
+) -> Pattern:
+    """Return the pattern of blocks: the place of each, its products, and the updates by nodes eliminated before."""
+    first = np.concatenate([[0], np.cumsum([1 + len(later) for later in neighbours])]).astype(np.int64)
+    column = np.array([c for k, later in enumerate(neighbours) for c in (k, *later)], dtype=np.int64)
+    owner = np.repeat(np.arange(len(neighbours)), np.diff(first))
+    sizes = WIDTH * rows[owner]
+    start = np.cumsum(sizes) - sizes
+    turned_sizes = np.where(column == owner, 0, WIDTH * rows[column])
+    turned = np.cumsum(turned_sizes) - turned_sizes
+    block = {(int(k), int(c)): q for q, (k, c) in enumerate(zip(owner, column, strict=True))}
+
+    terms: list[list[tuple[int, int, int, int, int, float]]] = [[] for _ in column]
+    for place, those in products.items():
+        terms[block[place]] = those
+    updates: list[list[tuple[int, int, int]]] = [[] for _ in column]
+    for k, later in enumerate(neighbours):
+        for x, a in enumerate(later):
+            for b in later[x:]:
+                updates[block[a, b]].append((turned[block[k, a]], start[block[k, b]], rows[k]))
+
+    def pointers(lists: Sequence[Sequence[object]]) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum([len(entries) for entries in lists])]).astype(np.int64)
+
+    flat_terms = np.array([term for those in terms for term in those], dtype=float).reshape(-1, 6)
+    flat_updates = np.array([update for those in updates for update in those], dtype=np.int64).reshape(-1, 3)
+    kind, left, right, left_force, right_force = (flat_terms[:, c].astype(np.int64) for c in range(5))
+    # Rows are needed by the first of all eliminations that couple to them.
+    needed = np.arange(len(neighbours))
+    np.minimum.at(needed, column, owner)
+    visits = np.argsort(needed, kind="stable")
+    ends = STRETCH * np.arange(1, 2 + len(neighbours) // STRETCH)
+    pattern = Pattern(
+        rows=rows,
+        sign=sign,
+        first=first,
+        start=start,
+        turned=turned,
+        column=column,
+        term=pointers(terms),
+        kind=kind,
+        left=left,
+        right=right,
+        left_force=left_force,
+        right_force=right_force,
+        weight=flat_terms[:, 5].copy(),
+        update=pointers(updates),
+        Q=flat_updates[:, 0].copy(),
+        B=flat_updates[:, 1].copy(),
+        source=flat_updates[:, 2].copy(),
+        visits=visits,
+        due=np.searchsorted(needed[visits], ends),
+        narrow=np.maximum.reduceat(rows[column], first[:-1]) <= WIDTH // 2,
+    )
+    return compact(pattern)
+
+
+def block_size(pattern: Pattern) -> int:
+    """How many elements B and Q need."""
+    own = np.repeat(pattern.rows, np.diff(pattern.first))
+    return int(WIDTH * max(own.sum(), pattern.rows[pattern.column].sum()))

@@ -1,0 +1,190 @@
+"""The symbolic phase of the orthogonal factorization: the elimination tree and the fronts of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.jit.simd import WIDTH, aligned
+
+from ..kernels.orthogonal import Fronts, Triangle
+
+
+@dataclass(frozen=True)
+class BodySides:
+    """The joints at one body: their nodes, and where their forces, with factors, and their moments are in G."""
+
+    nodes: Sequence[int]
+    force: Sequence[int]
+    moment: Sequence[int]
+    scale: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Orthogonal:
+    """The pattern of the orthogonal factorization of one model, for `triangularise`.
+
+    Attributes
+    ----------
+    fronts
+    scale : factor of the force of each side: the inverse root of the body's mass, with a sign
+    weight : factor of the forces in each product of a coupling with a hub
+    pivots : (K,) where the diagonal block of each node starts in the factor
+    sizes : elements of the factor, of the largest front and of the stack, and rows of the largest front
+    """
+
+    fronts: Fronts
+    pivots: np.ndarray
+    scale: np.ndarray
+    weight: np.ndarray
+    sizes: tuple[int, int, int, int]
+
+    def triangle(self) -> Triangle:
+        """Return what `triangularise` writes, for one solver."""
+        factor, front, stack, rows = self.sizes
+        K = len(self.pivots)
+        return Triangle(*(aligned(size) for size in (factor, WIDTH * K, front, stack, rows, 2 * K, K)))
+
+
+def _pointers(counts: Iterable[int]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(list(counts))]).astype(np.int64)
+
+
+def orthogonal(
+    neighbours: Sequence[Sequence[int]],
+    rows: np.ndarray,
+    sign: np.ndarray,
+    bodies: Sequence[BodySides],
+    couplings: Mapping[tuple[int, int], Sequence[tuple[int, int, int, int, float]]],
+) -> Orthogonal:
+    """Lay out the fronts.
+
+    Parameters
+    ----------
+    neighbours : of each node the later ones it is coupled with
+    rows, sign : of each node
+    bodies : all but hubs and the ground
+    couplings : products left, right, left_force, right_force and weight of each pair of a joint and a hub
+    """
+    K = len(neighbours)
+    first = _pointers(1 + len(later) for later in neighbours)
+    column = np.array([c for k, later in enumerate(neighbours) for c in (k, *later)], dtype=np.int64)
+    owner = np.repeat(np.arange(K), np.diff(first))
+    start = _pointers(WIDTH * rows[owner])
+    order, children = _tree(neighbours)
+    index = [{c: q for q, c in enumerate((k, *later))} for k, later in enumerate(neighbours)]
+    place = np.zeros(len(column), dtype=np.int64)
+    for k, later in enumerate(neighbours):
+        if later:
+            of_parent = index[later[0]]
+            place[first[k] + 1 : first[k + 1]] = [of_parent[c] for c in later]
+    at_node: list[list[BodySides]] = [[] for _ in range(K)]
+    for body in bodies:
+        at_node[min(body.nodes)].append(body)
+    placed = [(k, body) for k, those in enumerate(at_node) for body in those]
+    terms = [couplings.get((int(k), int(c)), ()) for k, c in zip(owner, column, strict=True)]
+    flat_terms = np.array([term for those in terms for term in those], dtype=float).reshape(-1, 5)
+    left, right, left_force, right_force = flat_terms[:, :4].astype(np.int64).T.copy()
+    pairs = [_pairs(k, later, sign, index, first, start, rows) for k, later in enumerate(neighbours)]
+    one, two, target, pair_rows = np.array([p for those in pairs for p in those], dtype=np.int64).reshape(-1, 4).T
+    bound, sizes = _sizes(neighbours, rows, sign, order, children, at_node)
+    fronts = Fronts(
+        rows=np.asarray(rows, dtype=np.int64),
+        sign=np.asarray(sign, dtype=np.int64),
+        first=first,
+        column=column,
+        start=start[:-1],
+        order=order,
+        place=place,
+        child_first=_pointers(len(those) for those in children),
+        child=np.array([k for those in children for k in those], dtype=np.int64),
+        bound=bound,
+        body_first=_pointers(len(those) for those in at_node),
+        side_first=_pointers(len(body.nodes) for _, body in placed),
+        side_place=np.array([index[k][c] for k, body in placed for c in body.nodes], dtype=np.int64),
+        side_force=np.array([o for _, body in placed for o in body.force], dtype=np.int64),
+        side_moment=np.array([o for _, body in placed for o in body.moment], dtype=np.int64),
+        term_first=_pointers(len(those) for those in terms),
+        left=left,
+        right=right,
+        left_force=left_force,
+        right_force=right_force,
+        pair_first=_pointers(len(those) for those in pairs),
+        one=one.copy(),
+        two=two.copy(),
+        target=target.copy(),
+        pair_rows=pair_rows.copy(),
+    )
+    scale = np.array([x for _, body in placed for x in body.scale], dtype=float)
+    return Orthogonal(fronts, start[first[:-1]], scale, flat_terms[:, 4].copy(), (int(start[-1]), *sizes))
+
+
+def _tree(neighbours: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[list[int]]]:
+    """Nodes in postorder, and the children of each: the parent of a node is the first one coupled with it later."""
+    children: list[list[int]] = [[] for _ in neighbours]
+    roots: list[int] = []
+    for k, later in enumerate(neighbours):
+        (children[later[0]] if later else roots).append(k)
+    order: list[int] = []
+    stack = roots[:]
+    while stack:
+        k = stack.pop()
+        order.append(k)
+        stack += children[k]
+    return np.array(order[::-1], dtype=np.int64), children
+
+
+def _pairs(
+    n: int,
+    later: Sequence[int],
+    sign: np.ndarray,
+    index: Sequence[Mapping[int, int]],
+    first: np.ndarray,
+    start: np.ndarray,
+    rows: np.ndarray,
+) -> list[tuple[int, int, int, int]]:
+    """Blocks of node n whose product is taken from a block between a joint and a hub."""
+    joints, hubs = ([c for c in later if sign[c] == kind] for kind in (1.0, -1.0))
+    found = []
+    for joint in joints:
+        for hub in hubs:
+            a, b = min(joint, hub), max(joint, hub)
+            one, two = (start[first[n] + index[n][c]] for c in (a, b))
+            found.append((int(one), int(two), int(start[first[a] + index[a][b]]), int(rows[a])))
+    return found
+
+
+def _sizes(
+    neighbours: Sequence[Sequence[int]],
+    rows: np.ndarray,
+    sign: np.ndarray,
+    order: np.ndarray,
+    children: Sequence[Sequence[int]],
+    at_node: Sequence[Sequence[BodySides]],
+) -> tuple[np.ndarray, tuple[int, int, int]]:
+    """The most rows of each front (2 K,); elements of the largest one and of the stack, and rows of the largest."""
+    K = len(neighbours)
+    bound, left = np.zeros((2, K, 2), dtype=np.int64)
+    pushed = np.zeros(K, dtype=np.int64)
+    front = stack = top = most = 0
+    for n in order:
+        later = neighbours[n]
+        for k in children[n]:
+            bound[n] += left[k]
+            top -= int(pushed[k])
+        own = 0 if sign[n] > 0 else 1
+        bound[n, 0] += 6 * len(at_node[n])
+        bound[n, 1] += 6 * own
+        columns = np.zeros(2, dtype=np.int64)
+        for c in later:
+            columns[0 if sign[c] > 0 else 1] += rows[c]
+        if columns[1 - own]:
+            bound[n, 1 - own] += rows[n]
+        left[n] = np.minimum(bound[n], columns)
+        pushed[n] = WIDTH * len(later) * left[n].sum()
+        top += int(pushed[n])
+        front = max(front, WIDTH * (1 + len(later)) * int(bound[n].sum()))
+        stack, most = max(stack, top), max(most, int(bound[n].max()))
+    return bound.ravel(), (front, stack, most)

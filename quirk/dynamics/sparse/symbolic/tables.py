@@ -1,0 +1,326 @@
+"""From a model to the arrays of the compiled solver: the symbolic phase, once per system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.bodies.state import STATE_SIZE
+from quirk.constraints.primitives import COINCIDENCE, DISTANCE, DOT1, DOT2
+from quirk.dynamics.model.layout import (
+    CONSTANTS_SIZE,
+    FACTOR,
+    G_FORCE,
+    G_I,
+    G_J,
+    G_SIZE,
+    GRAVITY,
+    INVERSE_FACTOR,
+    INVERSE_MASS,
+    KINEMATICS_SIZE,
+    MASS,
+    UNLIKE,
+    WRENCH_SIZE,
+    Slots,
+    compact,
+)
+from quirk.dynamics.model.metric import body_lengths, inverse_root
+from quirk.dynamics.model.model import Model
+from quirk.jit.simd import WIDTH
+
+from ..kernels.factorise import CONSTANT, TURNING
+from ..kernels.relations import SIDE_FORCE, SIDE_MOMENT, SIDE_SIZE, Relations
+from ..kernels.rows import BILINEAR, HINGE, HUB, POINT, RELATION, Nodes
+from .blocks import Blocks, Products
+from .fronts import BodySides, Orthogonal, orthogonal
+from .ordering import MOST_JOINTS, eliminate
+from .tables_of_relations import flat_relations
+from .uniform import Uniform, uniform
+
+# A node has at most this many rows; a constraint with more becomes several nodes.
+MOST_ROWS = 6
+
+# With masses and moments (over lengths squared) that differ by more than the first, bodies with up to so many joints
+# are no unknowns of their own.
+MODERATE, MOST_JOINTS_UNEQUAL = 1e4, 200
+
+# Behind the rows of all nodes stand rows of the unit matrix: e_0 ... e_5 and -e_3 ... -e_5.
+UNIT_ROWS = np.concatenate([np.eye(6, WIDTH), -np.eye(6, WIDTH)[3:]])
+FIRST_HALF, SECOND_HALF, MINUS_SECOND_HALF = 0, 24, 48
+
+SIGNS = (-1.0, 1.0)  # a unit multiplier acts on body i against the force on body j
+SIDES = (G_I, G_J)
+
+
+@dataclass(frozen=True)
+class PlacedJoint:
+    """Some rows of one constraint, which are one node of the elimination.
+
+    Attributes
+    ----------
+    bodies : i and j, or those of a relation
+    rows : of the model, in order
+    primitives : into the model's table, empty for a relation
+    relation : into the model's relations, None for primitives
+    """
+
+    bodies: tuple[int, ...]
+    rows: range
+    primitives: range
+    relation: int | None = None
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The constant arrays of a model for the compiled solver; K nodes.
+
+    Attributes
+    ----------
+    slots : the order of the bodies in flat arrays
+    constants : of bodies, in blocks of eight
+    nodes : the joints for kernels
+    blocks : the patterns of the factorization of S by blocks
+    joints : the rows of each node, None for hubs
+    row_lane : (m,) place of each row of the model among the lanes (8 K,) of all nodes
+    row_pivot : (m,) place of its diagonal element in the orthogonal factor
+    units : element of G at which rows of the unit matrix start, used to couple hubs
+    rows_size : number of elements of G
+    orthogonal : the pattern of the orthogonal factorization
+    uniform : constants of the uniform metric, packed
+    """
+
+    slots: Slots
+    constants: np.ndarray
+    nodes: Nodes
+    blocks: Blocks
+    joints: list[PlacedJoint | None]
+    row_lane: np.ndarray
+    row_pivot: np.ndarray
+    units: int
+    rows_size: int
+    orthogonal: Orthogonal
+    uniform: Uniform
+
+
+def flatten(model: Model) -> Tables:
+    """Return the constant arrays of a model: order the elimination, and lay out nodes, blocks and fronts."""
+    n = len(model.mass)
+    joints = list(_joints(model))
+    elimination = eliminate([joint.bodies for joint in joints], n, _most_joints(model))
+    placed = [joints[u] if u < len(joints) else None for u in elimination.order]
+    hubs = {elimination.hubs[u - len(joints)]: k for k, u in enumerate(elimination.order) if u >= len(joints)}
+    slots = Slots.along([joint.bodies for joint in placed if joint is not None], n, model.carried.size)
+    units = G_SIZE * len(placed)
+    relations = flat_relations(model, slots, units + UNIT_ROWS.size)
+    nodes = _nodes(model, placed, slots, relations)
+    sides = _sides_at_bodies(model, placed, relations)
+    products = _products(model, sides, hubs, units)
+    sign = np.where(nodes.kind == HUB, -1.0, 1.0)
+    blocks = Blocks(elimination.neighbours, nodes.rows, sign, products)
+    fronts = _orthogonal(model, elimination.neighbours, nodes.rows, sign, sides, hubs, products)
+    row_lane, row_pivot = np.zeros((2, model.rows), dtype=np.int64)
+    for k, joint in enumerate(placed):
+        if joint is not None:
+            row_lane[joint.rows] = WIDTH * k + np.arange(len(joint.rows))
+            row_pivot[joint.rows] = fronts.pivots[k] + (WIDTH + 1) * np.arange(len(joint.rows))
+    constants = _constants(model)
+    ends = [() if joint is None else joint.bodies for joint in placed]
+    alike = uniform(model, slots, constants, ends, relations, fronts)
+    rows_size = units + UNIT_ROWS.size + SIDE_SIZE * len(relations.inverse_mass)
+    return Tables(
+        slots, slots.to_lanes(constants), nodes, blocks, placed, row_lane, row_pivot, units, rows_size, fronts, alike,
+    )  # fmt: skip
+
+
+def _most_joints(model: Model) -> int:
+    """How many joints a body may have without becoming an unknown of its own.
+
+    A light hub between heavy branches is all but determined by them: as an unknown it would square what masses differ.
+    """
+    slowness = np.concatenate(
+        [model.mass, (np.linalg.eigvalsh(model.inertia) / body_lengths(model)[:, None] ** 2).ravel()]
+    )
+    return MOST_JOINTS if slowness.max() <= MODERATE * slowness.min() else MOST_JOINTS_UNEQUAL
+
+
+def _joints(model: Model) -> Iterable[PlacedJoint]:
+    """Cut constraints into relations and pieces of at most MOST_ROWS rows of primitives, between these."""
+    relations = {placed.rows.start: k for k, placed in enumerate(model.relations)}
+    for (_, bodies), rows in zip(model.joint_bodies, model.joint_rows.values(), strict=True):
+        row = rows.start
+        while row < rows.stop:
+            if row in relations:
+                placed = model.relations[relations[row]]
+                yield PlacedJoint(placed.bodies, range(row, placed.rows.stop), range(0), relations[row])
+                row = placed.rows.stop
+                continue
+            begin = p = int(model.row_primitive[row])
+            start = row
+            while row < rows.stop and model.row_primitive[row] >= 0:
+                end = row + int((model.row_primitive[rows.start : rows.stop] == p).sum())
+                if end - start > MOST_ROWS:
+                    break
+                row, p = end, p + 1
+            yield PlacedJoint(bodies, range(start, row), range(begin, p))
+
+
+def _constants(model: Model) -> np.ndarray:
+    """Constants of each body; the ground has none."""
+    n = len(model.mass)
+    W = inverse_root(model.inertia)
+    constants = np.zeros((n, CONSTANTS_SIZE))
+    constants[:, INVERSE_MASS] = 1 / model.mass
+    constants[:, GRAVITY : GRAVITY + 3] = model.gravity
+    middle = np.linalg.eigvalsh(model.inertia)[:, 1]
+    constants[:, UNLIKE : UNLIKE + 9] = (model.inertia - middle[:, None, None] * np.eye(3)).reshape(n, 9)
+    constants[:, MASS] = model.mass
+    constants[:, FACTOR : FACTOR + 9] = W.reshape(n, 9)
+    constants[:, INVERSE_FACTOR : INVERSE_FACTOR + 9] = np.linalg.inv(W).reshape(n, 9)
+    return constants
+
+
+def _nodes(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots, relations: Relations) -> Nodes:
+    K, t = len(placed), model.table
+    nodes = Nodes(
+        rows=np.full(K, 6),
+        kind=np.full(K, HUB),
+        lanes=np.zeros(K, dtype=np.int64),
+        state=np.zeros(2 * K, dtype=np.int64),
+        kinematics=np.zeros(2 * K, dtype=np.int64),
+        wrench=np.zeros(2 * K, dtype=np.int64),
+        arm=np.zeros(6 * K),
+        direction=np.zeros(48 * K),
+        offset=np.zeros(WIDTH * K),
+        inverse_mass=np.zeros(K),
+        patterns=np.zeros(0),
+        relations=relations,
+    )
+    inverse_mass = np.append(1 / model.mass, 0.0)
+    patterns: dict[bytes, int] = {}
+    for k, joint in enumerate(placed):
+        if joint is None:
+            continue
+        nodes.rows[k] = len(joint.rows)
+        if joint.relation is not None:
+            nodes.kind[k], nodes.lanes[k] = RELATION, joint.relation
+            continue
+        ends = slice(2 * k, 2 * k + 2)
+        nodes.state[ends] = [slots.offset(b, STATE_SIZE) for b in joint.bodies]
+        nodes.kinematics[ends] = [slots.offset(b, KINEMATICS_SIZE) for b in joint.bodies]
+        nodes.wrench[ends] = [slots.offset(b, WRENCH_SIZE) for b in joint.bodies]
+        nodes.arm[6 * k : 6 * k + 6] = t.arm[joint.primitives[0]].ravel()
+        nodes.inverse_mass[k] = inverse_mass[list(joint.bodies)].sum()
+        direction = nodes.direction[48 * k : 48 * k + 48].reshape(2, 3, WIDTH)
+        lanes = np.zeros((5, WIDTH))
+        for p in joint.primitives:
+            row, kind = t.row[p] - joint.rows.start, t.kind[p]
+            if kind == COINCIDENCE:
+                lanes[[0, 1, 2], [row, row + 1, row + 2]] = 1.0
+                lanes[4, row : row + 3] = 1.0
+                continue
+            nodes.offset[WIDTH * k + row] = t.offset[p]
+            lanes[3, row] = kind == DISTANCE
+            lanes[4, row] = kind in (DOT2, DISTANCE)
+            if kind in (DOT1, DOT2):
+                direction[0, :, row] = t.direction[p, 0]
+            if kind == DOT1:
+                direction[1, :, row] = t.direction[p, 1]
+        nodes.lanes[k] = patterns.setdefault(lanes.tobytes(), 5 * WIDTH * len(patterns))
+        nodes.kind[k] = _kind(list(t.kind[joint.primitives]))
+    return compact(nodes._replace(patterns=np.frombuffer(b"".join(patterns)).copy()))
+
+
+def _kind(primitives: list[int]) -> int:
+    """Return POINT, HINGE or BILINEAR for the primitives of a node; forces of the first two kinds are constant."""
+    if primitives[0] != COINCIDENCE or any(kind != DOT1 for kind in primitives[1:]):
+        return BILINEAR
+    return POINT if len(primitives) == 1 else HINGE
+
+
+def _sides_at_bodies(model: Model, placed: Sequence[PlacedJoint | None], relations: Relations) -> dict[int, list[Side]]:
+    """Return the sides of nodes at each body."""
+    at_body: dict[int, list[Side]] = {}
+    for k, joint in enumerate(placed):
+        if joint is not None:
+            for body, side in zip(joint.bodies, _sides(model, k, joint, relations), strict=True):
+                at_body.setdefault(body, []).append(side)
+    return at_body
+
+
+def _orthogonal(
+    model: Model,
+    neighbours: Sequence[Sequence[int]],
+    rows: np.ndarray,
+    sign: np.ndarray,
+    at_body: dict[int, list[Side]],
+    hubs: dict[int, int],
+    products: Products,
+) -> Orthogonal:
+    """Return the fronts of the orthogonal factorization, from the rows of G^T by bodies and couplings with hubs."""
+    bodies = [
+        BodySides(
+            nodes=[side.node for side in sides],
+            force=[side.force for side in sides],
+            moment=[side.moment for side in sides],
+            scale=[side.sign / np.sqrt(model.mass[body]) for side in sides],
+        )
+        for body, sides in at_body.items()
+        if body not in hubs and body < len(model.mass)
+    ]
+    mixed = [pair for pair in products if sign[pair[0]] != sign[pair[1]]]
+    couplings = {pair: [term[1:] for term in products[pair]] for pair in mixed}
+    return orthogonal(neighbours, rows, sign, bodies, couplings)
+
+
+def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int], units: int) -> Products:
+    """Return the products of rows, one for each body that two nodes share, whose sums are S and couplings to hubs."""
+    products: Products = {}
+    for body, hub in hubs.items():
+        # Minus the identity: rows 3 to 5 by the first product, rows 0 to 2 by the one with the weight.
+        products[hub, hub] = [(TURNING, units + SECOND_HALF, units + MINUS_SECOND_HALF, units, units, -1.0)]
+        scale = 1 / np.sqrt(model.mass[body])
+        for side in at_body[body]:
+            # The unit rows pick the components of the hub: on the left where the hub goes first.
+            moments, forces = (side.moment, units + SECOND_HALF), (side.force, units + FIRST_HALF)
+            k = side.node
+            if hub < k:
+                moments, forces = moments[::-1], forces[::-1]
+            product = (TURNING, *moments, *forces, side.sign * scale)
+            products.setdefault((min(k, hub), max(k, hub)), []).append(product)
+    for body, sides in at_body.items():
+        if body in hubs or body == len(model.mass):
+            continue
+        for one in sides:
+            for two in sides:
+                if two.node < one.node:
+                    continue
+                kind = CONSTANT if one.constant and two.constant else TURNING
+                weight = one.sign * two.sign / model.mass[body]
+                product = (kind, one.moment, two.moment, one.force, two.force, weight)
+                products.setdefault((one.node, two.node), []).append(product)
+    return products
+
+
+class Side(NamedTuple):
+    """What the rows of a node exert on one of its bodies: places of moment and force in G, and the force's sign.
+
+    `constant` says that the forces are those of a coincidence, the axes of N.
+    """
+
+    node: int
+    moment: int
+    force: int
+    sign: float
+    constant: bool
+
+
+def _sides(model: Model, k: int, joint: PlacedJoint, relations: Relations) -> list[Side]:
+    if joint.relation is not None:
+        starts = relations.starts(joint.relation)
+        return [Side(k, start + SIDE_MOMENT, start + SIDE_FORCE, 1.0, False) for start in starts]
+    constant = _kind(list(model.table.kind[joint.primitives])) != BILINEAR
+    force = G_SIZE * k + G_FORCE
+    return [Side(k, G_SIZE * k + at, force, sign, constant) for at, sign in zip(SIDES, SIGNS, strict=True)]

@@ -1,0 +1,68 @@
+"""The force elements of a model as arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.bodies.state import STATE_SIZE
+from quirk.dynamics.model.applied_loads import fixed_inputs
+from quirk.dynamics.model.layout import KINEMATICS_SIZE, Slots
+from quirk.dynamics.model.model import Model
+from quirk.forces.friction import Friction
+from quirk.forces.law import COORDINATE, REFERENCE
+from quirk.functions.motion import Motion
+from quirk.functions.motion_kernels import MotionTable
+
+from ..kernels.applied import Forces
+
+
+def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
+    """Lay out all force elements; addresses of their laws are left to be filled.
+
+    `row_lane` (m,) is the place of the multiplier of each row among those of all nodes.
+    """
+    carried, first_carried = model.carried, slots.first_carried
+    entries, sides, turns, inputs = [], [], [], [np.zeros(0)]
+    first_in = first_out = first_side = first_motion = 0
+    for element, rows in model.forces:
+        layout = element.layout()
+        last_side, last_motion = first_side + layout.frames, first_motion + layout.motions
+        variables, work = carried.internal.get(element.name, slice(0, 0)), carried.work.get(element.name)
+        entries.append((
+            0, first_in, first_out, first_in + layout.first_motion, first_in + layout.first_frame,
+            first_motion, last_motion, first_side, last_side, first_in + layout.first_internal,
+            first_out + layout.first_rate, first_carried + variables.start, layout.internal,
+            -1 if work is None else first_carried + work, int(isinstance(element, Friction)),
+        ))  # fmt: skip
+        sides += [(slots.offset(b, STATE_SIZE), slots.offset(b, KINEMATICS_SIZE)) for b in rows]
+        turns += [
+            (first_in + layout.parameters + REFERENCE * k, first_out + layout.first_coordinate + COORDINATE * c)
+            for k, c in enumerate(element.turning)
+        ]
+        inputs.append(fixed_inputs(element, layout))
+        if isinstance(element, Friction):
+            inputs[-1][element.place_of("size")] = 1.0
+        first_in, first_out = first_in + layout.inputs, first_out + layout.outputs
+        first_side, first_motion = last_side, last_motion
+    working = [
+        (row_lane[row], first_carried + carried.work[name])
+        for name, rows in model.joint_rows.items()
+        if name in carried.work
+        for row in range(rows.start, rows.stop)
+    ]
+    return Forces(
+        entries=np.array(entries, dtype=np.int64).ravel(),
+        sides=np.array(sides, dtype=np.int64).ravel(),
+        turns=np.array(turns, dtype=np.int64).ravel(),
+        working=np.array(working, dtype=np.int64).ravel(),
+        work=first_carried + carried.size - len(carried.work),
+        work_end=first_carried + carried.size,
+        motions=MotionTable.of([motion for _, motion in motions_of(model)]),
+        inputs=np.concatenate(inputs),
+        outputs=np.zeros(first_out),
+    )
+
+
+def motions_of(model: Model) -> list[tuple[str, Motion]]:
+    """The motions of all elements, one after the other, and what messages call them."""
+    return [(f"{element}, {name}", element.motion(name)) for element, _ in model.forces for name in element.motions]

@@ -1,0 +1,92 @@
+"""The friction of a model, in proportion to loads of constraints, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk.constraints.sticking import Sticking
+from quirk.dynamics.model.layout import KINEMATICS_SIZE, WRENCH_SIZE
+from quirk.dynamics.model.model import Model
+from quirk.events.names import Reading
+from quirk.forces.friction import NORMAL, Friction
+from quirk.jit.simd import aligned
+
+from ..kernels.applied import ELEMENT_SIZE, INPUT, OUTPUT, Forces
+from ..kernels.coupled import FrictionTables
+from ..kernels.friction import LOAD
+from .tables import Tables
+from .tables_of_readings import flat_readings
+
+
+def flat_frictions(model: Model, tables: Tables, forces: Forces) -> FrictionTables:
+    """Lay out the friction of bodies that slide, in the order of the force elements, then of those that stick."""
+    sliding = [(e, one) for e, (one, _) in enumerate(model.forces) if isinstance(one, Friction)]
+    sticking = [one for one, _ in model.joint_bodies if isinstance(one, Sticking)]
+    every = [*(one for _, one in sliding), *(one.friction for one in sticking)]
+    sides = [_rows_of_bodies(model, one) for one in every]
+    read: list[Reading] = []
+    place = [_place(one, model, tables, read) for one in every]
+    terms = [_terms(one, model, tables) for one in every]
+    C, lanes, bodies = len(sliding), 8 * len(tables.nodes.rows), tables.slots.lanes * WRENCH_SIZE
+
+    def offsets(size: int, of: Sequence[tuple[int, int]]) -> np.ndarray:
+        return np.array([tables.slots.offset(body, size) for pair in of for body in pair], dtype=np.int64)
+
+    coordinates = [one.layout().first_coordinate for _, one in sliding]
+    starts = forces.entries.reshape(-1, ELEMENT_SIZE)
+    coefficient = [*(one.coefficient for _, one in sliding), *(one.friction.static for one in sticking)]
+    return FrictionTables(
+        element=np.array([e for e, _ in sliding], dtype=np.int64),
+        slip=np.array([starts[e, OUTPUT] + c for (e, _), c in zip(sliding, coordinates, strict=True)], dtype=np.int64),
+        direction=np.array([starts[e, INPUT] + one.place_of("direction") for e, one in sliding], dtype=np.int64),
+        size=np.array([one.slip.size for _, one in sliding], dtype=np.int64),
+        wrenches=offsets(WRENCH_SIZE, sides[:C]),
+        coefficient=np.array(coefficient, dtype=float),
+        takes=np.array([one.takes for one in every], dtype=np.int64),
+        place=np.array(place, dtype=np.int64),
+        terms=np.cumsum([0, *(len(of) for of in terms)], dtype=np.int64),
+        multipliers=np.array([lane for of in terms for lane, _ in of], dtype=np.int64),
+        weights=np.array([weight for of in terms for _, weight in of], dtype=float),
+        kinematics=offsets(KINEMATICS_SIZE, sides),
+        axis=np.concatenate([np.zeros(0), *(one.on.frame_i.matrix[:, one.axis] for one in every)]),
+        length=np.array([one.length for one in every], dtype=float),
+        readings=flat_readings(read, model, tables, forces),
+        x=aligned((C + 1) * lanes),
+        wrench=aligned((C + 1) * bodies),
+        load=np.zeros(LOAD * C * (C + 1)),
+        present=np.zeros(LOAD),
+        varied=np.zeros(LOAD),
+        matrix=np.zeros(C * C),
+        rest=np.zeros(C),
+        magnitude=np.zeros(C),
+        solvable=np.ones(1),
+    )
+
+
+def _rows_of_bodies(model: Model, friction: Friction) -> tuple[int, int]:
+    number = {name: k for k, name in enumerate(model.body_names)}
+    i, j = (number.get(body.name, len(number)) for body in friction.bodies)
+    return i, j
+
+
+def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]) -> int:
+    """Where the load of a friction is found; readings that this takes are added to `read`."""
+    if friction.takes == NORMAL:
+        return 0 if _terms(friction, model, tables) else -1
+    rows = model.joint_rows.get(friction.on.name, range(0))
+    if not rows.stop > rows.start:
+        return -1
+    read += [Reading(friction.on, what, None, 0.0) for what in ("force", "torque")]
+    return len(read) - 2
+
+
+def _terms(friction: Friction, model: Model, tables: Tables) -> list[tuple[int, float]]:
+    """The multipliers from which the load of a contact follows, each with its weight."""
+    known = model.joint_rows
+    return [
+        (int(tables.row_lane[known[name].start + row]), weight)
+        for name, row, weight in friction.shares
+        if name in known
+    ]

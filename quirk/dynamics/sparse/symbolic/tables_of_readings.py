@@ -1,0 +1,178 @@
+"""What is read off evaluations, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk.bodies.state import STATE_SIZE
+from quirk.constraints import Constraint
+from quirk.constraints.sticking import Sticking
+from quirk.dynamics.model.layout import KINEMATICS_SIZE, WRENCH_SIZE
+from quirk.dynamics.model.model import Model
+from quirk.events.names import Patch, Reading, Shared
+from quirk.forces.friction import NORMAL, Friction
+from quirk.forces.law import COORDINATE
+from quirk.jit.simd import aligned
+
+from ..kernels.applied import ELEMENT_SIZE, OUTPUT, Forces
+from ..kernels.coupled import (
+    COEFFICIENT,
+    CONE,
+    ENERGY,
+    FORCES,
+    LEVEL,
+    MOST_FORCES,
+    MULTIPLIER,
+    NUMBERS,
+    OF_CONSTRAINT,
+    OF_FORCE,
+    OFFSETS,
+    OUTPUT_OF_LAW,
+    PATCH,
+    PATCH_SIZE,
+    PATCH_START,
+    PATCH_WAYS,
+    PLACE,
+    READING,
+    SHARE,
+    SOLVABLE,
+    TERM_COUNT,
+    TERMS,
+    Readings,
+)
+from ..kernels.room import LOADS, scratch_of
+from .tables import Tables
+
+
+def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, forces: Forces) -> Readings:
+    """Lay out readings; what is not active is read as zero."""
+    nodes: list[int] = []
+    multipliers: list[int] = []
+    weights: list[float] = []
+    patches: list[float] = []
+    kind, entries, numbers = [], [], []
+    for one in readings:
+        if isinstance(one, Shared):
+            e, x = _of_shared(one, model, tables, multipliers, weights)
+        elif isinstance(one, Patch):
+            e, x = _of_patch(one, model, tables, multipliers, weights, patches)
+        else:
+            e, x = _entries(one, model, tables, forces, nodes)
+        kind.append(e[0])
+        entries.append(e[1])
+        numbers.append(x)
+    sizes = [(len(one.coefficients), len(one.basis[0])) for one in readings if isinstance(one, Patch)]
+    energies = [
+        forces.entries[ELEMENT_SIZE * e + OUTPUT] + element.layout().energy
+        for e, (element, _) in enumerate(model.forces)
+        if element.stores
+    ]
+    return Readings(
+        kind=np.array(kind, dtype=np.int64),
+        entries=np.array(entries, dtype=np.int64).ravel(),
+        numbers=np.array(numbers, dtype=float).reshape(-1, NUMBERS).ravel(),
+        nodes=np.array(nodes, dtype=np.int64),
+        energies=np.array(energies, dtype=np.int64),
+        wrench=aligned(tables.slots.lanes * WRENCH_SIZE),
+        multipliers=np.array(multipliers, dtype=np.int64),
+        weights=np.array(weights, dtype=float),
+        patches=np.array(patches, dtype=float),
+        shared=np.zeros(max((LOADS * contacts for contacts, _ in sizes), default=0)),
+        scratch=np.zeros(max((scratch_of(contacts, ways) for contacts, ways in sizes), default=0)),
+    )
+
+
+def _entries(
+    one: Reading, model: Model, tables: Tables, forces: Forces, nodes: list[int]
+) -> tuple[tuple[int, list[int]], np.ndarray]:
+    entries, numbers = [0] * READING, np.zeros(NUMBERS)
+    numbers[0] = one.level
+    entries[:2] = int(one.what == "torque"), -1 if one.axis is None else one.axis
+    if one.what == "solvable":
+        return (SOLVABLE, entries), numbers
+    if one.of is None:
+        entries[14:16] = int(one.what != "potential"), int(one.what != "kinetic")
+        return (ENERGY, entries), numbers
+    if isinstance(one.of, Constraint):
+        rows = model.joint_rows.get(one.of.name, range(0))
+        if one.what == "multiplier" and rows.stop > rows.start:
+            entries[13] = int(tables.row_lane[rows.start])
+            return (MULTIPLIER, entries), numbers
+        if rows.stop > rows.start:
+            _of_constraint(one.of, model, tables, entries, numbers, nodes)
+        else:
+            entries[2:4] = len(nodes), len(nodes)
+        return (OF_CONSTRAINT, entries), numbers
+    number = next((e for e, (element, _) in enumerate(model.forces) if element.name == one.of.name), None)
+    if number is None:
+        return (ENERGY, entries), numbers  # it is switched off: of no energies the sum is zero
+    element, layout = model.forces[number][0], model.forces[number][0].layout()
+    entries[11:13] = number, len(element.ends) - 1
+    if one.what in ("force", "torque"):
+        return (OF_FORCE, entries), numbers
+    place = layout.energy
+    if one.what != "energy":
+        place = layout.first_coordinate + COORDINATE * element.coordinates.index(one.what)
+    entries[13] = int(forces.entries[ELEMENT_SIZE * number + OUTPUT]) + place
+    return (OUTPUT_OF_LAW, entries), numbers
+
+
+def _of_shared(
+    one: Shared, model: Model, tables: Tables, multipliers: list[int], weights: list[float]
+) -> tuple[tuple[int, list[int]], np.ndarray]:
+    """Of a force that follows from several multipliers; to these, and to their weights, its terms are added."""
+    entries, numbers = [0] * READING, np.zeros(NUMBERS)
+    numbers[LEVEL] = one.level
+    numbers[OFFSETS : OFFSETS + len(one.offsets)] = one.offsets
+    entries[TERMS], entries[TERM_COUNT], entries[FORCES] = len(multipliers), len(one.rows), len(one.offsets)
+    multipliers += [int(tables.row_lane[model.joint_rows[name].start + row]) for name, row in one.rows]
+    own = [weight for of in one.weights for weight in of]
+    weights += own + [0.0] * (MOST_FORCES * len(one.rows) - len(own))
+    if one.what == "share":
+        return (SHARE, entries), numbers
+    friction = one.of
+    assert isinstance(friction, Friction)
+    numbers[COEFFICIENT] = friction.static
+    entries[PLACE] = -1
+    if friction.takes != NORMAL:
+        sliding = sum(isinstance(element, Friction) for element, _ in model.forces)
+        sticking = [held.name for held, _ in model.joint_bodies if isinstance(held, Sticking)]
+        entries[PLACE] = sliding + sticking.index(friction.name)
+    return (CONE, entries), numbers
+
+
+def _of_patch(
+    one: Patch, model: Model, tables: Tables, multipliers: list[int], weights: list[float], patches: list[float]
+) -> tuple[tuple[int, list[int]], np.ndarray]:
+    """Of contacts that share a load; their multipliers and numbers are added to those of others."""
+    entries, numbers = [0] * READING, np.zeros(NUMBERS)
+    numbers[LEVEL] = one.level
+    entries[TERMS], entries[TERM_COUNT] = len(multipliers), len(one.rows)
+    entries[PATCH_START], entries[PATCH_SIZE], entries[PATCH_WAYS] = (
+        len(patches), len(one.coefficients), len(one.basis[0]),
+    )  # fmt: skip
+    multipliers += [int(tables.row_lane[model.joint_rows[name].start + row]) for name, row in one.rows]
+    weights += [0.0] * (MOST_FORCES * len(one.rows))
+    patches += [0.0 if mu == 0 else 1 / mu for mu in one.coefficients]
+    patches += [x for rows in (one.weights, one.basis) for of in rows for x in of]
+    return (PATCH, entries), numbers
+
+
+def _of_constraint(
+    constraint: Constraint, model: Model, tables: Tables, entries: list[int], numbers: np.ndarray, nodes: list[int]
+) -> None:
+    i, j = next(ends for one, ends in model.joint_bodies if one.name == constraint.name)
+    rows, slots, n = model.joint_rows[constraint.name], tables.slots, len(model.mass)
+    own = [
+        k for k, joint in enumerate(tables.joints) if joint is not None and rows.start <= joint.rows.start < rows.stop
+    ]
+    entries[2:4] = len(nodes), len(nodes) + len(own)
+    nodes += own
+    sizes = STATE_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
+    entries[4:10] = [slots.offset(body, size) for size in sizes for body in (i, j)]
+    entries[10] = int(j == n)
+    placed = next(one for one, _ in model.joint_bodies if one.name == constraint.name)
+    numbers[1:4] = placed.frame_j.origin
+    numbers[4:] = np.linalg.cholesky(model.inertia[i if j == n else j]).ravel()

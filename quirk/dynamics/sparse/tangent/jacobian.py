@@ -1,0 +1,65 @@
+"""The Jacobian of y' = f(t, y) as a dense matrix, for SciPy's implicit methods: exact, from the tangent."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.state import STATE_SIZE, State
+from quirk.dynamics.model.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions
+from quirk.dynamics.model.layout import OMEGA as OMEGA_AT
+from quirk.dynamics.model.layout import ORIENTATION, POSITION
+from quirk.dynamics.model.layout import VELOCITY as VELOCITY_AT
+
+from ..solver.solver import Solver
+from .tangent import Differential
+
+
+class Jacobian:
+    """Finds the Jacobian of one model with a solver that nothing else may use meanwhile."""
+
+    def __init__(self, solver: Solver) -> None:
+        self._solver, self._differential = solver, Differential(solver)
+
+    def at(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return df/dy (13 n + k, 13 n + k) at a state (13 n + k,); the rates of work count as constant."""
+        model, n = self._solver.model, len(self._solver.model.mass)
+        count, bodies = len(y), np.arange(n)
+        state = model.carried.state(y)
+        places = STATE_SIZE * bodies[:, None] + np.arange(STATE_SIZE)
+        given = Directions.none(model, count)
+        axis = np.arange(3)
+        given.bodies[bodies[:, None], axis + SHIFT.start, places[:, POSITION + axis]] = 1.0
+        given.bodies[bodies[:, None], axis + VELOCITY.start, places[:, VELOCITY_AT + axis]] = 1.0
+        given.bodies[bodies[:, None], axis + OMEGA.start, places[:, OMEGA_AT + axis]] = 1.0
+        for k in range(4):
+            turn = 2 * _conjugate_times(state, np.eye(4)[k])
+            given.bodies[bodies[:, None], axis + TURN.start, places[:, [ORIENTATION + k]]] = turn
+        given.internal[np.arange(count - STATE_SIZE * n), np.arange(STATE_SIZE * n, count)] = 1.0
+        found = self._differential.at(self._solver.slots.state_to_lanes(y), t, given)
+        J = np.zeros((count, count))
+        J[places[:, POSITION + axis], places[:, VELOCITY_AT + axis]] = 1.0
+        J[places[:, VELOCITY_AT + axis].ravel()] = found.linear.reshape(count, -1).T
+        J[places[:, OMEGA_AT + axis].ravel()] = found.angular.reshape(count, -1).T
+        J[STATE_SIZE * n :] = found.internal.T
+        _turning(J, places, state)
+        return J
+
+
+def _conjugate_times(state: State, other: np.ndarray) -> np.ndarray:
+    """Vector parts (n, 3) of the products of the inverse of each orientation and another quaternion."""
+    q = state.orientation
+    return (
+        rotation.multiply(rotation.conjugate(q), np.broadcast_to(other, q.shape))[:, 1:] / (q**2).sum(axis=1)[:, None]
+    )
+
+
+def _turning(J: np.ndarray, places: np.ndarray, state: State) -> None:
+    """Fill in how q' = q omega / 2 changes with q and omega."""
+    quaternions = places[:, ORIENTATION : ORIENTATION + 4]
+    for k in range(4):
+        one = np.broadcast_to(np.eye(4)[k], state.orientation.shape)
+        J[quaternions, quaternions[:, [k]]] = rotation.rate(one, state.angular_velocity)
+    for c in range(3):
+        spin = np.broadcast_to(np.eye(3)[c], state.angular_velocity.shape)
+        J[quaternions, places[:, [OMEGA_AT + c]]] = rotation.rate(state.orientation, spin)

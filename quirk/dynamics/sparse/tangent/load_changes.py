@@ -1,0 +1,186 @@
+"""How accelerations and loads change along a motion, from changes of its states and of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.bodies.state import STATE_SIZE
+from quirk.dynamics.model.directions import Directions
+from quirk.dynamics.model.layout import WRENCH_SIZE
+from quirk.dynamics.model.metric import inverse_root
+from quirk.jit.simd import WIDTH, aligned
+
+from ..solver.solver import Solver
+from ..stepping.run_state import BEST_RANK
+from ..variation.variation import ChangedMotion, moved_by
+from .elements import OF_RELATIONS
+from .loads import WITH_CHANGES, WITH_ENERGY, WRENCH, LoadPass, loads_along, shared_joints
+from .tangent import Differential
+
+# States between two looks at the keyboard.
+AT_ONCE = 200
+
+
+@dataclass(frozen=True)
+class Course:
+    """A motion and its changes along D directions.
+
+    Attributes
+    ----------
+    times, states : (nt,) s, (nt, 13 n + k) on the constraints
+    angles : (nt, K, 3) rad, of joints, with all turns
+    changes : (nt, D, 13 n + k) of the states
+    """
+
+    times: np.ndarray
+    states: np.ndarray
+    angles: np.ndarray
+    changes: np.ndarray
+
+    def part(self, rows: slice, eight: slice) -> Course:
+        """Return it at some of the times, along some of the directions."""
+        return Course(self.times[rows], self.states[rows], self.angles[rows], self.changes[rows, eight])
+
+
+@dataclass(frozen=True)
+class ChangedLoads:
+    """Accelerations and loads at nt states, and how they change along D directions.
+
+    Attributes
+    ----------
+    accelerations : (nt, n, 6, D) changes, linear in N and angular in body axes
+    joints : (nt, C, 6, 1 + D) of each constraint force and moment on body j about its center of mass, in N: values, and
+        behind them their changes
+    forces : (nt, E, 7, 1 + D) of each force element likewise on the body of its last frame, and its energy, J
+    """
+
+    accelerations: np.ndarray
+    joints: np.ndarray
+    forces: np.ndarray
+
+
+def changed_loads(
+    differential: Differential, course: Course, directions: Directions, motions: Sequence[ChangedMotion]
+) -> ChangedLoads:
+    """Find them with the solver of `differential`, which nothing else may use meanwhile.
+
+    Parameters
+    ----------
+    course : Course
+    directions : D, of parameters alone
+    motions : those that change beside them
+
+    Raises
+    ------
+    InputError
+        If a function of a user fails at the last state.
+    """
+    solver, nt = differential.solver, len(course.times)
+    solver.settle(solver.slots.state_to_lanes(course.states[0]), float(course.times[0]))
+    sides = _sides(differential)
+    # Where loads of redundant constraints are shared, that takes one state at a time.
+    at_once = 1 if solver.redundant else AT_ONCE
+    along = []
+    for first in range(0, directions.count, WIDTH):
+        differential.give(directions, first)
+        eight = slice(first, first + WIDTH)
+        table, kept, moved = moved_by(
+            differential, [m for m in motions if eight.start <= m.direction < eight.stop], first
+        )
+        parts = []
+        for begin in range(0, nt, at_once):
+            part = course.part(slice(begin, begin + at_once), eight)
+            places, references = solver.applied.references(part.times, part.angles)
+            count = part.changes.shape[1]
+            loads = LoadPass(
+                directions=count,
+                rank=int(solver.counts[BEST_RANK]),
+                motions=table,
+                moved=moved,
+                taylor=np.zeros(OF_RELATIONS + 1),
+                stop=solver.applied.stop,
+                times=part.times.copy(),
+                states=_aligned(np.array([solver.slots.state_to_lanes(y) for y in part.states])),
+                changes=_aligned(_in_lanes(solver, part.changes)),
+                places=places,
+                references=references.ravel(),
+                sides=sides,
+                slope=aligned(solver.size),
+                wrenches=aligned(len(part.times) * count * len(solver.work.wrench)),
+                joints=np.zeros(len(part.times) * len(solver.model.joint_rows) * WRENCH * WITH_CHANGES),
+                forces=np.zeros(len(part.times) * len(solver.model.forces) * WITH_ENERGY * WITH_CHANGES),
+            )
+            _go(differential, loads)
+            parts.append(_read(solver, loads))
+        del kept  # functions of motions were needed until here
+        along.append([np.concatenate(of) for of in zip(*parts, strict=True)])
+    accelerations, joints, forces = zip(*along, strict=True)
+    return ChangedLoads(np.concatenate(accelerations, axis=-1), _joined(joints), _joined(forces))
+
+
+def _go(differential: Differential, loads: LoadPass) -> None:
+    """Go along the states of a pass."""
+    solver, t = differential.solver, float(loads.times[-1])
+    with solver.applied.calling():
+        loads_along(solver.mechanism, differential.tangents, loads)
+    solver.applied.check(t)
+    if solver.redundant:
+        differential.share(loads.states, t, loads.directions)
+        with solver.applied.calling():
+            shared_joints(solver.mechanism, differential.tangents, loads)
+
+
+def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What a pass has found, see `ChangedLoads`."""
+    nt, count, model = len(loads.times), loads.directions, solver.model
+    wrenches = solver.slots.from_lanes(loads.wrenches.reshape(nt, count, -1), WRENCH_SIZE)
+    linear = wrenches[..., :3] / model.mass[:, None]
+    angular = np.einsum("nij,tdnj->tdni", inverse_root(model.inertia), wrenches[..., 3:])
+    return (
+        np.moveaxis(np.concatenate([linear, angular], axis=-1), 1, -1),
+        loads.joints.reshape(nt, -1, WRENCH, WITH_CHANGES)[..., : 1 + count].copy(),
+        loads.forces.reshape(nt, -1, WITH_ENERGY, WITH_CHANGES)[..., : 1 + count].copy(),
+    )
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Values and changes along all directions, from values and changes along eight each."""
+    return np.concatenate([parts[0][..., :1], *(part[..., 1:] for part in parts)], axis=-1)
+
+
+def _sides(differential: Differential) -> np.ndarray:
+    """Of each constraint the frames on body j of all its relations: its number, that of a relation, and the frame."""
+    model = differential.solver.model
+    j = {constraint.name: pair[1] for constraint, pair in model.joint_bodies}
+    found = [
+        (number, r, frame)
+        for number, (name, own) in enumerate(model.joint_rows.items())
+        for r, placed in enumerate(differential.relations)
+        if own.start <= placed.rows.start < own.stop
+        for frame, body in enumerate(placed.bodies)
+        if body == j[name]
+    ]
+    return np.array(found, dtype=np.int64).ravel()
+
+
+def _in_lanes(solver: Solver, changes: np.ndarray) -> np.ndarray:
+    """Changes (nt, D, 13 n + k) of states in blocks of eight (nt, D, size); nothing changes in other slots."""
+    slots, lead = solver.slots, changes.shape[:2]
+    first = STATE_SIZE * slots.bodies
+    rows = np.zeros((*lead, slots.lanes, STATE_SIZE))
+    rows[:, :, slots.slot[:-1]] = changes[..., :first].reshape(*lead, slots.bodies, STATE_SIZE)
+    lanes = np.zeros((*lead, solver.size))
+    blocks = rows.reshape(*lead, slots.lanes // WIDTH, WIDTH, STATE_SIZE).swapaxes(-1, -2)
+    lanes[..., : slots.first_carried] = blocks.reshape(*lead, -1)
+    lanes[..., slots.first_carried : slots.first_carried + slots.carried] = changes[..., first:]
+    return lanes
+
+
+def _aligned(numbers: np.ndarray) -> np.ndarray:
+    """The same numbers, flat, where registers load them from."""
+    flat = aligned(numbers.size, fill=False)
+    flat[:] = numbers.ravel()
+    return flat

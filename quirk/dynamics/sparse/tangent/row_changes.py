@@ -1,0 +1,104 @@
+"""How the rows of a model change along directions, laid out as kernels lay out the rows themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.constraints.relation import LANES
+from quirk.dynamics.model.layout import G_FORCE, G_SIZE
+from quirk.dynamics.model.metric import inverse_root
+from quirk.dynamics.model.model import PlacedRelation
+from quirk.jit.simd import WIDTH
+
+from ..kernels.relations import SIDE_FORCE, SIDE_MOMENT
+from ..solver.solver import Solver
+from ..symbolic.tables import SIDES
+from .elements import run_relations
+from .tables import ELEMENT, INPUT, INPUTS, LEVELS, OUTPUT, OUTPUTS, ROWS, TangentElements
+
+# Of each row on each of its bodies: three numbers of the force and three of the moment.
+XYZ = np.arange(3)
+
+
+class ChangedRows:
+    """Finds the changes of rows along the directions that `find_tangents` has left in the inputs of relations.
+
+    They are those of what unit multipliers exert.
+
+    Parameters
+    ----------
+    solver : Solver
+    relations : all rows as relations, those of `elements`
+    elements : what their functions write
+    """
+
+    def __init__(self, solver: Solver, relations: Sequence[PlacedRelation], elements: TangentElements) -> None:
+        self._solver, self._elements = solver, elements
+        source, row_of, body, force, moment = [], [], [], [], []
+        starts = {
+            (row, frame): (self._start(r, placed, frame), row - placed.rows.start)
+            for r, placed in enumerate(relations)
+            for row in range(placed.rows.start, placed.rows.stop)
+            for frame in range(len(placed.bodies))
+        }
+        for node, joint in enumerate(solver.tables.joints):
+            if joint is None:
+                continue
+            for lane, row in enumerate(joint.rows):
+                for side, member in enumerate(joint.bodies):
+                    start, number = starts[row, side]
+                    source.append(start)
+                    row_of.append(number)
+                    body.append(member)
+                    if joint.relation is None:
+                        # One force serves both sides: that on body j.
+                        force.append(G_SIZE * node + G_FORCE + lane if side == 1 else -1)
+                        moment.append(G_SIZE * node + SIDES[side] + lane)
+                    else:
+                        start = solver.nodes.relations.starts(joint.relation)[side]
+                        force.append(start + SIDE_FORCE + lane)
+                        moment.append(start + SIDE_MOMENT + lane)
+        self._source, self._row, self._body, self._force, self._moment = (
+            np.array(x, dtype=np.int64) for x in (source, row_of, body, force, moment)
+        )
+        entries = elements.entries.reshape(-1, ELEMENT)
+        # Of each relation the first of its multipliers among the inputs, and how many it has.
+        self._firsts, self._counts = entries[:, INPUT] + (1 + WIDTH) * entries[:, INPUTS] + WIDTH, entries[:, ROWS]
+        self._scale = np.concatenate([inverse_root(solver.model.inertia), np.zeros((1, 3, 3))])
+
+    def _start(self, r: int, placed: PlacedRelation, frame: int) -> int:
+        """Where in the outputs the eight derivatives of the load on the body of a frame begin."""
+        entries = self._elements.entries[ELEMENT * r : ELEMENT * (r + 1)]
+        loads = LEVELS * len(placed.relation.labels) + LANES * frame
+        return int(entries[OUTPUT] + entries[OUTPUTS] + WIDTH * loads)
+
+    def at(self, y: np.ndarray, t: float) -> np.ndarray:
+        """Return G in each of the eight directions, (8, G), at the state (size,) of the last tangent, and its time."""
+        solver, numbers = self._solver, WIDTH * np.arange(6)
+        found = np.zeros((WIDTH, len(solver.work.G)))
+        if not len(self._source):
+            return found
+        places = self._source[:, None, None] + numbers[:, None] + np.arange(WIDTH)
+        change = np.zeros((WIDTH, len(self._source), len(numbers)))
+        for row in range(int(self._counts.max())):
+            self._unit(row)
+            with solver.applied.calling():
+                run_relations(self._elements, t)
+            solver.applied.check(t)
+            mine = self._row == row
+            change[:, mine] = np.moveaxis(self._elements.outputs[places[mine]], -1, 0)
+        state = solver.model.carried.state(solver.slots.state_from_lanes(y))
+        R = np.concatenate([rotation.matrix(state.orientation), np.eye(3)[None]])[self._body]
+        moment = np.einsum("ekl,emk,dem->del", self._scale[self._body], R, change[..., 3:])
+        ours = self._force >= 0
+        found[:, self._force[ours, None] + WIDTH * XYZ] = change[:, ours, :3]
+        found[:, self._moment[:, None] + WIDTH * XYZ] = moment
+        return found
+
+    def _unit(self, row: int) -> None:
+        """Let the multiplier of one row of each relation that has so many be one, and all others zero."""
+        for first, count in zip(self._firsts, self._counts, strict=True):
+            self._elements.inputs[first : first + count] = np.arange(count) == row

@@ -1,0 +1,342 @@
+"""The compiled tangent of the accelerations of one model, as Python asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.autodiff.dual import DualArray
+from quirk.constraints.relation import layout_of
+from quirk.dynamics.model.directions import FREEDOMS, Directions
+from quirk.dynamics.model.layout import WRENCH_SIZE
+from quirk.dynamics.model.metric import inverse_root
+from quirk.dynamics.model.primitives_as_relations import as_relations
+from quirk.dynamics.model.tangents import Tangent
+from quirk.errors import InputError
+from quirk.forces import Friction
+from quirk.forces.friction import NORMAL
+from quirk.functions.motion import Motion
+from quirk.functions.motion_kernels import MotionTable
+from quirk.jit.function_pointers import address_of
+from quirk.jit.simd import WIDTH, aligned
+
+from ..codegen.law_tangent_code import law_pointer
+from ..codegen.motion_functions import place_functions
+from ..codegen.relation_tangent_code import inputs_of, outputs_of, relation_pointer
+from ..kernels.applied import ELEMENT_SIZE
+from ..kernels.applied import INPUT as LAW_INPUT
+from ..solver.solver import Solver
+from .elements import OF_LAWS, OF_RELATIONS
+from .find import find_tangents
+from .friction import BEARING
+from .row_changes import ChangedRows
+from .tables import (
+    ADDRESS,
+    ELEMENT,
+    FRAMES,
+    INERTIA,
+    INPUT,
+    INPUTS,
+    LEVELS,
+    LOAD,
+    MASS,
+    MASSES,
+    MOVING,
+    OUTPUT,
+    SEED,
+    Bearings,
+    TangentElements,
+    Tangents,
+)
+
+# Behind the inputs of an element and their derivatives: those of the time.
+TIME = WIDTH
+# Numbers of a frame before its axes.
+ORIGIN = 3
+
+
+class Differential:
+    """Finds the tangent of a model with a solver that nothing else may use meanwhile."""
+
+    def __init__(self, solver: Solver) -> None:
+        self.solver = solver
+        self._pointers: list[Any] = []
+        self._seeded: dict[int, list[int]] = {}
+        self._changed: ChangedRows | None = None
+        model, slots = solver.model, solver.slots
+        self.relations = as_relations(model)
+        self._internal = sum(s.stop - s.start for s in model.carried.internal.values())
+        S, K = slots.lanes, len(solver.work.x) // WIDTH
+        self._laws, self._rows = self._of_laws(), self._of_relations()
+        self.tangents = Tangents(
+            laws=self._laws,
+            relations=self._rows,
+            bearings=self._of_friction(),
+            lanes=solver.tables.row_lane,
+            occupied=np.unique(slots.slot).astype(np.int64),
+            seeds=aligned(SEED * S),
+            masses=aligned(MASSES * S),
+            gravity=aligned(3 * WIDTH),
+            time=aligned(WIDTH),
+            internal=aligned(WIDTH * self._internal),
+            moving=aligned(MOVING * S),
+            accelerations=aligned(6 * S),
+            loads=aligned(LOAD * S),
+            levels=aligned(WIDTH * LEVELS * WIDTH * K),
+            rates=aligned(WIDTH * self._internal),
+            multipliers=aligned(WIDTH * K),
+            wrenches=aligned(WIDTH * slots.lanes * WRENCH_SIZE),
+            changes=aligned(WIDTH * WIDTH * K),
+        )
+        self._inverse_root = inverse_root(model.inertia)
+
+    def at(self, y: np.ndarray, t: float, directions: Directions) -> Tangent:
+        """Return the tangent at a state (size,) whose rows have been chosen (`dynamics.model.tangents`)."""
+        solver = self.solver
+        timed = bool(directions.time.any())
+        if timed:
+            self.require_motions()
+        ydot = solver.rates(t, y)
+        solver.applied.check(t)
+        multipliers = solver.work.x.copy()
+        parts = []
+        for first in range(0, directions.count, WIDTH):
+            solver.work.x[:] = multipliers  # where the last eight directions left their changes
+            parts.append(self._eight(y, ydot, t, directions, first, timed))
+        return Tangent(*(np.concatenate(part)[: directions.count] for part in zip(*parts, strict=True)))
+
+    def give(self, directions: Directions, first: int) -> None:
+        """Write eight directions, from number `first` on, for kernels to read."""
+        given, n = self.tangents, len(self.solver.model.mass)
+
+        def eight(x: np.ndarray) -> np.ndarray:
+            taken = x[..., first : first + WIDTH]
+            return np.concatenate([taken, np.zeros((*x.shape[:-1], WIDTH - taken.shape[-1]))], axis=-1)
+
+        own = self.solver.slots.slot[:n]
+        given.seeds.reshape(-1, FREEDOMS, WIDTH)[own] = eight(directions.bodies)
+        masses = given.masses.reshape(-1, 10, WIDTH)
+        masses[own, MASS] = eight(directions.mass)
+        masses[own, INERTIA // WIDTH :] = eight(directions.inertia).reshape(n, 9, WIDTH)
+        given.gravity.reshape(3, WIDTH)[:] = eight(directions.gravity)
+        given.time[:] = eight(directions.time)
+        given.internal.reshape(-1, WIDTH)[:] = eight(directions.internal[: self._internal])
+        for elements, changes in ((given.laws, directions.laws), (given.relations, directions.relations)):
+            self._seed(elements, changes, eight)
+
+    def _eight(
+        self, y: np.ndarray, ydot: np.ndarray, t: float, directions: Directions, first: int, timed: bool
+    ) -> tuple[np.ndarray, ...]:
+        solver, model, given, slots = self.solver, self.solver.model, self.tangents, self.solver.slots
+        self.give(directions, first)
+        with solver.applied.calling():
+            find_tangents(solver.mechanism, given, float(t), y, ydot, timed)
+        solver.applied.check(t)
+        wrenches = slots.from_lanes(given.wrenches.reshape(WIDTH, -1), WRENCH_SIZE)
+        linear = wrenches[..., :3] / model.mass[:, None]
+        angular = np.einsum("nij,dnj->dni", self._inverse_root, wrenches[..., 3:])
+        x = self._shared(y, t, given.changes.reshape(WIDTH, -1)[:, solver.tables.row_lane])
+        levels = given.levels.reshape(-1, LEVELS, WIDTH)[solver.tables.row_lane]
+        rates = np.zeros((model.carried.size, WIDTH))
+        rates[: self._internal] = given.rates.reshape(-1, WIDTH)
+        friction = given.bearings.magnitudes.reshape(-1, WIDTH).T.copy()
+        return linear, angular, x, rates.T, np.moveaxis(levels, -1, 0), friction
+
+    def _shared(self, y: np.ndarray, t: float, changes: np.ndarray) -> np.ndarray:
+        """The changes (8, m) of multipliers of least norm, from those of the rows that are kept."""
+        return self._least(y, t, changes)[1] if self.solver.redundant else changes
+
+    def share(self, y: np.ndarray, t: float, count: int) -> None:
+        """Put multipliers of least norm, and their changes in the first `count` directions, in place of those found."""
+        given, lanes = self.tangents, self.solver.tables.row_lane
+        changes = given.changes.reshape(WIDTH, -1)
+        given.multipliers[lanes], changes[:count, lanes] = self._least(y, t, changes[:count, lanes])
+
+    def _least(self, y: np.ndarray, t: float, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Multipliers (m,) of least norm at the state of the last tangent, and their changes (d, m)."""
+        solver = self.solver
+        if self._changed is None:
+            self._changed = ChangedRows(solver, self.relations, self._rows)
+        multipliers = self.tangents.multipliers[solver.tables.row_lane]
+        rows = self._changed.at(y, t)[: len(changes)]
+        found = [solver.shared([multipliers, x], [solver.work.G, G]) for x, G in zip(changes, rows, strict=True)]
+        return found[0][0], np.array([change for _, change in found])
+
+    def _seed(self, elements: TangentElements, changes: Any, eight: Any) -> None:
+        """Write changes of parameters, and zero where there were some before; to motions kernels add those by time."""
+        entries = elements.entries.reshape(-1, ELEMENT)
+        terms = len(elements.taylor) - 1
+        for _, first, _, count, _, _, place, _, motion, end, *_ in entries:
+            o = first + count + WIDTH * place
+            elements.inputs[o : o + WIDTH * terms * (end - motion)] = 0.0
+        for place in self._seeded.get(id(elements), []):
+            elements.inputs[place : place + WIDTH] = 0.0
+        self._seeded[id(elements)] = []
+        for e, inputs in changes.items():
+            first = int(entries[e, 1] + entries[e, 3])
+            for place, change in inputs.items():
+                o = first + WIDTH * place
+                elements.inputs[o : o + WIDTH] = eight(change)
+                self._seeded[id(elements)].append(o)
+
+    def require_motions(self) -> None:
+        """Raise InputError if a motion lacks the derivative that a change of time asks for."""
+        of_relations = [(placed.owner, m, OF_RELATIONS) for placed in self.relations for m in placed.relation.motions]
+        of_laws = [
+            (str(element), element.motion(name), OF_LAWS)
+            for element, _ in self.solver.model.forces
+            for name in element.motions
+        ]
+        for owner, motion, order in of_relations + of_laws:
+            if motion.known <= order:
+                missing = "f_" + "t" * (order + 1)
+                raise InputError(f"{owner}: its {motion!r} has no {missing}, so there is no tangent in time: give it")
+
+    def _of_laws(self) -> TangentElements:
+        model, slots, applied = self.solver.model, self.solver.slots, self.solver.applied
+        table, entries, names = _Table(), [], []
+        sides: list[int] = []
+        motions: list[Motion] = []
+        for e, (element, rows) in enumerate(model.forces):
+            layout = element.layout()
+            variables = model.carried.internal.get(element.name, slice(0, 0))
+            first, out = table.take(DualArray.size(layout.inputs) + TIME, DualArray.size(layout.outputs))
+            entries.append((
+                0, first, out, layout.inputs, layout.outputs, layout.first_frame, layout.first_motion,
+                layout.first_internal, len(motions), len(motions) + layout.motions, len(sides),
+                len(sides) + layout.frames, applied.table.entries[ELEMENT_SIZE * e + LAW_INPUT], layout.first_rate,
+                variables.start, layout.internal,
+            ))  # fmt: skip
+            sides += [int(slots.slot[body]) for body in rows]
+            motions += [element.motion(name) for name in element.motions]
+            names += [f"{element}, {name}" for name in element.motions]
+        made = self._elements(table, entries, sides, motions, names, OF_LAWS)
+        for e, (element, _) in enumerate(model.forces):
+            layout = element.layout()
+            parts = _parts(made, e, DualArray.size(layout.inputs) + TIME, DualArray.size(layout.outputs))
+            pointer = law_pointer(element, layout, *parts, applied.watched, self.solver.refuse)
+            made.entries[ELEMENT * e + ADDRESS] = self._keep(pointer)
+        return made
+
+    def _of_relations(self) -> TangentElements:
+        slots, applied = self.solver.slots, self.solver.applied
+        table, entries, names, fixed = _Table(), [], [], []
+        sides: list[int] = []
+        motions: list[Motion] = []
+        layouts = [layout_of(placed.relation, len(placed.bodies), OF_RELATIONS) for placed in self.relations]
+        for placed, layout in zip(self.relations, layouts, strict=True):
+            first, out = table.take(inputs_of(layout), outputs_of(layout))
+            fixed.append((first, placed, layout))
+            entries.append((
+                0, first, out, layout.inputs, layout.outputs, layout.first_frame, layout.numbers, 0, len(motions),
+                len(motions) + layout.motions, len(sides), len(sides) + layout.frames, layout.rows,
+                placed.rows.start, 0, 0,
+            ))  # fmt: skip
+            sides += [int(slots.slot[body]) for body in placed.bodies]
+            motions += list(placed.relation.motions)
+            names += [f"{placed.owner}, motion"] * layout.motions
+        made = self._elements(table, entries, sides, motions, names, OF_RELATIONS)
+        for first, placed, layout in fixed:
+            made.inputs[first : first + layout.numbers] = placed.relation.numbers
+            for f, frame in enumerate(placed.frames):
+                o = first + layout.first_frame + f * layout.frame_size
+                made.inputs[o : o + frame.size] = frame
+        for r, (placed, layout) in enumerate(zip(self.relations, layouts, strict=True)):
+            parts = _parts(made, r, inputs_of(layout), outputs_of(layout))
+            pointer = relation_pointer(placed, layout, *parts, applied.watched, self.solver.refuse)
+            made.entries[ELEMENT * r + ADDRESS] = self._keep(pointer)
+        return made
+
+    def _of_friction(self) -> Bearings:
+        model, slots, forces = self.solver.model, self.solver.slots, self.solver.applied.table
+        sliding = [(e, one, rows) for e, (one, rows) in enumerate(model.forces) if isinstance(one, Friction)]
+        laws, rows = (made.entries.reshape(-1, ELEMENT) for made in (self._laws, self._rows))
+        first, relations, axes, points = [0], list[int](), list[int](), list[int]()
+        for _, friction, _ in sliding:
+            own = model.joint_rows.get(friction.on.name, range(0))
+            mine = [r for r, one in enumerate(self.relations) if own.start <= one.rows.start < own.stop]
+            relations += mine if friction.takes != NORMAL else []
+            first.append(len(relations))
+            o, size = 0, 0
+            if first[-1] > first[-2]:
+                r = relations[-1]
+                o = int(rows[r, INPUT] + rows[r, INPUTS] + WIDTH * rows[r, FRAMES])
+                size = WIDTH * layout_of(self.relations[r].relation, 2, OF_RELATIONS).frame_size
+            axes.append(o + WIDTH * (ORIGIN + friction.axis))
+            points.append(o + size)
+        starts = forces.entries.reshape(-1, ELEMENT_SIZE)
+
+        def numbers(values: Iterable[int]) -> np.ndarray:
+            return np.array(list(values), dtype=np.int64)
+
+        def changes_of(parameter: str) -> np.ndarray:
+            return numbers(laws[e, INPUT] + laws[e, INPUTS] + WIDTH * one.place_of(parameter) for e, one, _ in sliding)
+
+        return Bearings(
+            sizes=numbers(starts[e, LAW_INPUT] + one.place_of("size") for e, one, _ in sliding),
+            coefficients=changes_of("coefficient"),
+            lengths=changes_of("length"),
+            first=numbers(first),
+            relations=numbers(relations),
+            slots=numbers(slots.slot[body] for _, _, sides in sliding for body in sides),
+            grounded=numbers(int(sides[1] == len(model.mass)) for _, _, sides in sliding),
+            axes=numbers(axes),
+            points=numbers(points),
+            changes=aligned(BEARING * len(sliding)),
+            magnitudes=aligned(WIDTH * len(sliding)),
+        )
+
+    def _elements(
+        self,
+        table: _Table,
+        entries: Sequence[Any],
+        sides: Sequence[int],
+        motions: Sequence[Motion],
+        names: Sequence[str],
+        order: int,
+    ) -> TangentElements:
+        made = TangentElements(
+            entries=np.array(entries, dtype=np.int64).ravel(),
+            sides=np.array(sides, dtype=np.int64),
+            inputs=aligned(table.inputs),
+            outputs=aligned(table.outputs),
+            motions=MotionTable.of(motions),
+            taylor=np.zeros(order + 2),
+        )
+        watch, refuse = self.solver.applied.watched, self.solver.refuse
+        kept, _ = place_functions(made.motions, list(zip(names, motions, strict=True)), order + 1, watch, refuse)
+        self._pointers += kept
+        return made
+
+    def _keep(self, pointer: Any) -> int:
+        self._pointers.append(pointer)
+        return address_of(pointer)
+
+
+def refuse_friction(solver: Solver, what: str) -> None:
+    """Raise InputError, saying what its load is not differentiated for, if there is friction that slides."""
+    for element, _ in solver.model.forces:
+        if isinstance(element, Friction):
+            raise InputError(f"{element}: its load is not differentiated for {what}")
+
+
+class _Table:
+    """Flat arrays that are laid out one element after the other."""
+
+    def __init__(self) -> None:
+        self.inputs = self.outputs = 0
+
+    def take(self, inputs: int, outputs: int) -> tuple[int, int]:
+        """Return where the inputs and outputs of an element begin, of which there are so many numbers."""
+        first = self.inputs, self.outputs
+        self.inputs += inputs
+        self.outputs += outputs
+        return first
+
+
+def _parts(elements: TangentElements, e: int, inputs: int, outputs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and outputs of an element, of which there are so many numbers."""
+    first, out = elements.entries[ELEMENT * e + INPUT], elements.entries[ELEMENT * e + OUTPUT]
+    return elements.inputs[first : first + inputs], elements.outputs[out : out + outputs]

@@ -1,0 +1,85 @@
+"""Taylor coefficients of accelerations and multipliers at a state, in kernels, with one factorization for all orders.
+
+Coefficient k of the accelerations and of the multipliers solves the same equations as the accelerations themselves,
+
+    M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
+
+where Phi_(k+2) is the coefficient of Phi along the motion whose a_k is found without lambda_k; see
+`quirk.dynamics.dense.derivatives`, the dense reference. Rows A_m are over velocities and spins in N, moments multiplied
+by W^T R^T of the state itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.dynamics.model.layout import FORCE
+from quirk.jit.compilation import kernel
+from quirk.jit.function_pointers import call
+from quirk.jit.simd import splat, store
+
+from ..kernels.applied import Forces, applied_loads
+from ..kernels.bodies import KIN
+from ..kernels.factorisation import factorise_rows
+from ..kernels.impose import MET, clear, copy, impose_alone, wrenches
+from ..kernels.mechanism import Mechanism
+from ..kernels.redundancy import watch
+from ..kernels.work import PASSES
+from .low_order_bodies import add_loads, free_terms, release, start
+from .low_order_rows import LowOrderSeries, next_rows
+
+
+@kernel
+def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.ndarray, rank: int, driven: bool) -> None:
+    """Fill all coefficients of accelerations and multipliers at a state on the constraints.
+
+    Leaves the factorization and number of rows in `work`; `rank` is how many are to be independent. If the motion is
+    `driven`, constraints leave no freedom, and loads are left out: they could add nothing but round-off.
+    """
+    constants, nodes, forces, work = mechanism.constants, mechanism.nodes, mechanism.forces, mechanism.work
+    size, count = work.kin.shape[0], work.x.shape[0]
+    start(constants, y, series.bodies, size)
+    for k in range(series.order):
+        present = series.bodies[k * size : (k + 1) * size]
+        apply_loads(forces, series, t, y, present, k, driven)
+        for m in range(1, k + 1):
+            rows = series.rows[m * work.G.shape[0] : (m + 1) * work.G.shape[0]]
+            clear(work.wrench)
+            wrenches(nodes, rows, series.multipliers[(k - m) * count : (k - m + 1) * count], work.wrench, True)
+            add_loads(constants, work.wrench, series.bodies, present)
+        free_terms(constants, series.bodies, size, k, 0.0 if driven else 1.0)
+        next_rows(nodes, series, work, t, size, k)
+        if k == 0:
+            factorise_rows(mechanism)
+        answer(mechanism)
+        if k == 0 and watch(mechanism, t, y, rank):
+            # Looking for other rows has replaced those at hand.
+            next_rows(nodes, series, work, t, size, k)
+            factorise_rows(mechanism)
+            answer(mechanism)
+        copy(work.x, series.multipliers[k * count : (k + 1) * count])
+        add_loads(constants, work.wrench, series.bodies, present)
+        release(constants, work.wrench, series.bodies, size, k)
+
+
+@kernel
+def answer(mechanism: Mechanism) -> None:
+    """Fill work.wrench with the constraint loads, and work.x with the multipliers, that answer to work.rhs."""
+    # Refined once in any case: derivatives multiply errors.
+    impose_alone(mechanism, max(2, int(mechanism.work.summary[PASSES])), MET)
+
+
+@kernel
+def apply_loads(
+    forces: Forces, series: LowOrderSeries, t: float, y: np.ndarray, present: np.ndarray, k: int, driven: bool
+) -> None:
+    """Fill FORCE and TORQUE of order k, `present`, with the applied loads; with zero if the motion is `driven`."""
+    if k == 0 and forces.entries.shape[0] > 0 and not driven:
+        applied_loads(forces, t, y, present)
+        return
+    for block in range(present.shape[0] // KIN):
+        for c in range(6):
+            store(present, block * KIN + 8 * (FORCE + c), splat(0.0))
+    if k > 0 and series.address[0] != 0 and not driven:
+        series.asked[0] = k
+        call(series.address[0], t, series.bodies, 0, series.bodies, 0)

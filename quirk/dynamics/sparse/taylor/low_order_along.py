@@ -1,0 +1,247 @@
+"""Derivatives of the motion at many times, in one compiled entry: at given states, or for motions drivers prescribe.
+
+In the latter case only the state at the first time is given. From one time to the next the positions are extrapolated
+by their Taylor polynomials and projected onto the constraints, in several steps where projection would move them far.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.dynamics.model.layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
+from quirk.dynamics.model.revolution_counter import Counter, look_ahead, note_turns, turn_on
+from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, store3, times
+from quirk.jit.compilation import entry, kernel
+from quirk.jit.record import record
+from quirk.jit.simd import at, greater, highest, put, splat, store
+
+from ..kernels.bodies import CON, KIN, STATE, speed
+from ..kernels.evaluate import factorise_at
+from ..kernels.impose import copy
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import project
+from ..kernels.work import CORRECTION, RANK
+from .low_order import find_series
+from .low_order_rows import LowOrderSeries
+
+# Poses are predicted by Taylor polynomials whose last terms are below LAST_TERM, in rad or lengths of the system: about
+# a quarter of the finest tooth of gears, which could not tell a larger error from another tooth. A correction beyond
+# FARTHEST may lead to another assembly of the mechanism, and so may one that changes velocities by more than a part
+# ASTRAY of them: where branches of motion meet, poses are close together and velocities are not. Otherwise the way is
+# taken in parts, down to a part SHORTEST of the whole. Velocities that lead less far than STILL are round-off. Turns
+# are counted by the mean of the rates at both ends, which may miss no body by more than UNCOUNTED rad.
+LAST_TERM, FARTHEST, ASTRAY, SHORTEST, STILL, UNCOUNTED = 4e-3, 1e-2, 0.05, 1e-9, 1e-12, 0.5
+
+# Of each order of a rotation vector theta: itself, and theta x omega.
+THETA, ONCE = 0, 24
+
+
+@record
+class SeriesPath(NamedTuple):
+    """The times at which derivatives are asked for, and what was found there.
+
+    times (nt,) · states (nt size,): given, or found if they are followed · present, trial, guess (size,): the last
+    state, the next one, and velocities predicted there · turns: scratch for coefficients of rotation vectors ·
+    accelerations: Taylor coefficients for each time and order · counts, clock: see below · stop (1,): not zero to end
+    · counter: counts the turns of joints along states that are followed · length: of the system, m · rank: number of
+    independent rows · tracking: whether the first state alone is given, and drivers leave no freedom.
+    """
+
+    times: np.ndarray
+    states: np.ndarray
+    present: np.ndarray
+    trial: np.ndarray
+    guess: np.ndarray
+    turns: np.ndarray
+    accelerations: np.ndarray
+    counts: np.ndarray
+    clock: np.ndarray
+    stop: np.ndarray
+    counter: Counter
+    length: float
+    rank: int
+    tracking: bool
+
+
+# Entries of Path.counts behind CORRECTIONS and FACTORISATIONS: times done, steps from one position to the next, and how
+# many of either kind were tried since the last time.
+ROW, STEPS, TRIED = range(2, 5)
+COUNTS = 5
+# Entries of Path.clock: time reached, and the step to try on the way to the next of the times, 0 for the whole way.
+REACHED, AHEAD = range(2)
+CLOCK = 2
+
+# Why `follow` returns: AGAIN to be called again; the last two are left to whoever calls it.
+ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
+
+
+@entry(needed_by="kinematics, jerk and load rates need", effort=20)
+def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_steps: int) -> int:
+    """Fill the Taylor coefficients of the accelerations at each time; returns after at most `most_steps` steps.
+
+    Returns the reason: ARRIVED and so on.
+    """
+    work = mechanism.work
+    size = path.present.shape[0]
+    for _ in range(most_steps):
+        row = path.counts[ROW]
+        if row >= path.times.shape[0]:
+            return ARRIVED
+        if path.tracking and row > 0:
+            path.counts[TRIED] += 1
+            outcome = approach(mechanism, series, path, path.times[row])
+            if outcome == AGAIN:
+                continue
+            if outcome != ARRIVED:
+                return outcome
+            path.clock[AHEAD], path.counts[TRIED] = 0.0, 0
+            copy(path.present, path.states[row * size : (row + 1) * size])
+        else:
+            copy(path.states[row * size : (row + 1) * size], path.present)
+            t = path.times[row]
+            path.clock[REACHED] = t
+            find_series(mechanism, series, t, path.present, path.rank, path.tracking)
+            if path.tracking and work.summary[RANK] < path.rank:
+                return SINGULAR
+        if path.stop[0] != 0:
+            return STOPPED
+        note_turns(path.counter, row, path.present, path.present, 0.0)
+        # Where rows have become dependent, accelerations have a meaning and their derivatives have none.
+        keep(series, path, work.kin.shape[0], work.summary[RANK] >= path.rank)
+        path.counts[ROW] += 1
+    return ARRIVED if path.counts[ROW] >= path.times.shape[0] else AGAIN
+
+
+@kernel
+def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end: float) -> int:
+    """Follow the positions by one step towards the time `end`; returns ARRIVED, AGAIN if it ends before, or why not."""
+    constants, work = mechanism.constants, mechanism.work
+    clock, length = path.clock, path.length
+    whole = end - path.times[path.counts[ROW] - 1]
+    ahead = clock[AHEAD] if clock[AHEAD] > 0.0 else whole
+    t = end if clock[REACHED] + ahead >= end else clock[REACHED] + ahead
+    h = t - clock[REACHED]
+    arrived = predict(series, path, work.kin.shape[0], h)
+    copy(path.trial, path.guess)
+    arrived = arrived and project(mechanism, t, path.trial, length, path.counts, False)
+    arrived = arrived and at(work.summary, CORRECTION) <= FARTHEST
+    arrived = arrived and expected(constants, path, h)
+    if arrived:
+        # Once more with the rows of the very place, which are more to the point than those from where it started.
+        factorise_at(mechanism, t, path.trial)
+        arrived = project(mechanism, t, path.trial, length, path.counts, False)
+    if not arrived:
+        clock[AHEAD] = 0.5 * h
+        # Half of what the times can resolve may be rounded up to the whole of it.
+        if clock[AHEAD] < SHORTEST * whole or not clock[REACHED] < clock[REACHED] + clock[AHEAD] < t:
+            return STUCK
+        factorise_at(mechanism, clock[REACHED], path.present)
+        return AGAIN
+    look_ahead(path.counter, path.present, path.trial, h)
+    turn_on(path.counter, path.present, path.trial, h)
+    copy(path.trial, path.present)
+    clock[AHEAD], clock[REACHED] = 2.0 * h, t
+    path.counts[STEPS] += 1
+    find_series(mechanism, series, t, path.present, path.rank, True)
+    if work.summary[RANK] < path.rank:
+        return SINGULAR
+    return ARRIVED if t >= end else AGAIN
+
+
+@kernel
+def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
+    """Whether projection has changed the velocities of `trial` by a small part only: else this is another branch."""
+    largest, length = splat(0.0), path.length
+    for block in range(constants.shape[0] // CON):
+        v, w = block * STATE + 8 * VELOCITY, block * STATE + 8 * OMEGA
+        dv = minus(load3(path.trial, v), load3(path.guess, v))
+        dw = minus(load3(path.trial, w), load3(path.guess, w))
+        largest = greater(largest, dot(dw, dw) + dot(dv, dv) * (1.0 / (length * length)))
+    change = highest(largest) ** 0.5
+    fastest = max(speed(constants, path.present, length), speed(constants, path.trial, length))
+    return (change <= ASTRAY * fastest and change * h <= FARTHEST) or change * h <= STILL
+
+
+@kernel
+def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bool:
+    """Fill `trial` with the state a time h later, by the Taylor polynomials of the motion.
+
+    Returns whether their last terms are small, so that poses are known to a part of the finest tooth, and turns are
+    about those of the mean rates.
+    """
+    bodies, order, length, whole = series.bodies, series.order, path.length, path.present.shape[0]
+    largest, last, power = splat(0.0), (order + 1) * whole, h ** (2 * (order + 1))
+    uncounted = splat(0.0)
+    for block in range(size // KIN):
+        s, k, zero = block * STATE, block * KIN, splat(0.0)
+        position = velocity = omega = zero, zero, zero
+        for m in range(order + 1, -1, -1):
+            term = load3(bodies, m * size + k + 8 * POSITION_TERM)
+            position = plus(times(position, h), term)
+            if m > 0:
+                velocity = plus(times(velocity, h), times(term, 1.0 * m))
+            if m <= order:
+                omega = plus(times(omega, h), load3(bodies, m * size + k + 8 * OMEGA_TERM))
+        store3(path.trial, s + 8 * POSITION, position)
+        store3(path.trial, s + 8 * VELOCITY, velocity)
+        store3(path.trial, s + 8 * OMEGA, omega)
+        # q exp(theta / 2) with theta' = omega + theta x omega / 2 + theta x (theta x omega) / 12 + ..., exact for a
+        # fixed axis whatever the angle (Bortz, IEEE Trans. Aerosp. Electron. Syst. 7 (1971)).
+        angle = zero, zero, zero
+        store3(path.turns, s + THETA, angle)
+        for n in range(order + 1):
+            rate = load3(bodies, n * size + k + 8 * OMEGA_TERM)
+            once = twice = zero, zero, zero
+            for m in range(n + 1):
+                theta = load3(path.turns, m * whole + s + THETA)
+                once = plus(once, cross(theta, load3(bodies, (n - m) * size + k + 8 * OMEGA_TERM)))
+                if m > 0:
+                    twice = plus(twice, cross(theta, load3(path.turns, (n - m) * whole + s + ONCE)))
+            store3(path.turns, n * whole + s + ONCE, once)
+            rate = plus(plus(rate, times(once, 0.5)), times(twice, 1.0 / 12.0))
+            store3(path.turns, (n + 1) * whole + s + THETA, times(rate, 1.0 / (n + 1)))
+        for n in range(order + 1, 0, -1):
+            angle = times(plus(angle, load3(path.turns, n * whole + s + THETA)), h)
+        theta, r = load3(path.turns, last + s + THETA), load3(bodies, (order + 1) * size + k + 8 * POSITION_TERM)
+        largest = greater(largest, power * (dot(theta, theta) + dot(r, r) * (1.0 / (length * length))))
+        missed = zero, zero, zero
+        for n in range(2, order + 1):
+            term = load3(bodies, n * size + k + 8 * OMEGA_TERM)
+            missed = plus(missed, times(term, h ** (n + 1) * (0.5 - 1.0 / (n + 1))))
+        uncounted = greater(uncounted, dot(missed, missed))
+        store3(path.trial, s + 8 * (ORIENTATION + 1), angle)
+        turn_by(path.present, path.trial, s + 8 * ORIENTATION)
+    return highest(largest) <= LAST_TERM * LAST_TERM and highest(uncounted) <= UNCOUNTED * UNCOUNTED
+
+
+@kernel
+def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
+    """Turn the orientations of one block by rotation vectors in body axes, which stand where the results will."""
+    for lane in range(q, q + 8):
+        a, b, c = at(trial, lane + 8), at(trial, lane + 16), at(trial, lane + 24)
+        half = 0.5 * math.sqrt(a * a + b * b + c * c)
+        w, scale = math.cos(half), 0.5 * math.sin(half) / half if half > 0.0 else 0.5
+        a, b, c = scale * a, scale * b, scale * c
+        pw, px, py, pz = at(present, lane), at(present, lane + 8), at(present, lane + 16), at(present, lane + 24)
+        put(trial, lane, pw * w - px * a - py * b - pz * c)
+        put(trial, lane + 8, pw * a + px * w + py * c - pz * b)
+        put(trial, lane + 16, pw * b - px * c + py * w + pz * a)
+        put(trial, lane + 24, pw * c + px * b - py * a + pz * w)
+
+
+@kernel
+def keep(series: LowOrderSeries, path: SeriesPath, size: int, regular: bool) -> None:
+    """Copy the coefficients of the accelerations at one time to `path`; nan beyond the first unless `regular`."""
+    row, order = path.counts[ROW], series.order
+    for k in range(order):
+        for block in range(size // KIN):
+            o = ((row * order + k) * (size // KIN) + block) * 48
+            here, defined = k * size + block * KIN, 0.0 if regular or k == 0 else np.nan
+            linear = load3(series.bodies, here + 2 * size + 8 * POSITION_TERM)
+            angular = load3(series.bodies, here + size + 8 * OMEGA_TERM)
+            for c in range(3):
+                store(path.accelerations, o + 8 * c, linear[c] + defined)
+                store(path.accelerations, o + 24 + 8 * c, angular[c] + defined)

@@ -1,0 +1,105 @@
+"""The programs of a form: which lines of its tape are run when, and what they keep from order to order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from quirk.autodiff.tape import CHOOSE, CONSTANT, INPUT, MULTIPLY, NONLINEAR, POWER, SCALE, SQUARE
+
+from .tables import AFTER, FIRST, GOAL, LAW, LOADS, SHAPE
+from .tapes import LOAD, MULTIPLIER, POWER_OF_LOADS, POWER_OF_ROW, RATE, RESIDUAL, Form
+
+# Operands that count by their values: factors, exponents and truths, which are steady.
+BY_VALUE = {SCALE: {1}, POWER: {1}, CHOOSE: {0}}
+
+
+class Programs:
+    """The programs of a form.
+
+    Attributes
+    ----------
+    lines : of each program the places of its lines and inputs, in order; but for FIRST without what is steady
+    steady : slots of values that are needed after FIRST
+    kept : slots of lines whose coefficients of all orders are needed
+    sums : slots of lines whose sums over lower orders GOAL leaves to SHAPE
+    """
+
+    def __init__(self, form: Form) -> None:
+        self.form, self.tape = form, form.tape
+        everything = self._needed(RESIDUAL, LOAD, RATE, POWER_OF_LOADS, POWER_OF_ROW)
+        moving = {
+            program: [place for place in lines if not self.tape.steady[place]]
+            for program, lines in self._parts(everything).items()
+        }
+        self.lines = {FIRST: everything, **moving}
+        self.steady = {place: slot for slot, place in enumerate(self._steady(moving.values()))}
+        self.kept = {place: slot for slot, place in enumerate(self._kept(moving.values()))}
+        shared = set(moving.get(GOAL, ())) & set(moving.get(SHAPE, ()))
+        nonlinear = (place for place in sorted(shared) if self.tape.lines[place][0] in NONLINEAR)
+        self.sums = {place: slot for slot, place in enumerate(nonlinear)}
+
+    def size(self, orders: int, width: int) -> int:
+        """Return how many numbers a group of so many elements keeps."""
+        return width * (len(self.steady) + orders * len(self.kept) + len(self.sums))
+
+    def starts_of_guards(self, orders: int, width: int) -> list[int]:
+        """Return where in the numbers of a group the coefficients of guards start, one order after the other."""
+        return [width * (len(self.steady) + orders * self.kept[place]) for place in self.form.guards]
+
+    def is_multiplier(self, place: int) -> bool:
+        """Whether a line is the multiplier of a row."""
+        return self.tape.lines[place][0] == INPUT and self.form.inputs[place][0] == MULTIPLIER
+
+    def _needed(self, *kinds: int) -> list[int]:
+        places = [place for place, (kind, _, _) in self.form.outputs if kind in kinds]
+        return self.tape.needed([*places, *(self.form.guards if LOAD in kinds else ())])
+
+    def _parts(self, everything: Sequence[int]) -> dict[int, list[int]]:
+        loads = self._needed(LOAD, RATE, POWER_OF_LOADS)
+        if self.form.level == LAW:
+            return {LOADS: loads}
+        goal, loaded = self._needed(RESIDUAL), self._depending(everything)
+        shape = [place for place in sorted({*goal, *loads}) if place not in loaded]
+        after = {*self._needed(POWER_OF_ROW), *(place for place in everything if self.is_multiplier(place))}
+        return {
+            SHAPE: shape,
+            GOAL: goal,
+            LOADS: [place for place in loads if place in loaded],
+            AFTER: [place for place in sorted(after) if place not in shape],
+        }
+
+    def _depending(self, places: Sequence[int]) -> set[int]:
+        """Which lines depend on multipliers."""
+        found: set[int] = set()
+        for place in places:
+            code, *operands = self.tape.lines[place]
+            if self.is_multiplier(place) or (code not in (INPUT, CONSTANT) and any(p in found for p in operands)):
+                found.add(place)
+        return found
+
+    def _steady(self, programs: Iterable[Sequence[int]]) -> list[int]:
+        """Which steady values the programs behind FIRST need."""
+        found: set[int] = set()
+        for lines in programs:
+            for place in lines:
+                code, *operands = self.tape.lines[place]
+                if code not in (INPUT, CONSTANT):
+                    found.update(p for p in operands if self.tape.steady[p] and p not in self.tape.constants)
+        return sorted(found)
+
+    def _kept(self, programs: Iterable[Sequence[int]]) -> list[int]:
+        """Which lines keep their coefficients: guards, those in sums over lower orders, what another program needs."""
+        found: set[int] = set(self.form.guards)
+        for lines in programs:
+            here = set(lines)
+            for place in lines:
+                code, *operands = self.tape.lines[place]
+                if code in (INPUT, CONSTANT):
+                    continue
+                moving = [p for p in operands if not self.tape.steady[p]]
+                found.update(p for p in moving if p not in here)
+                if code in NONLINEAR:
+                    found.update(moving)
+                    if code not in (MULTIPLY, SQUARE):  # whose recurrences do not ask for their own coefficients
+                        found.add(place)
+        return sorted(found)

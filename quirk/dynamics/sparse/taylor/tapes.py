@@ -1,0 +1,294 @@
+"""Constraints and force elements as tapes."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quirk.autodiff.jet import BranchingError, Jet
+from quirk.autodiff.tape import (
+    ANGLE,
+    CHOOSE,
+    EQUAL,
+    LESS,
+    LESS_EQUAL,
+    NEAREST,
+    ROOT,
+    Recorded,
+    RecordedArray,
+    Tape,
+    is_nothing,
+)
+from quirk.constraints import relation as relations
+from quirk.constraints.relation import LANES, Function, Relation
+from quirk.dynamics.model.layout import POSITION_TERM, ROTATION, SPIN
+from quirk.forces import ForceElement
+from quirk.forces import law as laws
+from quirk.forces.calls import DualCall
+from quirk.forces.friction import OfSlip
+from quirk.forces.place import PLACEMENT
+from quirk.forces.value import Value
+from quirk.functions.fingerprint import fingerprint
+from quirk.jit.llvm_functions import MOST_COMPILED
+
+from .bodies import QUATERNION
+from .tables import LAW, POSE_ROWS, VELOCITY_ROWS
+
+# What inputs are: a component of a body's motion, or its rate; the time; a function of time, or its rate; an internal
+# variable; a multiplier; a fixed number.
+BODY, BODY_RATE, TIME, MOTION, MOTION_RATE, INTERNAL, MULTIPLIER, FIXED = range(8)
+# What outputs are: Phi or psi of a row; a component of the load on a body; the rate of an internal variable; the power
+# of all loads, or of a row.
+RESIDUAL, LOAD, RATE, POWER_OF_LOADS, POWER_OF_ROW = range(5)
+
+# Components of the load on a body, and of the velocities that it does work with.
+COMPONENTS = 6
+
+# An input: what it is, which one, and of which frame. An output: what it is, which one, and of which frame.
+Source = tuple[int, int, int]
+STEADY = {FIXED}
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """What elements of the same structure have in common: a tape, with what its inputs and outputs are.
+
+    Attributes
+    ----------
+    inputs : place on the tape of each input, and what it is
+    outputs : place on the tape of each output, and what it is
+    guards : places on the tape of what changes its sign where the function changes over to another case
+    level : POSE_ROWS, VELOCITY_ROWS or LAW
+    of_user : whether a function of a user is part of it
+    """
+
+    tape: Tape
+    inputs: dict[int, Source]
+    outputs: tuple[tuple[int, Source], ...]
+    guards: tuple[int, ...]
+    level: int
+    frames: int
+    motions: int
+    rows: int
+    of_user: bool
+
+    @property
+    def components(self) -> set[int]:
+        """Which components of the motion of bodies it depends on."""
+        return {which for kind, which, _ in self.inputs.values() if kind in (BODY, BODY_RATE)}
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the function chooses between cases, rounds, or turns an angle over."""
+        return any(code in (CHOOSE, NEAREST, ANGLE) for code, *_ in self.tape.lines)
+
+
+class _Recording:
+    """A tape while it is written."""
+
+    def __init__(self) -> None:
+        self.tape = Tape()
+        self.inputs: dict[int, Source] = {}
+        self._numbers: dict[Source, int] = {}
+
+    def input(self, kind: int, which: int = 0, frame: int = 0) -> Recorded:
+        """Return an input, the same for the same source."""
+        source = kind, which, frame
+        number = self._numbers.setdefault(source, len(self._numbers))
+        found = self.tape.input(number, steady=kind in STEADY)
+        self.inputs[found.place] = source
+        return found
+
+    def velocity(self, frame: int) -> list[Recorded]:
+        """Velocity of a body, and its angular velocity in N."""
+        moving = [self.input(BODY_RATE, POSITION_TERM + c, frame) for c in range(3)]
+        return moving + [self.input(BODY, SPIN + c, frame) for c in range(3)]
+
+    def placed(self, outputs: Iterable[tuple[Any, Source]]) -> tuple[tuple[int, Source], ...]:
+        """Return the places of outputs that are not zero."""
+        return tuple((self.tape.place(x), source) for x, source in outputs if not is_nothing(x))
+
+
+def relation_form(relation: Relation, layout: relations.RelationLayout, working: bool) -> Form:
+    """Return the form of a relation; `working` says whether the power of its rows is asked for."""
+    if relation.of_user:
+        return _recorded_relation(relation.function, relation.of_velocities, layout, working, of_user=True)
+    return _shared_relation(relation.function, relation.of_velocities, layout, working)
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared_relation(function: Function, of_velocities: bool, layout: relations.RelationLayout, working: bool) -> Form:
+    return _recorded_relation(function, of_velocities, layout, working, of_user=False)
+
+
+def _recorded_relation(
+    function: Function, of_velocities: bool, layout: relations.RelationLayout, working: bool, *, of_user: bool
+) -> Form:
+    made = _Recording()
+    relation = Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities)
+    outputs = RecordedArray(made.tape)
+    inputs = RecordedArray(made.tape, functools.partial(_input_of_relation, made, layout))
+    relations.differentiate(relation, layout, False, made.input(TIME), inputs, outputs)
+    terms = layout.order + 1
+    multipliers = [made.input(MULTIPLIER, row) for row in range(layout.rows)]
+    first = 1 if of_velocities else 0
+    found = [(outputs.found[terms * row + first], (RESIDUAL, row, 0)) for row in range(layout.rows)]
+
+    def gradient(row: int, frame: int, c: int) -> Any:
+        return outputs.found[layout.first_gradient + LANES * (row * layout.frames + frame) + c]
+
+    for frame in range(layout.frames):
+        for c in range(COMPONENTS):
+            load = _sum(gradient(row, frame, c) * multipliers[row] for row in range(layout.rows))
+            found.append((load, (LOAD, c, frame)))
+    for row in range(layout.rows if working else 0):
+        rates = (gradient(row, f, c) * v for f in range(layout.frames) for c, v in enumerate(made.velocity(f)))
+        found.append((_sum(rates) * multipliers[row], (POWER_OF_ROW, row, 0)))
+    level = VELOCITY_ROWS if of_velocities else POSE_ROWS
+    places = made.placed(found)
+    return Form(made.tape, made.inputs, places, (), level, layout.frames, layout.motions, layout.rows, of_user)
+
+
+def _input_of_relation(made: _Recording, layout: relations.RelationLayout, index: int) -> Any:
+    if index < layout.numbers:
+        return made.input(FIXED, index)
+    if index < layout.first_frame:
+        m, k = divmod(index - layout.numbers, layout.order + 1)
+        return made.input(MOTION if k == 0 else MOTION_RATE, m)
+    frame, o = divmod(index - layout.first_frame, layout.frame_size)
+    return made.input(FIXED, index) if o < 12 else _of_body(made, frame, o - 12, layout.order + 1)
+
+
+def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
+    """An input of a frame behind its placement: position and velocity, rotation, spin, quaternion."""
+    if o < 3 * terms:
+        return made.input(BODY if o < 3 else BODY_RATE, POSITION_TERM + o % 3, frame)
+    o -= 3 * terms
+    if o < 9:
+        return made.input(BODY, ROTATION + o, frame)
+    return made.input(BODY, SPIN + o - 9 if o < 12 else QUATERNION + o - 12, frame)
+
+
+def law_form(element: ForceElement, layout: laws.LawLayout, working: bool) -> Form:
+    """Return the form of the law of an element; `working` says whether the power of its loads is asked for."""
+    prints = prints_of(element)
+    if prints is None:
+        return _recorded_law(element, layout, working)
+    return _shared_law(element.structure, prints, layout, working, AnyKey(element))
+
+
+def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
+    """Return what its functions do, by which elements of equal structure share machine code.
+
+    None for an element that a user wrote, and for functions that may do something else than the last time.
+    """
+    functions = [value.function for value in element.functions]
+    if isinstance(element, OfSlip):
+        functions += element.sources
+    elif not element.built_in:
+        return None
+    prints = tuple(fingerprint(function) for function in functions)
+    try:
+        hash(prints)
+    except TypeError:
+        return None
+    return None if None in prints else prints
+
+
+class AnyKey:
+    """An element that is equal to any other, so that it takes no part in the key of a cache."""
+
+    def __init__(self, element: ForceElement) -> None:
+        self.element = element
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AnyKey)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _shared_law(structure: Any, prints: Any, layout: laws.LawLayout, working: bool, one: AnyKey) -> Form:
+    return _recorded_law(one.element, layout, working)
+
+
+def _recorded_law(element: ForceElement, layout: laws.LawLayout, working: bool) -> Form:
+    made = _Recording()
+    outputs = RecordedArray(made.tape)
+    inputs = RecordedArray(made.tape, functools.partial(_input_of_law, made, layout))
+    calls = [_Smooth(value, made.tape) for value in element.functions]
+    laws.run(element, layout, calls, made.input(TIME), inputs, outputs)
+    rates = range(layout.internal)
+    found = [(outputs.found[layout.first_rate + n], (RATE, n, 0)) for n in rates]
+    loads = [(frame, c, outputs.found[LANES * frame + c]) for frame in range(layout.frames) for c in range(COMPONENTS)]
+    found += [(load, (LOAD, c, frame)) for frame, c, load in loads]
+    if working:
+        power = _sum(load * made.velocity(frame)[c] for frame, c, load in loads)
+        found.append((power, (POWER_OF_LOADS, 0, 0)))
+    places = made.placed(found)
+    guards = _guards(made.tape, [place for place, _ in places])
+    return Form(made.tape, made.inputs, places, guards, LAW, layout.frames, layout.motions, 0, element.of_user)
+
+
+def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
+    """Append what changes its sign where some lines of a tape change over to another case; return the places.
+
+    Cases are what comparisons tell, the sign of a root, the turns of an angle and what is rounded.
+    """
+    found: set[int] = set()
+    for place in tape.needed(places):
+        code, *operands = tape.lines[place]
+        x = [Recorded(tape, p) for p in operands]
+        signs: list[Any] = []
+        if code in (LESS, LESS_EQUAL, EQUAL):
+            signs = [x[0] - x[1]]
+        elif code == ROOT:
+            signs = [x[0]]
+        elif code == ANGLE:
+            signs = [math.pi - Recorded(tape, place), math.pi + Recorded(tape, place)]
+        elif code == NEAREST:
+            rest = x[0] - Recorded(tape, place)
+            signs = [0.5 - rest, 0.5 + rest]
+        found.update(tape.place(sign) for sign in signs)
+    return tuple(sorted(place for place in found if not tape.steady[place]))
+
+
+class _Smooth(DualCall):
+    """A user's function in a law that is written on a tape: it may not jump or bend abruptly."""
+
+    def __init__(self, value: Value, tape: Tape) -> None:
+        super().__init__(value)
+        self._tape = tape
+
+    def __call__(self, t: Jet, *arguments: Any) -> Any:
+        """Return the function's value; BranchingError if it chooses between cases."""
+        before = len(self._tape.lines)
+        found = super().__call__(t, *arguments)
+        if any(code in (CHOOSE, NEAREST) for code, *_ in self._tape.lines[before:]):
+            raise BranchingError("of two cases a series sees one")
+        return found
+
+
+def _input_of_law(made: _Recording, layout: laws.LawLayout, index: int) -> Any:
+    if index < layout.first_motion:
+        return made.input(FIXED, index)
+    if index < layout.first_internal:
+        m, k = divmod(index - layout.first_motion, layout.order + 2)
+        return made.input(MOTION if k == 0 else MOTION_RATE, m)
+    if index < layout.first_frame:
+        n, k = divmod(index - layout.first_internal, layout.order + 2)
+        # The rate is what the law itself gives.
+        return made.input(INTERNAL, n) if k == 0 else 0.0
+    frame, o = divmod(index - layout.first_frame, layout.frame_size)
+    return made.input(FIXED, index) if o < PLACEMENT else _of_body(made, frame, o - PLACEMENT, layout.order + 2)
+
+
+def _sum(parts: Iterable[Any]) -> Any:
+    total: Any = 0.0
+    for part in parts:
+        total = total + part
+    return total

@@ -1,0 +1,1 @@
+"""Derivatives of motions by parameters, integrated along the steps of a run."""

@@ -1,0 +1,227 @@
+"""Changes of a state over one step of collocation, compiled: the step is solved again, and its changes with it.
+
+The changes dZ of increments Z = h A f(y + Z) satisfy dZ = h A (J (dy + dZ) + f_p), with the derivatives J and f_p at
+each point. Both are found by the same iterations with the same factorized matrices, since Newton's method finds the
+derivatives of what it finds: each iteration takes the tangent at the points of that iteration. Axes turn as those of
+the steps do; how fast is no matter of the changes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.functions.motion_kernels import MotionTable
+from quirk.jit.compilation import kernel
+from quirk.jit.record import record
+from quirk.jit.simd import at, load, put, store
+
+from ..kernels.bodies import CON
+from ..kernels.mechanism import Mechanism
+from ..stepping.radau import (
+    Radau,
+    add_all,
+    clear,
+    correct,
+    corrections,
+    see_slope,
+    show_at,
+)
+from ..stepping.rotating_axes import TURNED, let_turn, see, show
+from ..stepping.run_state import Settings, T
+from ..stepping.step_control import in_piece
+from ..tangent.changes import change_of_rates, extent
+from ..tangent.tables import Tangents
+from .error_control import (
+    Resolution,
+    begin_pivots,
+    note_pivot,
+)
+from .explicit import find_changes
+
+# Iterations at most.
+MOST = 60
+# The increments of the state are left alone once their corrections, within the tolerance, no longer shrink to this part
+# of those before: these are round-off, which changes that are as small would follow.
+SHRINKING = 0.5
+# A change has been found where what is left of it is estimated to be this part of it, or where corrections below the
+# other part no longer shrink: these are round-off.
+EXACT, FINE = 1e-14, 1e-8
+# It is round-off alone, of a parameter that has no effect, where as many corrections are, on a geometric mean, within
+# this factor of as many before: with this matrix errors of the states shrink much faster.
+LONG, ALIKE = 10, 2.0
+LEAST = np.finfo(float).tiny
+# Of each change: the last correction, sums of logarithms of the last LONG and those before, and 1 once it is found.
+BEFORE, LEVEL, EARLIER, FOUND = range(4)
+JUDGED = 4
+
+
+@record
+class ImplicitVariation(NamedTuple):
+    """Changes of a state along D of eight directions, and where they are in a run of s points.
+
+    directions, alpha, beta, projects, rank, length, extents, pivots, trail, asked, states, written, motions, moved,
+    taylor, changes, changes_new, changes_at, found, stop, part, y_new, resolution : as in `Variation` · failed (1,):
+    time from which on no changes were found, or not a number · y (size,), clock, counts, pieces: of the step, as in
+    `Run` · slope, stage, seen (size,): scratch · base, rates (D size,): changes at the start and their rates, as the
+    axes see them · z, f (D s size,): of increments and slopes · judged: of each, BEFORE to FOUND · turned: how far axes
+    have turned at a time between
+    """
+
+    directions: int
+    alpha: float
+    beta: float
+    projects: bool
+    rank: int
+    length: float
+    extents: np.ndarray
+    pivots: np.ndarray
+    trail: np.ndarray
+    asked: np.ndarray
+    states: np.ndarray
+    written: np.ndarray
+    motions: MotionTable
+    moved: np.ndarray
+    taylor: np.ndarray
+    changes: np.ndarray
+    changes_new: np.ndarray
+    changes_at: np.ndarray
+    found: np.ndarray
+    stop: np.ndarray
+    part: np.ndarray
+    y_new: np.ndarray
+    resolution: Resolution
+    failed: np.ndarray
+    y: np.ndarray
+    clock: np.ndarray
+    counts: np.ndarray
+    pieces: np.ndarray
+    slope: np.ndarray
+    stage: np.ndarray
+    seen: np.ndarray
+    base: np.ndarray
+    rates: np.ndarray
+    z: np.ndarray
+    f: np.ndarray
+    judged: np.ndarray
+    turned: np.ndarray
+
+
+@kernel
+def slopes_of_changes(
+    mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, h: float
+) -> None:
+    """Evaluate at all points, with what changes make of the slopes there."""
+    size, s, blocks = variation.y.shape[0], stepper.points, mechanism.constants.shape[0] // CON
+    begin_pivots(variation.resolution)
+    for i in range(s):
+        turned = (i + 1) * TURNED * blocks
+        t = in_piece(variation, variation.clock[T] + stepper.nodes[i] * h)
+        for d in range(variation.directions):
+            seen_at(variation, s, d, i)
+            show(stepper.turned, turned, blocks, variation.seen, variation.changes_at[d * size : (d + 1) * size])
+        show_at(mechanism, stepper, i, variation.stage)
+        find_changes(mechanism, tangents, variation, t, variation.stage, variation.slope, variation.changes_at, False)
+        note_pivot(mechanism, variation.resolution)
+        see_slope(mechanism, stepper, variation.slope, i + 1, stepper.f[i * size : (i + 1) * size])
+        for d in range(variation.directions):
+            change = variation.changes_at[d * size : (d + 1) * size]
+            change_of_rates(mechanism, tangents, variation.stage, change, d, variation.slope)
+            o = (d * s + i) * size
+            see(stepper.turned, turned, blocks, variation.slope, variation.f[o : o + size])
+            seen_at(variation, s, d, i)
+            let_turn(stepper.implicit.axes, variation.seen, variation.f[o : o + size])
+
+
+@kernel
+def seen_at(variation: ImplicitVariation, points: int, d: int, i: int) -> None:
+    """Fill `seen` with a change at a point, as the axes see it."""
+    size, o = variation.y.shape[0], (d * points + i) * variation.y.shape[0]
+    for c in range(0, size, 8):
+        store(variation.seen, c, load(variation.base, d * size + c) + load(variation.z, o + c))
+
+
+@kernel
+def correct_changes(
+    mechanism: Mechanism,
+    stepper: Radau,
+    settings: Settings,
+    variation: ImplicitVariation,
+    h: float,
+    n: int,
+    near: bool,
+) -> int:
+    """Correct the changes of the increments for the n-th time; returns how many are found, negative if one is lost.
+
+    None is found before the state itself is `near`, within the tolerance.
+    """
+    s, size, found = stepper.points, variation.y.shape[0], 0
+    blocks, length = mechanism.constants.shape[0] // CON, settings.length
+    for d in range(variation.directions):
+        z = variation.z[d * s * size : (d + 1) * s * size]
+        corrections(mechanism, stepper, variation.f[d * s * size : (d + 1) * s * size], z, h)
+        whole, most = extent(blocks, variation.base[d * size : (d + 1) * size], length, h), 0.0
+        for i in range(s):
+            clear(variation.seen)
+            add_all(stepper.back, i * s, s, stepper.u, 1.0, variation.seen)
+            most = max(most, extent(blocks, variation.seen, length, h))
+            for o in range(0, size, 8):
+                store(z, i * size + o, load(z, i * size + o) + load(variation.seen, o))
+            whole = max(whole, extent(blocks, z[i * size : (i + 1) * size], length, h))
+        if not (whole < np.inf and most < np.inf):
+            return -1
+        if judge(variation.judged, JUDGED * d, most, whole, n, near):
+            found += 1
+    return found
+
+
+@kernel
+def judge(judged: np.ndarray, o: int, most: float, whole: float, n: int, near: bool) -> bool:
+    """Whether a change of some size is found, after its n-th correction by `most`."""
+    if n == 0:
+        for k in range(JUDGED):
+            put(judged, o + k, 0.0)
+    before, level = at(judged, o + BEFORE), at(judged, o + LEVEL) + math.log(max(most, LEAST))
+    small = most < FINE * whole and most > SHRINKING * before
+    exact = most < before and most / before * most < EXACT * (1.0 - most / before) * whole
+    found = most == 0.0 or (n > 1 and (small or exact))
+    if n % LONG == LONG - 1:
+        found = found or (n > LONG and abs(level - at(judged, o + EARLIER)) < LONG * math.log(ALIKE))
+        put(judged, o + EARLIER, level)
+        level = 0.0
+    put(judged, o + BEFORE, most)
+    put(judged, o + LEVEL, level)
+    if found and near:
+        put(judged, o + FOUND, 1.0)
+    return at(judged, o + FOUND) > 0.0
+
+
+@kernel
+def solve_step(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    stepper: Radau,
+    settings: Settings,
+    variation: ImplicitVariation,
+    h: float,
+) -> bool:
+    """Find the increments of the step and their changes; False if that fails."""
+    moved, settled = np.inf, False
+    clear(variation.z)
+    for n in range(MOST):
+        slopes_of_changes(mechanism, tangents, stepper, variation, h)
+        if variation.stop[0] != 0:
+            return False
+        if not settled:
+            before = moved
+            corrections(mechanism, stepper, stepper.f, stepper.z, h)
+            moved = correct(mechanism, stepper, settings, variation)
+            settled = moved == 0.0 or (moved < 1.0 and moved > SHRINKING * before)
+        found = correct_changes(mechanism, stepper, settings, variation, h, n, moved < 1.0)
+        if found < 0 or not moved < np.inf:
+            return False
+        if found == variation.directions:
+            return True
+    return False

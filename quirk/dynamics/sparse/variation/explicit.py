@@ -1,0 +1,378 @@
+"""The variation of a motion, compiled: changes of its state along eight directions, over the steps that a run took.
+
+A run's steps are taken again, and at each stage the tangent of the accelerations is found with the factorization that
+the stage has anyway. Changes go through the sums of the Runge-Kutta method, through projection, and through its
+continuous extension. What comes out is the derivative of the states that the run computed, at the same steps; a step
+that is too long for the changes themselves is cut into parts, see `resolved`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quirk.functions.motion_kernels import MotionTable, motion_taylor
+from quirk.integrators.combinations import Weights, combine, combine_error, sample
+from quirk.jit.compilation import entry, kernel
+from quirk.jit.record import record
+from quirk.jit.simd import at, put
+
+from ..kernels.applied import refer
+from ..kernels.bodies import CON, normalise
+from ..kernels.evaluate import evaluate
+from ..kernels.friction import turn_on_slip
+from ..kernels.impose import copy
+from ..kernels.mechanism import Mechanism
+from ..kernels.redundancy import watch
+from ..kernels.work import LEAST
+from ..stepping.run_state import STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START
+from ..tangent.changes import change_of_rates, copy_all, extent, land_changes, seed
+from ..tangent.find import solve_for_changes, take_motion
+from ..tangent.tables import Tangents
+from .error_control import (
+    KINDS,
+    Resolution,
+    begin_attempts,
+    begin_pivots,
+    end_of_part,
+    largest_of,
+    note_pivot,
+    resolved,
+    weigh_estimates,
+    worst_error,
+)
+
+# Of each motion whose numbers change: whether a law or a relation follows it, from which element of its inputs on the
+# changes of the motion stand, in which direction, and how many derivatives of it are read.
+OF_RELATION, INTO, DIRECTION, ORDER = range(4)
+CHANGED_MOTION = 4
+
+
+@record
+class ExplicitVariation(NamedTuple):
+    """Changes of a state along D of eight directions, and where they are in a run.
+
+    weights: of the Runge-Kutta method · directions: D · alpha, beta: Baumgarte's rates, 1/s · projects: whether the run
+    keeps to the constraints · rank: the largest number of independent rows met · length: of the system, m ·
+    extents (8 steps,): how large the changes of poses are at the end of each step · pivots (steps,): the least pivot of
+    the rows there · trail: the steps, as in `Run`, and behind them the state at their end · asked (nt,),
+    states (nt size,): times at which changes are wanted, and the states there · clock (1,): time of the slopes at the
+    start of the step · written (1,): how many of the asked times are behind · motions, moved: how motions change, and
+    where it belongs · taylor: scratch for one of them · slopes (B size,): of the state at the stages · stage (size,) ·
+    changes, changes_new, changes_at (D size,): at the start of the step, at its end, and at a stage ·
+    rates (D B size,): of the changes, at the stages · found (D nt size,) · stop (1,): not zero to end · part, y_new: a
+    part of a step as in `trail`, and the state at its end · resolution: of the changes by the steps
+    """
+
+    weights: Weights
+    directions: int
+    alpha: float
+    beta: float
+    projects: bool
+    rank: int
+    length: float
+    extents: np.ndarray
+    pivots: np.ndarray
+    trail: np.ndarray
+    asked: np.ndarray
+    states: np.ndarray
+    clock: np.ndarray
+    written: np.ndarray
+    motions: MotionTable
+    moved: np.ndarray
+    taylor: np.ndarray
+    slopes: np.ndarray
+    stage: np.ndarray
+    changes: np.ndarray
+    changes_new: np.ndarray
+    changes_at: np.ndarray
+    rates: np.ndarray
+    found: np.ndarray
+    stop: np.ndarray
+    part: np.ndarray
+    y_new: np.ndarray
+    resolution: Resolution
+
+
+@kernel
+def move_motions(tangents: Tangents, variation: Any, t: float) -> None:
+    """Write how motions change at time t."""
+    for m in range(variation.moved.shape[0] // CHANGED_MOTION):
+        o = CHANGED_MOTION * m
+        order, place = variation.moved[o + ORDER], variation.moved[o + INTO] + variation.moved[o + DIRECTION]
+        motion_taylor(variation.motions, m, t, order, variation.taylor, 0)
+        for k in range(order + 1):
+            if variation.moved[o + OF_RELATION] != 0:
+                put(tangents.relations.inputs, place + 8 * k, at(variation.taylor, k))
+            else:
+                put(tangents.laws.inputs, place + 8 * k, at(variation.taylor, k))
+
+
+@kernel
+def find_changes(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    variation: Any,
+    t: float,
+    y: np.ndarray,
+    ydot: np.ndarray,
+    changes: np.ndarray,
+    lands: bool,
+) -> None:
+    """Fill `ydot` with the slopes of a state y, and find what its changes make of them.
+
+    `variation` is any record with what is said below; `lands` brings the changes onto the constraints.
+    """
+    size, alpha, beta = y.shape[0], variation.alpha, variation.beta
+    evaluate(mechanism, t, y, alpha, beta, ydot)
+    if lands and watch(mechanism, t, y, variation.rank):
+        evaluate(mechanism, t, y, alpha, beta, ydot)
+    take_motion(mechanism, tangents, ydot)
+    move_motions(tangents, variation, t)
+    if lands:
+        land_changes(mechanism, tangents, t, y, ydot, changes, variation.directions)
+    for d in range(variation.directions):
+        seed(mechanism.constants, tangents, y, changes[d * size : (d + 1) * size], d)
+    solve_for_changes(mechanism, tangents, t, y, ydot, False, variation.directions, alpha, beta)
+
+
+@kernel
+def vary(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    variation: ExplicitVariation,
+    t: float,
+    y: np.ndarray,
+    stage: int,
+    changes: np.ndarray,
+    lands: bool,
+) -> None:
+    """Fill the slopes of a state y and of its changes at a stage; `lands` brings the changes onto the constraints."""
+    size, buffers = y.shape[0], variation.weights.buffers
+    ydot = variation.slopes[stage * size : (stage + 1) * size]
+    find_changes(mechanism, tangents, variation, t, y, ydot, changes, lands)
+    for d in range(variation.directions):
+        o = (d * buffers + stage) * size
+        change = changes[d * size : (d + 1) * size]
+        change_of_rates(mechanism, tangents, y, change, d, variation.rates[o : o + size])
+
+
+@kernel
+def note_extents(mechanism: Mechanism, variation: Any, step: int) -> None:
+    """Keep how large the changes of poses are at the end of a step, which was evaluated last, and the least pivot."""
+    put(variation.pivots, step, at(mechanism.work.summary, LEAST))
+    size = variation.stage.shape[0]
+    for d in range(variation.directions):
+        change = variation.changes_new[d * size : (d + 1) * size]
+        put(variation.extents, 8 * step + d, extent(mechanism.constants.shape[0] // CON, change, variation.length, 0.0))
+
+
+@kernel
+def combine_changes(variation: ExplicitVariation, row: int, h: float, out: np.ndarray) -> None:
+    """Fill `out` (D size,) with the changes that a row of the tableau gives."""
+    size, span = variation.stage.shape[0], variation.weights.buffers * variation.stage.shape[0]
+    for d in range(variation.directions):
+        start, rates = variation.changes[d * size : (d + 1) * size], variation.rates[d * span : (d + 1) * span]
+        combine(variation.weights, row, rates, h, start, out[d * size : (d + 1) * size])
+
+
+@kernel
+def between_changes(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    weights: Weights,
+    variation: ExplicitVariation,
+    step: np.ndarray,
+    t: float,
+    first: bool,
+) -> None:
+    """Fill changes_at with the changes at a time within the step, by the continuous extension.
+
+    Its further stages are found when the `first` such time of a step is asked for.
+    """
+    size = variation.stage.shape[0]
+    start, y = at(step, STEP_START), step[STEP_HEAD : step.shape[0]]
+    h = at(step, STEP_END) - start
+    if first:
+        for stage in range(weights.stages + 1, weights.buffers):
+            combine(weights, stage, variation.slopes, h, y, variation.stage)
+            combine_changes(variation, stage, h, variation.changes_at)
+            when = min(max(start + weights.c[stage] * h, at(step, STEP_LOW)), at(step, STEP_HIGH))
+            vary(mechanism, tangents, variation, when, variation.stage, stage, variation.changes_at, False)
+    span = weights.buffers * size
+    for d in range(variation.directions):
+        rates, out = variation.rates[d * span : (d + 1) * span], variation.changes_at[d * size : (d + 1) * size]
+        sample(weights, (t - start) / h, rates, h, variation.changes[d * size : (d + 1) * size], out)
+
+
+@kernel
+def land_at(
+    mechanism: Mechanism, tangents: Tangents, variation: Any, t: float, y: np.ndarray, changes: np.ndarray
+) -> None:
+    """Bring changes at a state y within a step onto the constraints."""
+    ydot = variation.stage
+    evaluate(mechanism, t, y, variation.alpha, variation.beta, ydot)
+    take_motion(mechanism, tangents, ydot)
+    move_motions(tangents, variation, t)
+    land_changes(mechanism, tangents, t, y, ydot, changes, variation.directions)
+
+
+@kernel
+def write_start(variation: Any, start: float) -> None:
+    """Keep the changes at the start of a run, where these are asked for."""
+    size, wanted = variation.stage.shape[0], variation.asked.shape[0]
+    while variation.written[0] < wanted and variation.asked[variation.written[0]] <= start:
+        place = variation.written[0] * size
+        copy_all(variation.changes, variation.found, variation.directions, wanted * size, place, size)
+        variation.written[0] += 1
+
+
+def writer_of(between: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what keeps the changes that are asked for in a step: write(mechanism, tangents, by, variation, step).
+
+    ``between(mechanism, tangents, by, variation, step, t, first)`` fills changes_at with those at a time within the
+    step; `first` is whether it is the first such time. `by` is what it needs beside.
+    """
+
+    @kernel
+    def write(mechanism: Mechanism, tangents: Tangents, by: Any, variation: Any, step: np.ndarray) -> None:
+        size, wanted, first = variation.stage.shape[0], variation.asked.shape[0], True
+        while variation.written[0] < wanted and variation.asked[variation.written[0]] <= at(step, STEP_END):
+            row, t = variation.written[0], variation.asked[variation.written[0]]
+            if t < at(step, STEP_END):
+                between(mechanism, tangents, by, variation, step, t, first)
+                first = False
+                if variation.projects:
+                    state = variation.states[row * size : (row + 1) * size]
+                    land_at(mechanism, tangents, variation, t, state, variation.changes_at)
+                copy_all(variation.changes_at, variation.found, variation.directions, wanted * size, row * size, size)
+            else:
+                copy_all(variation.changes_new, variation.found, variation.directions, wanted * size, row * size, size)
+            variation.written[0] += 1
+
+    return write
+
+
+write_changes = writer_of(between_changes)
+
+
+@kernel
+def take_part(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    variation: ExplicitVariation,
+    part: np.ndarray,
+    y_new: np.ndarray,
+    ends: bool,
+) -> None:
+    """Take the changes through a part of a step, to the state y_new, which is filled in unless it `ends` the step."""
+    weights, h = variation.weights, at(part, STEP_END) - at(part, STEP_START)
+    start, low, high, y = at(part, STEP_START), at(part, STEP_LOW), at(part, STEP_HIGH), part[STEP_HEAD : part.shape[0]]
+    stages = weights.stages
+    begin_pivots(variation.resolution)
+    for stage in range(1, stages):
+        combine(weights, stage, variation.slopes, h, y, variation.stage)
+        combine_changes(variation, stage, h, variation.changes_at)
+        when = min(max(start + weights.c[stage] * h, low), high)
+        vary(mechanism, tangents, variation, when, variation.stage, stage, variation.changes_at, False)
+        if variation.stop[0] != 0:
+            return
+        note_pivot(mechanism, variation.resolution)
+    if not ends:
+        combine(weights, stages, variation.slopes, h, y, y_new)
+        normalise(mechanism.constants, y_new)
+    combine_changes(variation, stages, h, variation.changes_new)
+    end = min(max(start + weights.c[stages] * h, low), high)
+    vary(mechanism, tangents, variation, end, y_new, stages, variation.changes_new, variation.projects)
+    put(variation.clock, 0, end)
+
+
+@kernel
+def error_of_part(mechanism: Mechanism, variation: ExplicitVariation, h: float, h_before: float) -> float:
+    """The error of the changes in a part of a step, over the tolerance."""
+    weights, size, resolution = variation.weights, variation.stage.shape[0], variation.resolution
+    blocks, span, length = mechanism.constants.shape[0] // CON, weights.buffers * size, variation.length
+    if not resolution.tolerance > 0.0:
+        return 0.0
+    for d in range(variation.directions):
+        rates, of_step = variation.rates[d * span : (d + 1) * span], slice(d * size, (d + 1) * size)
+        largest_of(blocks, variation.changes[of_step], length, resolution.largest, KINDS * d, True)
+        largest_of(blocks, variation.changes_new[of_step], length, resolution.largest, KINDS * d, True)
+        combine_error(weights, 0, rates, h, variation.stage)
+        largest_of(blocks, variation.stage, length, resolution.error, KINDS * d, False)
+        if weights.errors > 1:
+            combine_error(weights, 1, rates, h, variation.stage)
+            largest_of(blocks, variation.stage, length, resolution.second, KINDS * d, False)
+            weigh_estimates(resolution, KINDS * d)
+    return worst_error(resolution, variation.directions, h, h_before)
+
+
+@kernel
+def close_part(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVariation, part: np.ndarray) -> None:
+    """Keep what is asked for in a part of a step, whose end is the start of the next."""
+    weights, size = variation.weights, variation.stage.shape[0]
+    stages, span = weights.stages, weights.buffers * variation.stage.shape[0]
+    refer(mechanism.forces, at(part, STEP_END))
+    turn_on_slip(mechanism)
+    write_changes(mechanism, tangents, weights, variation, part)
+    copy(variation.slopes[stages * size : (stages + 1) * size], variation.slopes[:size])
+    for d in range(variation.directions):
+        rates = variation.rates[d * span : (d + 1) * span]
+        copy(rates[stages * size : (stages + 1) * size], rates[:size])
+    copy(variation.changes_new, variation.changes)
+
+
+@kernel
+def go_through(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    variation: ExplicitVariation,
+    step: int,
+    part: np.ndarray,
+    end: float,
+    y_end: np.ndarray,
+) -> None:
+    """Take the changes from the start of `part`, a step, to its end with state y_end, in as many parts as they need."""
+    whole, exponent, resolution = end - at(part, STEP_START), variation.weights.exponent, variation.resolution
+    begin_attempts(resolution)
+    tried, reached = np.inf, at(part, STEP_START)
+    while reached < end:
+        part_end = end_of_part(resolution, reached, end, tried < np.inf)
+        put(part, STEP_END, part_end)
+        ends, h = part_end >= end, part_end - reached
+        y_new = y_end if ends else variation.y_new
+        take_part(mechanism, tangents, variation, part, y_new, ends)
+        if variation.stop[0] != 0:
+            return
+        error = error_of_part(mechanism, variation, h, tried)
+        if not resolved(resolution, error, exponent, reached, h, whole):
+            tried = h
+            continue
+        note_extents(mechanism, variation, step)
+        close_part(mechanism, tangents, variation, part)
+        copy(y_new, part[STEP_HEAD : part.shape[0]])
+        put(part, STEP_START, part_end)
+        tried, reached = np.inf, part_end
+
+
+@entry(needed_by="sensitivities need", effort=60)
+def vary_along(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVariation, first: int, last: int) -> None:
+    """Go on with the changes of a run through steps `first` to `last`, or until `stop` (1,) is set.
+
+    Step 0 begins with the changes brought onto the constraints.
+    """
+    part, width = variation.part, STEP_HEAD + variation.stage.shape[0]
+    for n in range(first, last):
+        copy(variation.trail[n * width : (n + 1) * width], part)
+        y_end = variation.trail[(n + 1) * width + STEP_HEAD : (n + 2) * width]
+        start, end = at(part, STEP_START), at(part, STEP_END)
+        begin, y = min(max(start, at(part, STEP_LOW)), at(part, STEP_HIGH)), part[STEP_HEAD:width]
+        if n == first or begin != variation.clock[0]:
+            vary(mechanism, tangents, variation, begin, y, 0, variation.changes, n == 0 and variation.projects)
+        if n == 0:
+            write_start(variation, start)
+        go_through(mechanism, tangents, variation, n, part, end, y_end)
+        if variation.stop[0] != 0:
+            return

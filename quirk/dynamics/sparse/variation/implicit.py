@@ -1,0 +1,62 @@
+"""Changes of a run's states along the steps of implicit methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.integrators import RADAU_IIA9, IntegrationError
+from quirk.jit.simd import WIDTH, aligned
+
+from ..solver.solver import Solver
+from ..stepping.methods import RadauStepper
+from ..stepping.rotating_axes import TURNED
+from ..stepping.run_state import CLOCK, COUNTS, PIECE_SIZE, Settings
+from ..tangent.tangent import Differential
+from .collocation import JUDGED, ImplicitVariation
+from .radau import vary_along_radau
+
+
+class ImplicitCourse:
+    """Takes changes along the steps of a stiff run, whichever implicit method took them, by collocation.
+
+    Attributes
+    ----------
+    stages : numbers of a state that a step takes
+    judges : whether steps tell how well they resolve changes
+    """
+
+    def __init__(self, solver: Solver, differential: Differential, settings: Settings) -> None:
+        self._solver, self._differential, self._settings = solver, differential, settings
+        self._stepper = RadauStepper(solver, RADAU_IIA9)
+        self.stages, self.judges = 2 * RADAU_IIA9.points, True
+
+    def made(self, common: dict[str, Any]) -> ImplicitVariation:
+        """Return the record of a run, from what all kinds of runs have."""
+        solver, size, of_all = self._solver, self._solver.size, common["directions"] * self._solver.size
+        self._stepper.record.known[:] = np.nan
+        return ImplicitVariation(
+            failed=np.full(1, np.nan),
+            y=aligned(size),
+            clock=np.zeros(CLOCK),
+            counts=np.zeros(COUNTS, dtype=np.int64),
+            pieces=np.zeros(PIECE_SIZE),
+            slope=aligned(size),
+            seen=aligned(size),
+            base=aligned(of_all),
+            z=aligned(RADAU_IIA9.points * of_all),
+            f=aligned(RADAU_IIA9.points * of_all),
+            rates=aligned(of_all),
+            judged=np.zeros(JUDGED * WIDTH),
+            turned=aligned(TURNED * (solver.slots.lanes // 8)),
+            **common,
+        )
+
+    def go(self, variation: Any, first: int, last: int) -> None:
+        """Go on through some of the steps; IntegrationError where the changes of one cannot be found."""
+        tangents, stepper = self._differential.tangents, self._stepper.record
+        vary_along_radau(self._solver.mechanism, tangents, stepper, self._settings, variation, first, last)
+        if np.isfinite(variation.failed[0]):
+            t = float(variation.failed[0])
+            raise IntegrationError("the iterations for the sensitivities of a step do not converge", t)

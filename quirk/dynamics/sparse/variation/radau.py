@@ -1,0 +1,254 @@
+"""The variation of a stiff motion, compiled: changes of its state over the steps that an implicit run took.
+
+Each step is solved again from its start by collocation at the points of Radau, and its changes with it, see
+`collocation`; a step that is too long for the changes themselves is cut into parts, see `resolved`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.jit.compilation import entry, kernel
+from quirk.jit.simd import at, load, put, store
+
+from ..implicit.solve import solve
+from ..kernels.applied import refer
+from ..kernels.bodies import CON, normalise
+from ..kernels.impose import copy
+from ..kernels.mechanism import Mechanism
+from ..stepping.radau import (
+    CENTRE,
+    PAST_STEP,
+    STRICT,
+    Radau,
+    add_all,
+    begin,
+    clear,
+    factorise,
+    learn,
+    remember,
+    show_at,
+    weigh_points,
+)
+from ..stepping.rotating_axes import TURNED, let_turn, see, show, turn_axes
+from ..stepping.run_state import (
+    HIGH,
+    LOW,
+    PIECE,
+    PIECE_SIZE,
+    STEP_END,
+    STEP_HEAD,
+    STEP_HIGH,
+    STEP_LOW,
+    STEP_START,
+    Settings,
+    T,
+)
+from ..stepping.step_control import in_piece
+from ..tangent.changes import change_of_rates, keep_units
+from ..tangent.tables import Tangents
+from .collocation import ImplicitVariation, seen_at, solve_step
+from .error_control import (
+    KINDS,
+    SHORTEST,
+    begin_attempts,
+    end_of_part,
+    largest_of,
+    left_whole,
+    resolved,
+    worst_error,
+)
+from .explicit import find_changes, note_extents, write_start, writer_of
+
+
+@kernel
+def between_points(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    stepper: Radau,
+    variation: ImplicitVariation,
+    step: np.ndarray,
+    t: float,
+    first: bool,
+) -> None:
+    """Fill changes_at with the changes at a time within the step, by its polynomial."""
+    s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
+    start = at(step, STEP_START)
+    weigh_points(stepper, (t - start) / (at(step, STEP_END) - start))
+    turn_axes(stepper.implicit.axes, t - stepper.known[CENTRE], variation.turned, 0)
+    row = variation.written[0]
+    for d in range(variation.directions):
+        change = variation.changes_at[d * size : (d + 1) * size]
+        copy(variation.base[d * size : (d + 1) * size], variation.seen)
+        add_all(stepper.basis, 0, s, variation.z[d * s * size : (d + 1) * s * size], 1.0, variation.seen)
+        show(variation.turned, 0, blocks, variation.seen, change)
+        keep_units(mechanism.constants, variation.states[row * size : (row + 1) * size], change)
+
+
+write_changes = writer_of(between_points)
+
+
+@kernel
+def arrive(mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, end: float) -> None:
+    """Bring the changes at the end of a step, at a state that is known, onto the constraints."""
+    s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
+    turned = s * TURNED * blocks
+    for d in range(variation.directions):
+        change = variation.changes_new[d * size : (d + 1) * size]
+        seen_at(variation, s, d, s - 1)
+        show(stepper.turned, turned, blocks, variation.seen, change)
+        keep_units(mechanism.constants, variation.y_new, change)
+    if not variation.projects:
+        return
+    find_changes(mechanism, tangents, variation, end, variation.y_new, variation.slope, variation.changes_new, True)
+    for d in range(variation.directions):
+        last = variation.z[((d + 1) * s - 1) * size : (d + 1) * s * size]
+        see(stepper.turned, turned, blocks, variation.changes_new[d * size : (d + 1) * size], last)
+        for o in range(0, size, 8):
+            store(last, o, load(last, o) - load(variation.base, d * size + o))
+
+
+@kernel
+def begin_changes(
+    mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, lands: bool
+) -> None:
+    """Let the axes see the changes at the start of a part of a step, and their rates."""
+    size, blocks = variation.y.shape[0], mechanism.constants.shape[0] // CON
+    t = in_piece(variation, variation.clock[T])
+    find_changes(mechanism, tangents, variation, t, variation.y, variation.slope, variation.changes, lands)
+    for d in range(variation.directions):
+        change, base = variation.changes[d * size : (d + 1) * size], variation.base[d * size : (d + 1) * size]
+        rates = variation.rates[d * size : (d + 1) * size]
+        see(stepper.turned, 0, blocks, change, base)
+        change_of_rates(mechanism, tangents, variation.y, change, d, variation.slope)
+        see(stepper.turned, 0, blocks, variation.slope, rates)
+        let_turn(stepper.implicit.axes, base, rates)
+
+
+@kernel
+def error_of_changes(
+    mechanism: Mechanism, stepper: Radau, settings: Settings, variation: ImplicitVariation, h: float, h_before: float
+) -> float:
+    """The error of the changes in a part of a step, over the tolerance; as that of the state in `march.radau`."""
+    s, size, e, resolution = stepper.points, variation.y.shape[0], h * stepper.inverse[0], variation.resolution
+    blocks, length = mechanism.constants.shape[0] // CON, variation.length
+    if not resolution.tolerance > 0.0:
+        return 0.0
+    right, found, matrix = stepper.w[:size], stepper.u[:size], stepper.matrices[: stepper.implicit.size]
+    for d in range(variation.directions):
+        largest_of(blocks, variation.base[d * size : (d + 1) * size], length, resolution.largest, KINDS * d, True)
+        seen_at(variation, s, d, s - 1)
+        largest_of(blocks, variation.seen, length, resolution.largest, KINDS * d, True)
+        clear(right)
+        add_all(stepper.e, 0, s, variation.z[d * s * size : (d + 1) * s * size], 1.0, right)
+        for o in range(0, size, 8):
+            store(right, o, load(right, o) + e * load(variation.rates, d * size + o))
+        solve(stepper.implicit, mechanism.constants, stepper.centre, (e,), (matrix,), (right,), (found,))
+        show(stepper.turned, s * TURNED * blocks, blocks, found, variation.seen)
+        largest_of(blocks, variation.seen, length, resolution.error, KINDS * d, False)
+        for k in range(KINDS * d, KINDS * (d + 1)):
+            # The estimate is of order s, the method of order 2 s - 1.
+            largest, error = at(resolution.largest, k), at(resolution.error, k)
+            if largest > 0.0:
+                put(resolution.error, k, largest * (error / (STRICT * largest)) ** (2.0 * s / (s + 1.0)))
+    return worst_error(resolution, variation.directions, h, h_before)
+
+
+@kernel
+def take_part(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    stepper: Radau,
+    settings: Settings,
+    variation: ImplicitVariation,
+    begins: bool,
+    ends: bool,
+    h_before: float,
+) -> float:
+    """Take the changes through a part of a step; returns their error over the tolerance, inf if they are lost."""
+    s, h = stepper.points, at(variation.part, STEP_END) - at(variation.part, STEP_START)
+    learn(mechanism, stepper, settings, variation, h)
+    begin(mechanism, stepper, variation, h)
+    factorise(mechanism, stepper, h)
+    begin_changes(mechanism, tangents, stepper, variation, begins and variation.projects)
+    if begins:
+        write_start(variation, variation.clock[T])
+    if not solve_step(mechanism, tangents, stepper, settings, variation, h):
+        return np.inf
+    if not ends:
+        show_at(mechanism, stepper, s - 1, variation.y_new)
+        normalise(mechanism.constants, variation.y_new)
+    return error_of_changes(mechanism, stepper, settings, variation, h, h_before)
+
+
+@kernel
+def go_through(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    stepper: Radau,
+    settings: Settings,
+    variation: ImplicitVariation,
+    step: int,
+    end: float,
+    y_end: np.ndarray,
+) -> None:
+    """Take the changes through a step to its end with state y_end, in as many parts as they need."""
+    part, clock, resolution = variation.part, variation.clock, variation.resolution
+    whole, exponent = end - at(part, STEP_START), 0.5 / stepper.points
+    begin_attempts(resolution)
+    tried, reached = np.inf, at(part, STEP_START)
+    begins = step == 0
+    while reached < end:
+        part_end = end_of_part(resolution, reached, end, tried < np.inf)
+        put(part, STEP_END, part_end)
+        ends, h = part_end >= end, part_end - reached
+        copy(part[STEP_HEAD : part.shape[0]], variation.y)
+        if ends:
+            copy(y_end, variation.y_new)
+        clock[T] = reached
+        error = take_part(mechanism, tangents, stepper, settings, variation, begins, ends, tried)
+        if variation.stop[0] != 0:
+            return
+        begins = False
+        if error == np.inf and (h <= SHORTEST * whole or left_whole(resolution)):
+            put(variation.failed, 0, reached)
+            return
+        if not resolved(resolution, error, exponent, reached, h, whole):
+            tried = h
+            continue
+        arrive(mechanism, tangents, stepper, variation, in_piece(variation, part_end))
+        remember(mechanism, stepper, variation, h)
+        note_extents(mechanism, variation, step)
+        refer(mechanism.forces, part_end)
+        write_changes(mechanism, tangents, stepper, variation, part)
+        copy(variation.changes_new, variation.changes)
+        copy(variation.y_new, part[STEP_HEAD : part.shape[0]])
+        put(part, STEP_START, part_end)
+        tried, reached = np.inf, part_end
+
+
+@entry(needed_by="sensitivities of stiff runs need", effort=90)
+def vary_along_radau(
+    mechanism: Mechanism,
+    tangents: Tangents,
+    stepper: Radau,
+    settings: Settings,
+    variation: ImplicitVariation,
+    first: int,
+    last: int,
+) -> None:
+    """Go on with the changes of a run through steps `first` to `last`, or until `stop` (1,) is set.
+
+    Step 0 begins with the changes brought onto the constraints.
+    """
+    part, width, piece = variation.part, STEP_HEAD + variation.y.shape[0], PIECE_SIZE * variation.counts[PIECE]
+    for n in range(first, last):
+        copy(variation.trail[n * width : (n + 1) * width], part)
+        put(variation.pieces, piece + LOW, at(part, STEP_LOW))
+        put(variation.pieces, piece + HIGH, at(part, STEP_HIGH))
+        if n == 0:
+            stepper.known[PAST_STEP] = 0.0
+        y_end = variation.trail[(n + 1) * width + STEP_HEAD : (n + 2) * width]
+        go_through(mechanism, tangents, stepper, settings, variation, n, at(part, STEP_END), y_end)
+        if variation.stop[0] != 0 or variation.failed[0] < np.inf:
+            return

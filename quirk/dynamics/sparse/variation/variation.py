@@ -1,0 +1,261 @@
+"""Changes of a run's states along directions of its start and of parameters: the compiled variation, as Python asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.model.directions import Directions
+from quirk.functions.motion import Motion
+from quirk.functions.motion_kernels import MotionTable
+from quirk.integrators import Method, Tableau
+from quirk.integrators.combinations import weights_of
+from quirk.jit.simd import WIDTH, aligned
+
+from ..codegen.motion_functions import place_functions
+from ..solver.solver import Solver
+from ..stepping.run_state import BEST_RANK, STEP_HEAD, Settings
+from ..tangent.elements import OF_LAWS, OF_RELATIONS
+from ..tangent.tables import ELEMENT, INPUT, INPUTS
+from ..tangent.tangent import Differential
+from .error_control import COARSE, WORST, resolution_of
+from .explicit import ExplicitVariation, vary_along
+from .implicit import ImplicitCourse
+
+# Numbers computed between two looks at the keyboard: steps times stages times size.
+BETWEEN_LOOKS = 1_000_000
+# Where errors are below this part of what is allowed, parts of steps get longer until they are whole.
+UNCUT = 0.1
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps that a run took with one set of active parts.
+
+    Attributes
+    ----------
+    method : that took them
+    trail : (n, 8 + size) as `march.run` has them
+    end : (13 n + k,) the state at the end of the last
+    angles : (K, 3) rad, of all joints at the start
+    """
+
+    method: Method
+    trail: np.ndarray
+    end: np.ndarray
+    angles: np.ndarray
+
+
+@dataclass(frozen=True)
+class ChangedMotion:
+    """How a motion changes in one direction.
+
+    Attributes
+    ----------
+    of_relation : whether a relation follows it, or a law
+    element : number of that among all of the model
+    place : the first of its inputs that are the motion
+    direction : number
+    motion : by what it changes
+    """
+
+    of_relation: bool
+    element: int
+    place: int
+    direction: int
+    motion: Motion
+
+
+class ExplicitCourse:
+    """Takes changes along the steps of a Runge-Kutta method.
+
+    Attributes
+    ----------
+    stages : numbers of a state that a step takes
+    judges : whether steps tell how well they resolve changes
+    """
+
+    def __init__(self, solver: Solver, differential: Differential, tableau: Tableau) -> None:
+        self._solver, self._differential, self._weights = solver, differential, weights_of(tableau)
+        self.stages, self.judges = self._weights.buffers, self._weights.errors > 0
+
+    def made(self, common: dict[str, Any]) -> ExplicitVariation:
+        """Return the record of a run, from what all kinds of runs have."""
+        size = self._solver.size
+        return ExplicitVariation(
+            weights=self._weights,
+            clock=np.full(1, np.nan),
+            slopes=aligned(self.stages * size),
+            rates=aligned(common["directions"] * self.stages * size),
+            **common,
+        )
+
+    def go(self, variation: Any, first: int, last: int) -> None:
+        """Go on through some of the steps."""
+        vary_along(self._solver.mechanism, self._differential.tangents, variation, first, last)
+
+
+class Varied:
+    """Finds how the states of a run change, with a solver that nothing else may use meanwhile.
+
+    Parameters
+    ----------
+    solver : Solver
+    settings : of the run
+
+    Attributes
+    ----------
+    rank : number of independent rows
+    extents : (D, steps) how large the changes of poses are at the end of each step, see `extent`
+    pivots : (steps,) the least pivot of the rows there
+    coarse : from what time on changes were faster than any part of a step that was tried, s
+    worst : the largest error of changes in a step, of their size, by its order had no step been cut
+    cuts : whether a step may have been cut
+    """
+
+    def __init__(self, solver: Solver, settings: Settings) -> None:
+        self.solver, self.differential, self._settings = solver, Differential(solver), settings
+        self._projects = settings.interval > 0 and len(solver.tables.nodes.rows) > 0
+        self._implicit: ImplicitCourse | None = None
+        self.rank, self.extents, self.pivots = 0, np.zeros((0, 0)), np.zeros(0)
+        self.coarse, self.worst, self.cuts = np.inf, 0.0, False
+
+    def _course(self, method: Method) -> ExplicitCourse | ImplicitCourse:
+        if isinstance(method, Tableau):
+            return ExplicitCourse(self.solver, self.differential, method)
+        if self._implicit is None:
+            self._implicit = ImplicitCourse(self.solver, self.differential, self._settings)
+        return self._implicit
+
+    def along(
+        self,
+        steps: Steps,
+        start: np.ndarray,
+        directions: Directions,
+        motions: Sequence[ChangedMotion],
+        asked: tuple[np.ndarray, np.ndarray],
+        sizes: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the changes (D, nt, 13 n + k) at asked times and those (D, 13 n + k) at the end.
+
+        Parameters
+        ----------
+        steps : Steps
+        start : (D, 13 n + k) changes of the state at the start; if the run keeps to the constraints, they are moved to
+            the nearest that do so
+        directions : of parameters alone
+        motions : those that change beside them
+        asked : (nt,) times when changes are asked for, and the states (nt, 13 n + k) there
+        sizes : (D,) of the numbers that change, see `resolution_of`
+        """
+        inputs, parts = self.solver.applied.table.inputs, []
+        begin = inputs.copy()
+        for d in range(0, len(start), WIDTH):
+            inputs[:] = begin  # the direction of friction turns with its slip along the steps
+            eight = slice(d, d + WIDTH)
+            parts.append(self._eight(steps, start[eight], directions, d, motions, asked, sizes[eight]))
+        found, end, extents = zip(*parts, strict=True)
+        self.extents = np.concatenate(extents)
+        return np.concatenate(found), np.concatenate(end)
+
+    def _eight(
+        self,
+        steps: Steps,
+        start: np.ndarray,
+        directions: Directions,
+        first: int,
+        motions: Sequence[ChangedMotion],
+        asked: tuple[np.ndarray, np.ndarray],
+        sizes: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        solver, slots, size, count = self.solver, self.solver.slots, self.solver.size, len(start)
+        steps_taken, t = len(steps.trail), float(steps.trail[0, 0])
+        rank = solver.settle(steps.trail[0, STEP_HEAD:].copy(), t)
+        self.rank = max(rank, int(solver.counts[BEST_RANK]))
+        solver.applied.refer(t, steps.angles)
+        self.differential.give(directions, first)
+        mine = [one for one in motions if first <= one.direction < first + WIDTH]
+        table, kept, moved = moved_by(self.differential, mine, first)
+        nt = len(asked[0])
+        trail = aligned((steps_taken + 1) * (STEP_HEAD + size))
+        trail[: steps.trail.size] = steps.trail.ravel()
+        trail[steps.trail.size + STEP_HEAD :] = slots.state_to_lanes(steps.end)
+        states = aligned(nt * size)
+        states[:] = np.concatenate([np.zeros(0), *(slots.state_to_lanes(y) for y in asked[1])])
+        common = {
+            "directions": count,
+            "alpha": self._settings.alpha,
+            "beta": self._settings.beta,
+            "projects": self._projects,
+            "rank": self.rank,
+            "length": self._settings.length,
+            "extents": aligned(WIDTH * steps_taken),
+            "pivots": aligned(steps_taken),
+            "stop": solver.applied.stop,
+            "trail": trail,
+            "part": aligned(STEP_HEAD + size),
+            "y_new": aligned(size),
+            "asked": np.ascontiguousarray(asked[0]),
+            "states": states,
+            "written": np.zeros(1, dtype=np.int64),
+            "motions": table,
+            "moved": moved,
+            "taylor": np.zeros(OF_RELATIONS + 1),
+            "stage": aligned(size),
+            "changes": aligned(count * size),
+            "changes_new": aligned(count * size),
+            "changes_at": aligned(count * size),
+            "found": aligned(count * nt * size),
+        }
+        course = self._course(steps.method)
+        judges = course.judges and self._settings.fixed == 0
+        common["resolution"] = resolution_of(self._settings.rtol if judges else 0.0, sizes)
+        variation = course.made(common)
+        variation.changes[:] = np.concatenate([self._to_lanes(change) for change in start])
+        at_once = max(1, BETWEEN_LOOKS // (course.stages * size * (1 + count)))
+        for begin in range(0, steps_taken, at_once):
+            with solver.applied.calling():
+                course.go(variation, begin, min(begin + at_once, steps_taken))
+            solver.applied.check(t)
+        self.coarse = min(self.coarse, float(variation.resolution.clock[COARSE]))
+        self.worst = max(self.worst, float(variation.resolution.tolerance * variation.resolution.clock[WORST]))
+        self.cuts = self.cuts or float(variation.resolution.clock[WORST]) > UNCUT
+        del kept  # functions of motions were needed until here
+        found = self._from_lanes(variation.found.reshape(count, nt, size))
+        extents, self.pivots = variation.extents.reshape(-1, WIDTH).T[:count], variation.pivots
+        return found, self._from_lanes(variation.changes.reshape(count, size)), extents
+
+    def _to_lanes(self, change: np.ndarray) -> np.ndarray:
+        """A change (13 n + k,) of a state in blocks of eight; nothing changes in other slots."""
+        slots = self.solver.slots
+        lanes = slots.state_to_lanes(change)
+        lanes.reshape(-1)[: slots.first_carried] = slots.to_lanes(change[: 13 * slots.bodies].reshape(-1, 13))
+        return lanes
+
+    def _from_lanes(self, lanes: np.ndarray) -> np.ndarray:
+        """Changes (..., 13 n + k) from those in blocks of eight (..., size)."""
+        return self.solver.slots.state_from_lanes(lanes)
+
+
+def moved_by(
+    differential: Differential, motions: Sequence[ChangedMotion], first: int
+) -> tuple[MotionTable, list[object], np.ndarray]:
+    """Motions by which others change, the functions that must live with them, and where the changes belong.
+
+    The directions of `motions` are among the eight from number `first` on.
+    """
+    table, solver = MotionTable.of([one.motion for one in motions]), differential.solver
+    named = [("sensitivities, motion", one.motion) for one in motions]
+    # This fills OF_RELATIONS + 1 numbers.
+    kept, _ = place_functions(table, named, OF_RELATIONS, solver.applied.watched, solver.refuse)
+    entries = []
+    for one in motions:
+        given = differential.tangents.relations if one.of_relation else differential.tangents.laws
+        o = ELEMENT * one.element
+        place = int(given.entries[o + INPUT] + given.entries[o + INPUTS]) + WIDTH * one.place
+        order = OF_RELATIONS if one.of_relation else OF_LAWS
+        entries.append((int(one.of_relation), place, one.direction - first, order))
+    return table, kept, np.array(entries, dtype=np.int64).ravel()

@@ -1,0 +1,265 @@
+"""What users' functions use, in forms that take jets: functions of numpy and `math`, and those built into Python."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from ..autodiff.jet import Condition, Jet, where
+from .expression import Derivative, Expression
+from .tracer import NotTraceableError
+
+# Each pass of a loop is written out.
+MOST_PASSES = 200
+
+
+def numpy_minimum(a: Any, b: Any) -> Any:
+    """The lesser of two, not a number if one of them is none."""
+    return where(b != b, b, where(b < a, b, a))
+
+
+def numpy_maximum(a: Any, b: Any) -> Any:
+    """The larger of two, not a number if one of them is none."""
+    return where(b != b, b, where(b > a, b, a))
+
+
+def minimum(*values: Any) -> Any:
+    """The least of several."""
+    return reduce(lambda a, b: where(b < a, b, a), _several(values))
+
+
+def maximum(*values: Any) -> Any:
+    """The largest of several."""
+    return reduce(lambda a, b: where(b > a, b, a), _several(values))
+
+
+def clip(x: Any, low: Any, high: Any) -> Any:
+    """The nearest value to x between two bounds."""
+    if low is None or high is None:
+        raise NotTraceableError("a bound is left out")
+    return numpy_minimum(numpy_maximum(x, low), high)
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1."""
+    return where(x > 0, 1.0, where(x < 0, -1.0, x * 0.0))
+
+
+def heaviside(x: Any, at_zero: Any) -> Any:
+    """0 below zero, 1 above it."""
+    return where(x > 0, 1.0, where(x < 0, 0.0, at_zero))
+
+
+def norm(x: Any) -> Any:
+    """Length of a vector, or of a matrix by all its elements."""
+    x = np.ravel(x)
+    return np.sqrt(np.dot(x, x))
+
+
+def python_of(x: Any) -> Any:
+    """Return the Python function of one that numba has compiled, and anything else as it is."""
+    return x.py_func if isinstance(x, Dispatcher) else x
+
+
+def _several(values: tuple[Any, ...]) -> Any:
+    return values[0] if len(values) == 1 else values
+
+
+def _elementwise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """A function of numbers, for arrays as well."""
+    of_arrays = np.frompyfunc(function, count, 1)
+    return lambda *x: of_arrays(*x) if any(isinstance(part, np.ndarray) for part in x) else function(*x)
+
+
+def _method(name: str) -> Callable[[Any], Any]:
+    """A function of numpy that jets have as a method."""
+    return lambda x: getattr(np, name)(x)
+
+
+def _array(x: Any, dtype: Any = None) -> np.ndarray:
+    """An array of jets and numbers; of a type that jets do not have, none."""
+    made = np.array(x, dtype=object)
+    if not any(isinstance(entry, Jet) for entry in made.ravel()):
+        return np.array(x, dtype=dtype)
+    _check_type(dtype)
+    return made
+
+
+def _zeros(shape: Any, dtype: Any = None) -> np.ndarray:
+    """An array of zeros in which jets can be put."""
+    _check_type(dtype)
+    made = np.empty(shape, dtype=object)
+    made.fill(0.0)
+    return made
+
+
+def _zeros_like(x: Any) -> np.ndarray:
+    given = np.asarray(x)
+    return _zeros(given.shape, None if given.dtype == object else given.dtype)
+
+
+def _check_type(dtype: Any) -> None:
+    if dtype is not None and np.dtype(dtype) not in (np.dtype(float), np.dtype(object)):
+        raise NotTraceableError(f"an array of {dtype!r}")
+
+
+def _logical(condition: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of truths, of which some may be conditions."""
+
+    def combined(*truths: Any) -> Any:
+        return condition(*truths) if any(isinstance(x, Condition) for x in truths) else plain(*truths)
+
+    return combined
+
+
+_WHERE = np.frompyfunc(where, 3, 1)
+_HYPOT = _elementwise(lambda a, b: (a * a + b * b) ** 0.5, 2)
+_RADIAN = np.pi / 180
+NUMPY: dict[str, Any] = {
+    "where": lambda *x: _WHERE(*x) if any(np.ndim(part) > 0 for part in x) else where(*x),
+    "minimum": _elementwise(numpy_minimum, 2), "maximum": _elementwise(numpy_maximum, 2),
+    "clip": _elementwise(clip, 3), "sign": _elementwise(sign, 1), "heaviside": _elementwise(heaviside, 2),
+    "abs": abs, "absolute": abs, "fabs": abs, "square": lambda x: x * x, "power": operator.pow, "hypot": _HYPOT,
+    "array": _array, "asarray": _array, "zeros": _zeros, "zeros_like": _zeros_like,
+    "logical_and": _logical(operator.and_, np.logical_and), "logical_or": _logical(operator.or_, np.logical_or),
+    "logical_not": _logical(operator.invert, np.logical_not),
+    "deg2rad": lambda x: x * _RADIAN, "radians": lambda x: x * _RADIAN,
+    "rad2deg": lambda x: x / _RADIAN, "degrees": lambda x: x / _RADIAN,
+}  # fmt: skip
+# Of numpy as they are: they work on arrays of jets.
+PLAIN = (
+    "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "sqrt", "exp", "log", "cross",
+    "dot", "vdot", "outer", "sum", "add", "subtract", "multiply", "divide", "negative", "concatenate", "stack",
+    "hstack", "append", "eye", "ones", "pi", "e", "inf", "nan", "float64", "newaxis", "reciprocal", "inner",
+    "matmul", "prod",
+)  # fmt: skip
+MATH = {
+    **{name: _method(name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "exp", "log")},
+    "asin": _method("arcsin"), "acos": _method("arccos"), "atan": _method("arctan"),
+    "atan2": lambda y, x: np.arctan2(y, x), "hypot": _HYPOT, "fabs": abs, "pow": operator.pow,
+    "radians": NUMPY["radians"], "degrees": NUMPY["degrees"],
+    **{name: getattr(math, name) for name in ("pi", "e", "tau", "inf", "nan")},
+}  # fmt: skip
+
+
+def _number(x: Any = 0.0) -> Any:
+    return x if isinstance(x, Jet) else float(x)
+
+
+def _range(*bounds: int) -> range:
+    """A range that is not so long that a copy of each pass would be too much."""
+    made = range(*bounds)
+    if len(made) > MOST_PASSES:
+        raise NotTraceableError(f"a loop of {len(made)} passes")
+    return made
+
+
+BUILTINS: dict[str, Any] = {
+    **{name: getattr(builtins, name) for name in ("abs", "len", "enumerate", "zip", "tuple", "list", "sum",
+                                                  "pow", "int", "bool", "reversed", "True", "False",
+                                                  "None", "slice", "all", "any", "map") if hasattr(builtins, name)},
+    "min": minimum, "max": maximum, "float": _number, "range": _range,
+}  # fmt: skip
+
+
+class TracedNames:
+    """A module of which some names are known, and no others; of these none that somebody has replaced."""
+
+    def __init__(
+        self, module: types.ModuleType, names: dict[str, Any], parts: dict[str, TracedNames] | None = None
+    ) -> None:
+        given = {name: getattr(module, name, None) for name in names}
+        originals = {name: x for name, x in given.items() if _is_genuine(x)}
+        self._quirk_names = module, names, parts or {}, originals
+
+    def __getattr__(self, name: str) -> Any:
+        module, names, parts, originals = self._quirk_names
+        if name in parts:
+            return parts[name]
+        if name not in originals or getattr(module, name, None) is not originals[name]:
+            raise NotTraceableError(f"{module.__name__}.{name}")
+        return names[name]
+
+    @property
+    def intact(self) -> bool:
+        """Whether nobody has replaced any of the names."""
+        module, _, parts, originals = self._quirk_names
+        own = all(getattr(module, name, None) is x for name, x in originals.items())
+        return own and all(part.intact for part in parts.values())
+
+
+# Functions built into Python as they were when QuIRK was imported.
+_BUILT_IN = dict(vars(builtins))
+
+
+def has_own_builtins(function: types.FunctionType) -> bool:
+    """Whether a function finds those functions built into Python that it names as Python has made them."""
+    names = set(function.__code__.co_names) & _BUILT_IN.keys()
+    untyped: Any = function  # not every type checker knows `__builtins__`
+    own: dict[str, Any] = untyped.__builtins__
+    return all(own.get(name) is _BUILT_IN[name] for name in names)
+
+
+def _is_genuine(x: Any) -> bool:
+    """Whether a value is a number, or a function of `math`, numpy or QuIRK."""
+    if isinstance(x, float | np.ufunc) or x is None:
+        return True
+    return str(getattr(x, "__module__", "")).partition(".")[0] in ("math", "numpy", "quirk")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What functions of users find outside of themselves while they run on other numbers than floats.
+
+    Attributes
+    ----------
+    modules : what stands for `math`, numpy and its parts
+    quirk : functions of QuIRK by name
+    builtins : functions built into Python by name
+    known : what stands for all these functions, by id of the original
+    of_array : what stands for an array of the user
+    """
+
+    modules: dict[Any, TracedNames]
+    quirk: dict[str, Any]
+    builtins: dict[str, Any]
+    known: dict[int, Any]
+    of_array: Callable[[np.ndarray], Any]
+
+
+_LINALG = TracedNames(np.linalg, {"norm": norm})
+MODULES: dict[Any, Any] = {
+    math: TracedNames(math, MATH),
+    np: TracedNames(np, {**{name: getattr(np, name) for name in PLAIN}, **NUMPY}, {"linalg": _LINALG}),
+    np.linalg: _LINALG,
+}
+# The same functions imported by their names.
+KNOWN: dict[int, Any] = {
+    **{id(getattr(math, name)): made for name, made in MATH.items() if callable(made)},
+    **{id(getattr(np, name)): made for name, made in NUMPY.items()},
+    **{id(getattr(np, name)): getattr(np, name) for name in PLAIN if callable(getattr(np, name))},
+    **{id(getattr(builtins, name)): made for name, made in BUILTINS.items() if callable(made)},
+    id(np.linalg.norm): norm,
+    **{id(made): made for made in (where, minimum, maximum, clip, sign, heaviside, norm)},
+}
+# Constants of which a copy has the same; no subclasses, which may have operators of their own.
+CONSTANTS = {int, float, str, bool, type(None), np.float64, np.int64, np.bool_, Jet, Expression, Derivative}
+
+
+def _frozen(x: np.ndarray) -> np.ndarray:
+    frozen = x.copy()
+    frozen.setflags(write=False)
+    return frozen
+
+
+# For functions of jets, as those of constraints and laws are.
+JETS = Vocabulary(MODULES, {"where": where}, BUILTINS, KNOWN, _frozen)

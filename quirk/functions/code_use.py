@@ -1,0 +1,129 @@
+"""What the code of a function uses and sets: global names, closure cells, attributes, contents of objects."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .outputs_of_calls import CallSite, calls_of
+
+# Functions built into Python that change nothing, or print; getattr, exec, globals and the like are not among them.
+BUILTINS = {
+    "abs", "all", "any", "ascii", "bin", "bool", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate",
+    "filter", "float", "format", "frozenset", "hasattr", "hash", "hex", "id", "int", "isinstance", "issubclass", "len",
+    "list", "map", "max", "min", "object", "oct", "ord", "pow", "print", "range", "repr", "reversed", "round", "set",
+    "slice", "sorted", "str", "sum", "super", "tuple", "zip", "Ellipsis", "NotImplemented", "__name__", "__debug__",
+    "property", "staticmethod", "classmethod",
+}  # fmt: skip
+
+# Attributes, methods and functions of libraries that only read: of numbers, texts, containers and arrays; of `math`,
+# numpy, `random` and `time`; of what QuIRK passes to functions, and of what it offers to actions of events.
+_ATTRIBUTES_AS_TEXT = """
+    real imag conjugate is_integer numerator denominator bit_length hex lower upper strip lstrip rstrip split join
+    startswith endswith format replace find isdigit isalpha encode decode title get keys values items index count
+    copy union intersection difference issubset issuperset isdisjoint T shape ndim size dtype itemsize nbytes flat
+    dot sum prod min max mean std var any all argmin argmax argsort cumsum cumprod ravel flatten reshape transpose
+    tolist item astype clip round trace nonzero diagonal searchsorted squeeze conj repeat swapaxes view take
+    compress tobytes pi e tau inf nan sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1
+    exp2 log log2 log10 log1p sqrt cbrt hypot pow fabs floor ceil trunc fmod modf frexp ldexp copysign isfinite
+    isinf isnan isclose degrees radians gcd lcm factorial comb perm dist fsum isqrt remainder erf erfc gamma lgamma
+    sumprod nextafter ulp add subtract multiply divide true_divide floor_divide power mod negative positive absolute
+    square reciprocal sign heaviside maximum minimum fmax fmin rint fix arcsin arccos arctan arctan2 arcsinh arccosh
+    arctanh deg2rad rad2deg sinc array asarray zeros ones empty full eye identity zeros_like ones_like full_like
+    empty_like arange linspace concatenate stack hstack vstack column_stack where cross vdot inner outer matmul
+    einsum tensordot kron linalg norm solve inv det eig eigh svd pinv lstsq matrix_rank cond interp polyval polyfit
+    diff gradient trapezoid convolve logical_and logical_or logical_not logical_xor greater less equal not_equal
+    allclose array_equal isscalar atleast_1d roll flip tile expand_dims broadcast_to triu tril diag float64 int64
+    bool_ newaxis errstate fft random uniform gauss normal normalvariate randint choice standard_normal rand randn
+    seed default_rng time perf_counter monotonic process_time position velocity rotation orientation spin
+    angular_velocity speed angular_speed point velocity_of direction angle travel displacement distance tilt angles
+    internal name mass inertia taylor value rate where engage release switch_on switch_off set_velocity follow after
+    Motion constant_rate polynomial sinusoid spline function Expression
+"""
+ATTRIBUTES = frozenset(_ATTRIBUTES_AS_TEXT.split())
+
+# Names that may stand for something that changes a container or an array.
+MUTATING = {
+    name for kind in (list, dict, set, bytearray, np.ndarray) for name in dir(kind) if not name.startswith("__")
+} - ATTRIBUTES
+
+# Attributes by which a function reaches what it does not name.
+_REACHING = {
+    "f_back", "f_builtins", "f_code", "f_globals", "f_locals", "f_trace", "gi_frame", "gi_code", "cr_frame", "ag_frame",
+    "tb_frame", "tb_next", "cell_contents", "func_globals",
+}  # fmt: skip
+_NAMED = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+_CELLS = {"STORE_DEREF", "DELETE_DEREF"}
+_GLOBALS = {"STORE_GLOBAL", "DELETE_GLOBAL"}
+_CONTENTS = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"}
+_READ = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "LOAD_SPECIAL"}
+_SET = {"STORE_ATTR", "DELETE_ATTR"}
+_IMPORTS = {"IMPORT_NAME", "IMPORT_FROM", "IMPORT_STAR"}
+_CLASS_BODIES = {"LOAD_BUILD_CLASS", "STORE_NAME", "DELETE_NAME", "LOAD_LOCALS"}
+
+
+@dataclass(frozen=True)
+class CodeUse:
+    """What code uses and sets, with that of functions inside it.
+
+    Attributes
+    ----------
+    known : False if it reaches things in a way that cannot be followed
+    globals, names : global names and attributes that it reads
+    modules : first parts of the names of modules that it imports
+    stored_globals, stored_cells, stored_names : global names, variables of outer functions, and attributes that it sets
+    mutates : whether it sets elements of something, or has in-place operators, which change lists and arrays
+    calls : what it calls
+    """
+
+    known: bool
+    globals: frozenset[str]
+    names: frozenset[str]
+    modules: frozenset[str]
+    stored_globals: frozenset[str]
+    stored_cells: frozenset[str]
+    stored_names: frozenset[str]
+    mutates: bool
+    calls: frozenset[CallSite]
+
+
+@functools.lru_cache(4096)
+def use_of(code: types.CodeType) -> CodeUse:
+    """Return what code uses and sets."""
+    instructions = list(dis.get_instructions(code))
+
+    def arguments(of: set[str]) -> frozenset[str]:
+        return frozenset(str(i.argval) for i in instructions if i.opname in of)
+
+    inner = [use_of(part) for part in code.co_consts if isinstance(part, types.CodeType)]
+    names = arguments(_READ | {"IMPORT_FROM"})
+    stored = arguments(_SET)
+    reaching = any(_is_dunder(name) or name in _REACHING for name in names | stored)
+    class_bodies = any(i.opname in _CLASS_BODIES for i in instructions)
+    in_place = any(i.opname == "BINARY_OP" and i.argrepr.endswith("=") for i in instructions)
+    given = [x for x in [*code.co_consts, *(i.argval for i in instructions)] if isinstance(x, tuple)]
+    out = any(isinstance(name, str) and (name == "out" or name[:10] == "overwrite_") for x in given for name in x)
+
+    def merged(own: frozenset[Any], attribute: str) -> frozenset[Any]:
+        return own.union(*(getattr(use, attribute) for use in inner))
+
+    return CodeUse(
+        known=not reaching and not class_bodies and all(use.known for use in inner),
+        globals=merged(arguments(_NAMED), "globals"),
+        names=merged(names, "names"),
+        modules=merged(frozenset(name.partition(".")[0] for name in arguments({"IMPORT_NAME"})), "modules"),
+        stored_globals=merged(arguments(_GLOBALS), "stored_globals"),
+        stored_cells=merged(arguments(_CELLS) & frozenset(code.co_freevars), "stored_cells"),
+        stored_names=merged(stored, "stored_names"),
+        mutates=in_place or out or any(i.opname in _CONTENTS for i in instructions) or any(u.mutates for u in inner),
+        calls=merged(calls_of(instructions), "calls"),
+    )
+
+
+def _is_dunder(name: str) -> bool:
+    return name[:2] == "__" == name[-2:] and name not in ("__init__", "__name__", "__doc__")

@@ -1,0 +1,60 @@
+"""Angles that were likely given in degrees: all angles are in radians."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from ..errors import DegreesWarning, InputError, outside
+from ..util import validate
+from .motion import Motion
+from .motion_kernels import PIECES, SINUSOID
+
+# Angles beyond this, rad, are more than a whole turn, by more than round-off.
+WHOLE_TURN = 2 * math.pi * (1 + 1e-12)
+# Angles in degrees are likely multiples of this.
+ROUND = 2.5
+
+
+def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> float:
+    """Return an angle, rad, of at most a whole turn; `otherwise` is what messages say behind the advice."""
+    angle = validate.number(owner, argument, value)
+    if abs(angle) > WHOLE_TURN:
+        raise InputError(f"{owner}: {argument}: {_advice(angle)}{otherwise}")
+    return angle
+
+
+def counting_turns(owner: str, argument: str, value: Any) -> float:
+    """Return an angle, rad, of any number of turns; warn of one that looks like degrees.
+
+    It does if it is more than a whole turn and a multiple of ROUND, as degrees often are and multiples of pi are not.
+    """
+    angle = validate.number(owner, argument, value)
+    _warn_of(owner, argument, angle)
+    return angle
+
+
+def check_motion(owner: str, argument: str, motion: Motion) -> None:
+    """Warn of a motion of an angle, rad, that is constant, or swings, at what looks like degrees."""
+    for part in motion.parts:
+        first = part.coefficients[0]
+        if part.kind == SINUSOID:
+            amplitude, _, _, offset = first
+            _warn_of(owner, argument, float(amplitude))
+            _warn_of(owner, argument, float(offset))
+        elif part.kind == PIECES and len(part.coefficients) == 1 and not first[1:].any():
+            _warn_of(owner, argument, float(first[0]))
+
+
+def _warn_of(owner: str, argument: str, angle: float) -> None:
+    if abs(angle) > WHOLE_TURN and (angle / ROUND).is_integer():
+        turns = f"; if {angle / (2 * math.pi):.4g} turns are meant, this warning does no harm"
+        warnings.warn(f"{owner}: {argument}: {_advice(angle)}{turns}", DegreesWarning, stacklevel=outside())
+
+
+def _advice(angle: float) -> str:
+    return (
+        f"{angle:g} rad is more than a whole turn; angles are in radians: if degrees are meant, give "
+        f"np.radians({angle:g}) = {math.radians(angle):.6g}"
+    )

@@ -1,0 +1,319 @@
+"""What user functions read and may change outside of themselves, found from their code and from all they can reach.
+
+A function that a run calls in Python may change what another one reads. Machine code would keep the old value, so the
+reader then has to run in Python too. The analysis is conservative: what is not known to be harmless counts as a change.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import gc
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .array_api import python_of
+from .code_use import ATTRIBUTES, BUILTINS, MUTATING, CallSite, CodeUse, use_of
+from .object_kinds import (
+    CALLABLES,
+    CONSTANTS,
+    CONTAINERS,
+    LEAVES,
+    LIBRARIES,
+    NAMING,
+    SETTING,
+    acts_when_set,
+    attributes_of,
+    has_contents,
+    is_empty,
+    is_user_made,
+    root_of,
+)
+
+# Methods that run when an object is made, not when it is used.
+MAKING = {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__"}
+
+# Objects that one function may reach before the analysis gives up.
+MOST_OBJECTS = 20_000
+
+
+class _UnknownError(Exception):
+    """Raised where a function uses something whose effects are not known."""
+
+
+class Effects:
+    """What a function reads and may change.
+
+    Attributes
+    ----------
+    known : False if it uses something whose effects are not known; it may then read and change anything
+    slots : closure cells, by id, and global names, as (id of the globals, name), that it reads
+    objects : all objects with contents that it can reach, by id
+    names : attributes that it uses
+    stored_slots, stored_names : slots and attributes that it sets
+    mutates : whether it may change the contents of lists, arrays and other objects that it can reach
+    fixed : whether it reads no value from outside that anybody could change
+    """
+
+    def __init__(self, function: Any) -> None:
+        self.known, self.fixed, self.mutates = True, True, False
+        self.slots: set[Any] = set()
+        self.objects: dict[int, Any] = {}
+        self.names: set[str] = set()
+        self.stored_slots: set[Any] = set()
+        self.stored_names: set[str] = set()
+        self._of_unknown: set[CallSite] = set()
+        self._called_names: set[str] = set()
+        self._seen: dict[int, Any] = {}
+        self._holders: dict[int, Any] = {}  # user modules, classes and objects: attributes are visited if named
+        try:
+            self._visit(function)
+            self._visit_named()
+        except (_UnknownError, RecursionError):
+            self.known = self.fixed = False
+        self.mutates |= any(not self._harmless(name) for name in self.names)
+        names = self.names | self._called_names
+        self.mutates |= any(call.may_give_output(of_module=False, names=names) for call in self._of_unknown)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change anything."""
+        return not self.known or self.mutates or bool(self.stored_slots or self.stored_names)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it sets a variable or an attribute that it reads, as what keeps a state from call to call."""
+        return bool(self.stored_slots & self.slots) or bool(self.stored_names & self.names and self._holders)
+
+    def may_change(self, other: Effects) -> bool:
+        """Whether a call of this function may change what another one reads."""
+        if not self.known:
+            return not other.fixed
+        if not other.known:
+            return self.writes
+        if self.stored_slots & other.slots:
+            return True
+        shared = [self.objects[key] for key in self.objects.keys() & other.objects.keys()]
+        if self.stored_names & other.names and shared:
+            return True
+        return self.mutates and any(has_contents(x) for x in shared)
+
+    def values_of_slots(self) -> Iterator[tuple[Any, Any]]:
+        """Yield what is in the closure cells and global names that it reads, if there is anything."""
+        for slot in self.slots:
+            if isinstance(slot, tuple):
+                owner, name = slot
+                if owner in self._seen and name in self._seen[owner]:
+                    yield slot, self._seen[owner][name]
+            elif not is_empty(self._seen[slot]):
+                yield slot, self._seen[slot].cell_contents
+
+    def _harmless(self, name: str) -> bool:
+        """Whether to use an attribute of this name changes nothing: it only reads, or is a user's, which is visited."""
+        if name in ATTRIBUTES:
+            return True
+        return name not in MUTATING and any(name in attributes_of(x) for x in self._holders.values())
+
+    def _visit_named(self) -> None:
+        """Visit the attributes of user modules, classes and objects that are named, until there are no more."""
+        done: set[tuple[int, str]] = set()
+        while True:
+            cases = [
+                (key, name)
+                for key, holder in list(self._holders.items())
+                for name in self.names
+                if (key, name) not in done and name in attributes_of(holder)
+            ]
+            cases += [
+                (key, name)
+                for key, holder in list(self._holders.items())
+                for name in self.stored_names
+                if (key, name) not in done and acts_when_set(attributes_of(holder).get(name))
+            ]
+            if not cases:
+                return
+            for key, name in cases:
+                done.add((key, name))
+                self._visit(attributes_of(self._holders[key])[name])
+
+    def _visit(self, x: Any) -> None:
+        x = python_of(x)
+        if type(x) in LEAVES or isinstance(x, np.generic) or id(x) in self._seen:
+            return
+        self._seen[id(x)] = x
+        if len(self._seen) > MOST_OBJECTS:
+            raise _UnknownError
+        if isinstance(x, types.FunctionType):
+            self._visit_function(x)
+        elif isinstance(x, types.ModuleType):
+            self._visit_module(x)
+        elif isinstance(x, type):
+            self._visit_class(x, made=True)
+        elif isinstance(x, CALLABLES):
+            self._visit_callable(x)
+        elif isinstance(x, property):
+            self._visit_all((x.fget, x.fset, x.fdel))
+        elif isinstance(x, staticmethod | classmethod):
+            self._visit(x.__func__)
+        else:
+            self._visit_object(x)
+
+    def _visit_all(self, parts: Iterable[Any]) -> None:
+        for part in parts:
+            self._visit(part)
+
+    def _visit_function(self, x: types.FunctionType) -> None:
+        if root_of(x) in LIBRARIES:
+            self._called(x.__name__)
+            if x.__closure__:  # as of a function that a library has made around one of the user
+                self._visit_all(cell.cell_contents for cell in x.__closure__ if not is_empty(cell))
+            return
+        self.objects[id(x)] = x
+        use = use_of(x.__code__)
+        self._take(use)
+        for call in use.calls:
+            self._note_call(x, call)
+        self.stored_slots |= {(id(x.__globals__), name) for name in use.stored_globals}
+        for name in use.globals:
+            self._visit_global(x, name)
+        for name, cell in zip(x.__code__.co_freevars, x.__closure__ or (), strict=True):
+            if name in use.stored_cells:
+                self.stored_slots.add(id(cell))
+            if not is_empty(cell):
+                self._read(id(cell), cell, cell.cell_contents)
+        self._visit_all((*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()))
+        if "__wrapped__" in vars(x) or use.names & vars(x).keys():
+            self._visit_all(vars(x).values())
+
+    def _note_call(self, x: types.FunctionType, call: CallSite) -> None:
+        """Note a call in a function if it may hand over an array for its result."""
+        first = _variables(x).get(call.variable or "")
+        if call.names:
+            self.mutates |= call.may_give_output(of_module=isinstance(first, types.ModuleType))
+        elif first is None or not callable(first):  # a local variable, or attributes on lines of their own
+            self._of_unknown.add(call)
+        elif isinstance(first, np.ufunc):
+            self.mutates |= call.given > first.nin
+        elif root_of(first) in LIBRARIES:
+            self.mutates |= call.may_give_output(of_module=True, names=[getattr(first, "__name__", "")])
+
+    def _visit_global(self, x: types.FunctionType, name: str) -> None:
+        if name in x.__globals__:
+            self._read((id(x.__globals__), name), x.__globals__, x.__globals__[name])
+            return
+        self._seen[id(x.__globals__)] = x.__globals__
+        self.slots.add((id(x.__globals__), name))
+        given = getattr(builtins, name, None)
+        is_error = isinstance(given, type) and issubclass(given, BaseException)
+        if name not in BUILTINS and not is_error:
+            raise _UnknownError
+
+    def _read(self, slot: Any, keep: Any, value: Any) -> None:
+        """Note that a value is read from a slot, which is kept alive, and visit it."""
+        self._seen[id(keep)] = keep
+        self.slots.add(slot)
+        if isinstance(value, CONSTANTS):
+            self.fixed = False
+        self._visit(value)
+
+    def _take(self, use: CodeUse) -> None:
+        if not use.known:
+            raise _UnknownError
+        if not use.modules <= LIBRARIES:
+            raise _UnknownError
+        self.names |= use.names
+        self.stored_names |= use.stored_names
+        self.mutates |= use.mutates
+
+    def _visit_module(self, x: types.ModuleType) -> None:
+        root = x.__name__.partition(".")[0]
+        self.objects[id(x)] = x
+        if root in LIBRARIES:
+            return
+        if not hasattr(x, "__file__") and root != "__main__":  # as sys, builtins and gc, which reach everything
+            raise _UnknownError
+        self.fixed = False
+        self._holders[id(x)] = x
+
+    def _visit_class(self, x: type, made: bool) -> None:
+        """Visit a class whose objects are used or, if `made`, may also be created."""
+        for base in x.__mro__:
+            if root_of(base) in LIBRARIES or base.__module__ == "builtins":
+                continue
+            self.objects[id(base)] = base
+            self._holders[id(base)] = base
+            self.fixed = False
+            for name, value in list(vars(base).items()):
+                function = value.__func__ if isinstance(value, staticmethod | classmethod) else value
+                special = isinstance(function, types.FunctionType) and name[:2] == "__" == name[-2:]
+                if special and (made or name not in MAKING):
+                    self._visit(function)
+        if type(x) is not type and root_of(type(x)) not in LIBRARIES:
+            self._visit_class(type(x), made=False)
+
+    def _visit_callable(self, x: Any) -> None:
+        owner = getattr(x, "__self__", None)
+        if isinstance(x, types.MethodType):
+            self._visit_all((x.__func__, owner))
+        elif isinstance(x, functools.partial):
+            self._visit_all((x.func, *x.args, *x.keywords.values()))
+        elif isinstance(owner, types.ModuleType) and owner is builtins:
+            if x.__name__ not in BUILTINS:
+                raise _UnknownError
+        elif root_of(x) in LIBRARIES or isinstance(owner, types.ModuleType):
+            if root_of(x) not in LIBRARIES:
+                raise _UnknownError
+            self._called(x.__name__)
+        else:  # a method of a type built into Python
+            self._called(x.__name__)
+            if owner is not None:
+                self._visit(owner)
+
+    def _called(self, name: str) -> None:
+        """Note the call of a function of a library, or of a method of a type built into Python."""
+        if name in SETTING:
+            raise _UnknownError
+        self.mutates |= name not in ATTRIBUTES
+        self._called_names.add(name)
+
+    def _visit_object(self, x: Any) -> None:
+        kind = type(x)
+        if isinstance(x, tuple | frozenset) and kind in (tuple, frozenset):
+            self._visit_all(x)
+            return
+        self.fixed = False
+        if isinstance(x, np.ndarray):
+            self._visit_array(x)
+            return
+        self.objects[id(x)] = x
+        if kind in NAMING:
+            raise _UnknownError
+        if kind in CONTAINERS or root_of(kind) in LIBRARIES:
+            pass
+        elif is_user_made(kind):
+            self._visit_class(kind, made=False)
+            self._holders[id(x)] = x
+            if not has_contents(x):
+                return
+        else:
+            raise _UnknownError
+        self._visit_all(part for part in gc.get_referents(x) if part is not kind)
+
+    def _visit_array(self, x: np.ndarray) -> None:
+        if x.dtype == object:
+            self._visit_all(x.ravel().tolist())
+        base: Any = x
+        while isinstance(base, np.ndarray):
+            self.objects[id(base)] = base
+            base = base.base
+        if base is not None:  # memory of something else, which may be shared under other names
+            raise _UnknownError
+
+
+def _variables(x: types.FunctionType) -> dict[str, Any]:
+    """Return the values of the names that the code of a function finds outside of itself."""
+    cells = zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
+    return vars(builtins) | x.__globals__ | {name: cell.cell_contents for name, cell in cells if not is_empty(cell)}

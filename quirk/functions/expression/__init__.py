@@ -1,0 +1,147 @@
+"""Functions as text, in a small language of arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quirk.autodiff.jet import Jet
+from quirk.errors import InputError
+from quirk.util.immutable import Immutable
+from quirk.util.suggestion import suggestion
+
+from .functions import CONSTANTS
+from .nodes import Variable
+from .parse import Parser
+
+__all__ = ["Derivative", "Expression", "function_of"]
+
+
+class Expression(Immutable):
+    """A function given as text, such as ``quirk.Expression("2*sin(3*t)")``, wherever functions are taken.
+
+    It has numbers, ``+ - * / **``, comparisons in ``where(x > 0, a, b)``, sin, cos, tan, asin, acos, atan, atan2, sinh,
+    cosh, tanh, exp, log, sqrt, abs, sign, min, max, clip, hypot, radians, vectors ``[a, b, c]`` with dot, cross and
+    norm, and pi, tau and e. It is read, never executed, becomes machine code, and has exact derivatives.
+
+    Parameters
+    ----------
+    text : str
+    arguments : names
+        Of what it is called with, in this order; by default the names that the documentation of an argument gives:
+        ``f(t, angle, rate)`` has the variables t, angle and rate. Components of vectors are ``position.x`` or
+        ``position[0]``.
+
+    Raises
+    ------
+    InputError
+        If the text is none, with the column at which it fails, or has other variables.
+
+    Examples
+    --------
+    >>> law = quirk.Expression("2 * sin(pi * t)", "t")
+    >>> law(0.5)
+    2.0
+    """
+
+    # It runs on jets as it is.
+    takes_jets = True
+
+    def __init__(self, text: str, *arguments: str) -> None:
+        if not isinstance(text, str):
+            raise InputError(f"Expression: text must be a text such as 2*sin(3*t); got {text!r}")
+        self.text = text
+        self.root = Parser(text).parse()
+        if self.root.truth:
+            raise InputError(f'expression "{text}": it is a comparison; use it in where(comparison, a, b)')
+        self.arguments = arguments
+        if not all(isinstance(name, str) and name.isidentifier() for name in arguments):
+            raise InputError(f"{self}: arguments must be names of variables; got {arguments!r}")
+        if arguments:
+            self._check(arguments)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names in it that are no constants, unless they are arguments."""
+        names = (variable.name for variable in self.root.variables())
+        return tuple(dict.fromkeys(name for name in names if name in self.arguments or name not in CONSTANTS))
+
+    def names(self) -> tuple[str, ...]:
+        """Return its variables, and the names in quotes."""
+        return tuple(dict.fromkeys([*self.variables, *self.root.texts()]))
+
+    def of(self, arguments: Sequence[str]) -> Expression:
+        """Return it as a function of these arguments, unless it says itself what it is a function of."""
+        return self if self.arguments else Expression(self.text, *arguments)
+
+    def __call__(self, *values: Any) -> Any:
+        """Return its value for values of the arguments: floats and arrays, or jets."""
+        if len(values) != len(self.arguments):
+            names = ", ".join(self.arguments) or "none that are known: name them after the text"
+            raise InputError(f"{self}: it was called with {len(values)} values; its arguments are {names}")
+        return self.root.of(dict(zip(self.arguments, values, strict=True)))
+
+    def _check(self, arguments: Sequence[str]) -> None:
+        for variable in self.root.variables():
+            if not isinstance(variable, Variable) or variable.name in arguments or variable.name in CONSTANTS:
+                continue
+            hint = suggestion(variable.name, arguments)
+            raise InputError(f'{self}, column {variable.column}: there is no variable "{variable.name}"; {hint}')
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Expression) and (self.text, self.arguments) == (other.text, other.arguments)
+        return bool(same)
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.arguments))
+
+    def __str__(self) -> str:
+        return f'expression "{self.text}"'
+
+    def __repr__(self) -> str:
+        return f"Expression({', '.join(map(repr, (self.text, *self.arguments)))})"
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """A derivative of a function of time, of some order."""
+
+    function: Expression
+    order: int
+
+    takes_jets = True
+
+    def __call__(self, t: Any) -> Any:
+        """Return it at a time, a float or a jet without derivatives."""
+        value = t.value if isinstance(t, Jet) else float(t)
+        found = self.function(Jet([value, 1.0, *[0] * (self.order - 1)], []))
+        # What does not depend on time stays a number.
+        slope = found.taylor[self.order] * float(math.factorial(self.order)) if isinstance(found, Jet) else 0.0
+        return Jet([slope], []) if isinstance(t, Jet) else float(slope)
+
+
+def function_of(owner: str, argument: str, value: Any, names: Sequence[str]) -> Any:
+    """Return a text, an expression, or a list with texts in it, as a function of arguments; other values as they are.
+
+    Parameters
+    ----------
+    owner, argument : for messages
+    names : of the arguments with which the function will be called
+    """
+    try:
+        if isinstance(value, str):
+            value = Expression(value)
+        elif isinstance(value, list | tuple) and any(isinstance(x, str) for x in value):
+            entries = [f"({Expression(x).text})" if isinstance(x, str) else _number(x) for x in value]
+            value = Expression(f"[{', '.join(entries)}]")
+        return value.of(names) if isinstance(value, Expression) else value
+    except InputError as error:
+        raise InputError(f"{owner}: {argument}: {error}") from None
+
+
+def _number(x: Any) -> str:
+    if isinstance(x, bool) or not isinstance(x, int | float) or not math.isfinite(x):
+        raise InputError(f"entries must be finite numbers or texts; got {x!r}")
+    return repr(float(x))

@@ -1,0 +1,66 @@
+"""Keys that are equal for user functions that do the same."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from .array_api import CONSTANTS, has_own_builtins, python_of
+from .code_rules import global_names
+from .float_functions import FLOATS
+from .tracer import NotTraceableError
+
+
+def fingerprint(function: Any) -> Any:
+    """Return what is equal for functions that do the same: their code, and the values that they find outside.
+
+    None if that cannot be told, as for methods of objects, whose attributes may change.
+    """
+    try:
+        return _print(function, {})
+    except (_UnknownError, NotTraceableError):
+        return None
+
+
+def _found_by(x: types.FunctionType) -> list[tuple[str, Any]]:
+    """What a function finds outside of itself, by name."""
+    code, cells = x.__code__, x.__closure__ or ()
+    names = sorted(name for name in global_names(code) if name in x.__globals__)
+    if not has_own_builtins(x):
+        raise _UnknownError
+    return [
+        *((name, x.__globals__[name]) for name in names),
+        *((name, cell.cell_contents) for name, cell in zip(code.co_freevars, cells, strict=True)),
+        ("defaults", x.__defaults__),
+        ("named", tuple((x.__kwdefaults__ or {}).items())),
+    ]
+
+
+class _UnknownError(Exception):
+    """Raised where the values that a function finds cannot be listed."""
+
+
+def _print(x: Any, seen: dict[int, int]) -> Any:
+    x = python_of(x)
+    if id(x) in FLOATS.known:
+        return x
+    if isinstance(x, types.ModuleType) and x in FLOATS.modules and FLOATS.modules[x].intact:
+        return x
+    if type(x) in (float, np.float64):
+        return type(x), float(x).hex()  # which tells zeros of both signs apart
+    if type(x) in CONSTANTS:
+        return type(x), x
+    if isinstance(x, types.FunctionType):
+        if id(x) in seen:
+            return "again", seen[id(x)]
+        seen[id(x)] = len(seen)
+        return x.__code__, tuple((name, _print(value, seen)) for name, value in _found_by(x))
+    if type(x) in (tuple, list):
+        return type(x), tuple(_print(part, seen) for part in x)
+    if type(x) is dict:
+        return dict, tuple((_print(key, seen), _print(part, seen)) for key, part in x.items())
+    if type(x) is np.ndarray and x.dtype != object:
+        return x.shape, x.dtype.str, x.tobytes()
+    raise _UnknownError

@@ -1,0 +1,318 @@
+"""Motions: functions of time, with their derivatives, that drivers and offsets follow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InputError
+from ..jit.compilation import plain
+from ..util import validate
+from ..util.construction import remembered
+from ..util.immutable import Immutable
+from .expression import Derivative, Expression, function_of
+from .motion_kernels import FUNCTION, PIECES, SINUSOID, MotionTable, motion_taylor
+from .spline import interpolated, kinks
+
+# Where derivatives of a function are tried, as parts of a run; with differences over this part of it; and what is
+# wrong, as a part of their size.
+TRIAL_TIMES = np.array([0.07, 0.31, 0.47, 0.68, 0.93])
+DIFFERENCE, WRONG = 1e-5, 0.05
+# A periodic spline has so many points at least, and ends where it began up to this part of how far it goes.
+FEWEST_PERIODIC, SAME = 4, 1e-12
+# Differences over less than this part of the time itself are round-off.
+RESOLUTION = 1e-8
+
+
+class Motion(Immutable):
+    """A prescribed quantity c(t), in m or rad, and its derivatives.
+
+    Made by `constant_rate`, `polynomial`, `sinusoid`, `spline` or `function`. The sum of two is one, too: ``a + b``.
+
+    Attributes
+    ----------
+    kind : PIECES, SINUSOID or FUNCTION
+    breaks : (p + 1,) s, where the pieces of a piecewise polynomial meet
+    coefficients : (p, d) of each piece, by ascending powers of the time since its start; or (4,) of a sinusoid
+    functions : f and its derivatives, or empty
+    start, end : s, between which it is defined
+    period : s, after which a piecewise polynomial begins again; zero if it does not
+    added : further motions whose sum with this one it is
+
+    Examples
+    --------
+    >>> motion = quirk.Motion.sinusoid(amplitude=2.0, angular_frequency=np.pi)
+    >>> motion.derivatives(0.5, 2).round(6)
+    array([  2.      ,   0.      , -19.739209])
+    """
+
+    def __init__(
+        self,
+        kind: int,
+        breaks: np.ndarray,
+        coefficients: np.ndarray,
+        functions: tuple[Callable[[float], float] | None, ...] = (),
+        bounded: bool = False,
+        period: float = 0.0,
+        added: tuple[Motion, ...] = (),
+    ) -> None:
+        self.kind, self.breaks, self.coefficients, self.functions = kind, breaks, coefficients, functions
+        self.period, self.added, self._bounded = period, added, bounded
+        start, end = (float(breaks[0]), float(breaks[-1])) if bounded else (-math.inf, math.inf)
+        self.start: float = max([start, *(m.start for m in added)])
+        self.end: float = min([end, *(m.end for m in added)])
+
+    @classmethod
+    @remembered
+    def constant_rate(cls, rate: float, start: float = 0.0) -> Motion:
+        """Return start + rate t."""
+        owner = "Motion.constant_rate"
+        return cls._polynomial([validate.number(owner, "start", start), validate.number(owner, "rate", rate)])
+
+    @classmethod
+    @remembered
+    def polynomial(cls, coefficients: ArrayLike) -> Motion:
+        """Return c_0 + c_1 t + c_2 t^2 + ...; coefficients by ascending powers."""
+        given = validate.numbers(coefficients)
+        if given is None or given.ndim != 1 or not given.size or not np.isfinite(given).all():
+            raise InputError(
+                "Motion.polynomial: coefficients must be a list of finite numbers c_0, c_1, ... by ascending powers of "
+                f"t; got {coefficients!r}"
+            )
+        return cls._polynomial(given)
+
+    @classmethod
+    def _polynomial(cls, coefficients: Any) -> Motion:
+        return cls(PIECES, np.zeros(2), np.array([coefficients], dtype=float))
+
+    @classmethod
+    @remembered
+    def sinusoid(cls, amplitude: float, angular_frequency: float, phase: float = 0.0, offset: float = 0.0) -> Motion:
+        """Return offset + amplitude sin(angular_frequency t + phase), with rad/s and rad."""
+        given = {"amplitude": amplitude, "angular_frequency": angular_frequency, "phase": phase, "offset": offset}
+        numbers = [validate.number("Motion.sinusoid", argument, value) for argument, value in given.items()]
+        return cls(SINUSOID, np.zeros(2), np.array([numbers]))
+
+    @classmethod
+    @remembered
+    def spline(cls, times: ArrayLike, values: ArrayLike, periodic: bool = False) -> Motion:
+        """Return the interpolating spline through values (n,) at increasing times (n,), n at least 2.
+
+        Of degree 5, so that its derivatives up to snap are continuous; of degree n - 1 with fewer than 6 points unless
+        periodic. A periodic one has the same value at its last time as at its first, 4 points at least, and goes on
+        for ever before and after; its derivatives are continuous there, too.
+        """
+        owner = "Motion.spline"
+        knots = validate.numbers(times)
+        if knots is None or knots.ndim != 1 or knots.size < 2 or not np.isfinite(knots).all():
+            raise InputError(f"{owner}: times must be a list of at least two times in seconds; got {times!r}")
+        if (np.diff(knots) <= 0).any():
+            raise InputError(f"{owner}: times must increase strictly; got {knots.tolist()}")
+        heights = validate.array(owner, "values", values, knots.shape)
+        periodic = validate.flag(owner, "periodic", periodic)
+        if periodic and knots.size < FEWEST_PERIODIC:
+            raise InputError(f"{owner}: times of a periodic one must be {FEWEST_PERIODIC} or more; got {knots.size}")
+        if periodic and abs(heights[-1] - heights[0]) > SAME * np.ptp(heights):
+            raise InputError(
+                f"{owner}: values of a periodic one must be the same at the last time, where it begins again, as at "
+                f"the first; got {heights[0]:g} and {heights[-1]:g}"
+            )
+        heights[-1] = heights[0] if periodic else heights[-1]
+        degree = 5 if periodic else min(5, len(knots) - 1)
+        breaks, powers = interpolated(knots, heights, degree, periodic)
+        period = float(breaks[-1] - breaks[0]) if periodic else 0.0
+        return cls(PIECES, breaks, powers, bounded=not periodic, period=period)
+
+    @classmethod
+    @remembered
+    def function(
+        cls,
+        f: Callable[[float], float] | Expression | str,
+        f_t: Callable[[float], float] | None = None,
+        f_tt: Callable[[float], float] | None = None,
+        f_ttt: Callable[[float], float] | None = None,
+        f_tttt: Callable[[float], float] | None = None,
+    ) -> Motion:
+        """Return f(t), given with its derivatives; the third and fourth are needed for jerk and snap alone.
+
+        Functions may be plain Python or compiled with `numba.njit`. A text such as "0.2*sin(3*t)", an `Expression`,
+        knows its derivatives, so that f alone is enough.
+        """
+        functions: dict[str, Any] = {"f": f, "f_t": f_t, "f_tt": f_tt, "f_ttt": f_ttt, "f_tttt": f_tttt}
+        functions = {key: function_of("Motion.function", key, x, ("t",)) for key, x in functions.items()}
+        if isinstance(functions["f"], Expression) and all(x is None for x in list(functions.values())[1:]):
+            derived = [functions["f"], *(Derivative(functions["f"], k) for k in range(1, len(functions)))]
+            functions = dict(zip(functions, derived, strict=True))
+        for argument, function in functions.items():
+            if not callable(function) and (function is not None or argument in ("f", "f_t", "f_tt")):
+                raise InputError(f"Motion.function: {argument} must be a function of the time t; got {function!r}")
+        return cls(FUNCTION, np.zeros(2), np.zeros((1, 0)), tuple(functions.values()))
+
+    @classmethod
+    @remembered
+    def sum(cls, motions: Iterable[Motion]) -> Motion:
+        """Return the sum of motions, where all are defined; ``a + b`` is that of two."""
+        listed = list(motions) if isinstance(motions, Iterable) else [motions]
+        if not listed or not all(isinstance(motion, Motion) for motion in listed):
+            raise InputError(f"Motion.sum: motions must be a list of quirk.Motion, one at least; got {motions!r}")
+        parts = [part for motion in listed for part in motion.parts]
+        functions = [part for part in parts if part.kind == FUNCTION]
+        others = [part for part in parts if part.kind != FUNCTION]
+        # What is called comes first and writes; what kernels know is added to it.
+        first, *added = [_sum_of_functions(functions), *others] if functions else others
+        return first._with(tuple(added))
+
+    def __add__(self, other: Motion) -> Motion:
+        """Return the sum of two motions, where both are defined."""
+        return Motion.sum([self, other]) if isinstance(other, Motion) else NotImplemented
+
+    def _with(self, added: tuple[Motion, ...]) -> Motion:
+        return Motion(
+            self.kind, self.breaks, self.coefficients, self.functions, self._bounded, period=self.period, added=added
+        )
+
+    @property
+    def alone(self) -> Motion:
+        """The same without what is added."""
+        return self._with(()) if self.added else self
+
+    @property
+    def parts(self) -> tuple[Motion, ...]:
+        """What it is the sum of."""
+        return self.alone, *self.added
+
+    @property
+    def known(self) -> float:
+        """How many derivatives can be asked for; infinity for all but functions."""
+        if self.kind != FUNCTION:
+            return math.inf
+        return next((k for k, f in enumerate(self.functions) if f is None), len(self.functions)) - 1
+
+    @property
+    def kinks(self) -> np.ndarray:
+        """Times at which pieces meet whose derivatives differ by enough to matter to steps that pass over them.
+
+        Splines of degree 5 keep derivatives up to the fourth; steps of high order still lose digits where the fifth
+        jumps. Of what is periodic only those of the first period are named.
+        """
+        return np.unique(np.concatenate([part._own_kinks() for part in self.parts]))
+
+    def kinks_between(self, start: float, end: float) -> np.ndarray:
+        """Return all of these between two times."""
+        found = []
+        for part in self.parts:
+            times = part._own_kinks()
+            if part.period and times.size:
+                first, last = ((t - part.breaks[-1]) // part.period for t in (start, end))
+                times = (times + part.period * np.arange(first, last + 2)[:, None]).ravel()
+            found.append(times)
+        times = np.unique(np.concatenate(found))
+        return times[(times >= start) & (times <= end)]
+
+    def _own_kinks(self) -> np.ndarray:
+        return kinks(self.breaks, self.coefficients, self.period > 0) if self.kind == PIECES else np.zeros(0)
+
+    def derivatives(self, t: float, order: int = 2) -> np.ndarray:
+        """Return c and its first `order` derivatives at time t, (order + 1,)."""
+        if isinstance(t, np.ndarray | list | tuple) and np.ndim(t):
+            raise InputError(
+                f"{self!r}: t must be one time, s; got {t!r}: ask for each, as in [motion(t) for t in times]"
+            )
+        if not self.start <= t <= self.end:
+            raise InputError(f"{self!r}: is defined from {self.start:g} to {self.end:g} s; asked for at {t:g} s")
+        return np.sum([part._own_derivatives(t, order) for part in self.parts], axis=0)
+
+    def _own_derivatives(self, t: float, order: int) -> np.ndarray:
+        if self.kind == FUNCTION:
+            return np.array([self._value(k, t) for k in range(order + 1)])
+        table, taylor = MotionTable.of([self]), np.zeros(order + 1)
+        plain(motion_taylor)(table, 0, float(t), order, taylor, 0)
+        return taylor * [math.factorial(k) for k in range(order + 1)]
+
+    def _value(self, k: int, t: float) -> float:
+        function = self.functions[k] if k < len(self.functions) else None
+        name = "f" + ("_" + "t" * k if k else "")
+        if function is None:
+            raise InputError(f"{self!r}: {name} is needed here, and was not given")
+        try:
+            value = function(t)
+        except Exception as error:
+            raise InputError(f"{self!r}: {name} failed at t = {t:g} s: {type(error).__name__}: {error}") from error
+        return validate.number(f"{self!r}, at t = {t:g} s", f"what {name} returns", value)
+
+    def check(self, owner: str, start: float, end: float) -> None:
+        """Raise InputError if a run from `start` to `end` leaves the motion, or derivatives are those of others."""
+        if not (self.start <= start and end <= self.end):
+            raise InputError(
+                f"{owner}: its {self!r} is defined from {self.start:g} to {self.end:g} s, and is needed from "
+                f"{start:g} to {end:g} s: give it further points, or keep to its times"
+            )
+        if self.kind != FUNCTION:
+            return
+        # At kinks differences tell nothing: a derivative is wrong if it is so at all times.
+        times = start + (end - start) * TRIAL_TIMES
+        step, known = DIFFERENCE * (end - start), int(self.known)
+        if step <= RESOLUTION * max(abs(start), abs(end)):
+            return  # the times are too close together to tell anything
+        here = np.array([self.derivatives(t, known) for t in times])
+        ahead, behind = (np.array([self.derivatives(t + s * step, known) for t in times]) for s in (0.5, -0.5))
+        for k in range(known):
+            name, of = "f_" + "t" * (k + 1), "f_" + "t" * k if k else "f"
+            change = (ahead[:, k] - behind[:, k]) / step
+            scale = np.abs(here[:, k + 1]).max() + np.abs(change).max() + 1e-9 * np.abs(here[:, k]).max() / step
+            if (np.abs(change - here[:, k + 1]) > WRONG * scale).all():
+                raise InputError(
+                    f"{owner}: {name} of its {self!r} is not the derivative of {of}: at t = {times[0]:g} s it is "
+                    f"{here[0, k + 1]:g}, and differences give {change[0]:g}"
+                )
+
+    def __call__(self, t: float) -> float:
+        """Return c(t)."""
+        return float(self.derivatives(t, 0)[0])
+
+    def __repr__(self) -> str:
+        return f"Motion({' + '.join(part._own_name() for part in self.parts)})"
+
+    def _own_name(self) -> str:
+        if self.kind == SINUSOID:
+            a, w, phase, offset = self.coefficients[0]
+            return f"{offset:g} + {a:g} sin({w:g} t + {phase:g})"
+        if self.kind == FUNCTION:
+            f = self.functions[0]
+            return f.text if isinstance(f, Expression) else str(getattr(f, "__name__", "function"))
+        if self.period:
+            return f"periodic spline of {len(self.coefficients)} pieces over {self.period:g} s"
+        if math.isfinite(self.end):
+            return f"spline of {len(self.coefficients)} pieces from {self.start:g} to {self.end:g} s"
+        return " + ".join(f"{c:g} t^{k}" for k, c in enumerate(self.coefficients[0]))
+
+
+# What `as_motion` takes: a motion, the text of a function of t, or a number.
+MotionLike = Motion | Expression | str | float
+
+
+def as_motion(owner: str, argument: str, value: Any) -> Motion:
+    """Return a motion, given as one, as the text of a function of t, or as a number that it always is."""
+    if isinstance(value, str | Expression):
+        return Motion.function(function_of(owner, argument, value, ("t",)))
+    return value if isinstance(value, Motion) else Motion.polynomial([validate.number(owner, argument, value)])
+
+
+def _sum_of_functions(motions: list[Motion]) -> Motion:
+    """Return the sum of motions given by functions; it has those derivatives that all have."""
+    if len(motions) == 1:
+        return motions[0]
+
+    def total(of: tuple[Callable[[float], float], ...]) -> Callable[[float], float]:
+        def functions(t: float) -> float:
+            return sum(f(t) for f in of)
+
+        return functions
+
+    given = zip(*(motion.functions for motion in motions), strict=True)
+    summed = tuple(None if None in of else total(of) for of in given)
+    return Motion(FUNCTION, np.zeros(2), np.zeros((1, 0)), summed)

@@ -1,0 +1,110 @@
+"""Motions as arrays, and the kernel that evaluates them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..jit.compilation import kernel, shared
+from ..jit.function_pointers import call
+from ..jit.record import record
+
+if TYPE_CHECKING:
+    from .motion import Motion
+
+PIECES, SINUSOID, FUNCTION = range(3)
+
+# Entries of each motion in a table of integers: its kind, where its breaks and coefficients start among the numbers
+# (its period stands before the breaks), how many pieces it has and of how many coefficients, the address of its
+# function, and which motion of the table is added to it: zero, the first one, is added to none.
+KIND, BREAKS, COEFFICIENTS, COUNT, TERMS, ADDRESS, NEXT = range(7)
+MOTION_SIZE = 7
+
+
+@record
+class MotionTable(NamedTuple):
+    """Motions as kernels see them: integers as above, and all periods, breaks and coefficients."""
+
+    entries: np.ndarray
+    numbers: np.ndarray
+
+    @classmethod
+    def of(cls, motions: Sequence[Motion]) -> MotionTable:
+        """Lay out motions, and behind them what is added to these.
+
+        The addresses of functions are left to whoever keeps these alive.
+        """
+        laid, following = list(motions), [0] * len(motions)
+        for m, motion in enumerate(motions):
+            if motion.added:
+                following[m] = len(laid)
+                following += [*range(len(laid) + 1, len(laid) + len(motion.added)), 0]
+                laid += motion.added
+        entries, numbers, used = [], [np.zeros(1)], 1
+        for motion, after in zip(laid, following, strict=True):
+            breaks, coefficients = motion.breaks[:-1], motion.coefficients
+            first = used + 1
+            entries.append((motion.kind, first, first + breaks.size, *coefficients.shape, 0, after))
+            numbers += [np.array([motion.period]), breaks, coefficients.ravel()]
+            used = first + breaks.size + coefficients.size
+        return cls(np.array(entries, dtype=np.int64).ravel(), np.concatenate(numbers))
+
+
+@kernel
+def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndarray, first: int) -> None:
+    """Write the Taylor coefficients c, c', c''/2, ... of motion m at time t from element `first` of `out` on."""
+    for k in range(order + 1):
+        out[first + k] = 0.0
+    e = MOTION_SIZE * m
+    if table.entries[e + KIND] == FUNCTION:
+        out[first] = math.nan
+        call(table.entries[e + ADDRESS], t, table.numbers, table.entries[e + BREAKS], out, first)
+    else:
+        add_taylor(table, e, t, order, out, first)
+    e = MOTION_SIZE * table.entries[e + NEXT]
+    while e > 0:
+        add_taylor(table, e, t, order, out, first)
+        e = MOTION_SIZE * table.entries[e + NEXT]
+
+
+@shared
+def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray, first: int) -> None:
+    """Add those of the motion at element e, which is no function."""
+    if table.entries[e + KIND] == SINUSOID:
+        add_sinusoid(table.numbers, table.entries[e + COEFFICIENTS], t, order, out, first)
+        return
+    numbers, breaks, terms = table.numbers, table.entries[e + BREAKS], table.entries[e + TERMS]
+    period = numbers[breaks - 1]
+    if period > 0.0:
+        t -= period * math.floor((t - numbers[breaks]) / period)
+    piece = 0
+    for p in range(1, table.entries[e + COUNT]):
+        piece = p if numbers[breaks + p] <= t else piece
+    since = t - numbers[breaks + piece]
+    o = table.entries[e + COEFFICIENTS] + terms * piece
+    for k in range(order + 1):
+        # Horner's rule on the k-th derivative over k!: binomials times coefficients.
+        total = 0.0
+        for power in range(terms - 1, k - 1, -1):
+            binomial = 1.0
+            for r in range(k):
+                binomial = binomial * (power - r) / (r + 1.0)
+            total = total * since + binomial * numbers[o + power]
+        out[first + k] += total
+
+
+@shared
+def add_sinusoid(numbers: np.ndarray, o: int, t: float, order: int, out: np.ndarray, first: int) -> None:
+    """Add the Taylor coefficients of a sinusoid whose four numbers stand at element o."""
+    amplitude, frequency, phase = numbers[o], numbers[o + 1], numbers[o + 2]
+    power = amplitude
+    for k in range(order + 1):
+        # The k-th derivative of the sine is the sine a quarter turn further on.
+        angle = frequency * t + phase
+        wave = math.sin(angle) if k % 2 == 0 else math.cos(angle)
+        out[first + k] += power * (wave if k % 4 < 2 else -wave)
+        power *= frequency / (k + 1.0)
+    out[first] += numbers[o + 3]

@@ -1,0 +1,82 @@
+"""Calls of numpy that may hand over an array for the result by position, as in ``np.add(a, b, result)``."""
+
+from __future__ import annotations
+
+import dis
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+# Arguments of methods of arrays before the one for the result; functions of numpy take the array before these.
+_BEFORE_OUTPUT = {
+    "all": 1, "any": 1, "argmax": 1, "argmin": 1, "clip": 2, "compress": 2, "cumprod": 2, "cumsum": 2, "dot": 1,
+    "max": 1, "mean": 2, "min": 1, "prod": 2, "round": 1, "std": 2, "sum": 2, "take": 2, "trace": 4, "var": 2,
+    # These are functions alone.
+    "concatenate": 1, "stack": 1, "outer": 1, "fft": 3, "fix": 0,
+}  # fmt: skip
+_VARIABLES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"}
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
+_CALLS = {"CALL", "CALL_KW", "CALL_FUNCTION_EX"}
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """A call in the code of a function.
+
+    Attributes
+    ----------
+    variable : global name or variable of an outer function with which what is called begins, or None
+    names : attributes of which the last one is called; empty where a variable itself is called
+    given : number of arguments, infinite where a sequence is unpacked
+    """
+
+    variable: str | None
+    names: frozenset[str]
+    given: float
+
+    def may_give_output(self, *, of_module: bool, names: Collection[str] = ()) -> bool:
+        """Whether one of the arguments may be an array for the result.
+
+        `of_module` says that a function of a module is called, `names` what may be called instead of its own names.
+        """
+        return any(self.given > _before_output(name, of_module) for name in self.names or names)
+
+
+def _before_output(name: str, of_module: bool) -> float:
+    """Fewest arguments that a function or method of this name has before the one for its result."""
+    function = getattr(np, name, None)
+    if isinstance(function, np.ufunc):
+        return function.nin
+    return _BEFORE_OUTPUT.get(name, math.inf) + of_module
+
+
+def calls_of(instructions: Sequence[dis.Instruction]) -> frozenset[CallSite]:
+    """Return the calls among the instructions of a function, without those of functions inside it.
+
+    What is called begins where the call begins, from which a call and the names of what it calls are matched.
+    """
+    variables: dict[object, str] = {}
+    names: dict[object, set[str]] = {}
+    for one in instructions:
+        if one.opname in _VARIABLES:
+            variables.setdefault(_start(one), str(one.argval))
+        elif one.opname in _ATTRIBUTES:
+            names.setdefault(_start(one), set()).add(str(one.argval))
+    found = set()
+    for one in instructions:
+        if one.opname in _CALLS:
+            start = _start(one)
+            given = math.inf if one.opname == "CALL_FUNCTION_EX" else int(one.arg or 0)
+            variable = variables.get(start) if start is not None else None
+            found.add(CallSite(variable, frozenset(names.get(start, ())), given))
+    return frozenset(found)
+
+
+def _start(one: dis.Instruction) -> object:
+    """Where the expression of an instruction begins in the text, or None if Python has not kept that."""
+    places = one.positions
+    if places is None or places.lineno is None or places.col_offset is None:
+        return None
+    return places.lineno, places.col_offset

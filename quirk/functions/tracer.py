@@ -1,0 +1,281 @@
+"""Tracers: what a user's function of floats gets in their place while its operations are written down.
+
+A tracer has the operations of floats that are known to come out in machine code as in Python, bit for bit, and no
+others: whatever else is asked of one raises NotTraceableError, and the function then runs in Python. Where Python would
+raise an error, as for 1/0, the result is noted as one to be checked (`checking`): if it is not finite when the machine
+code runs, Python is called.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..autodiff.jet import BranchingError, Condition, Jet, where
+from ..jit.scalar import is_written
+from ..jit.tracing import LARGEST_INDEX, TracedValue
+
+
+class NotTraceableError(BranchingError):
+    """Raised where a function uses what machine code does not do as Python does."""
+
+
+@contextmanager
+def checking() -> Iterator[list[Any]]:
+    """A block in which numbers are noted at which Python would raise an error if they are not finite."""
+    before, Tracer.checks = Tracer.checks, []
+    try:
+        yield Tracer.checks
+    finally:
+        Tracer.checks = before
+
+
+def refusing(what: str) -> Callable[..., Any]:
+    """Return a method that raises NotTraceableError, saying what was done."""
+
+    def refused(*arguments: Any, **named: Any) -> Any:
+        raise NotTraceableError(what)
+
+    return refused
+
+
+_REFUSED = refusing("a number is used for more than arithmetic")
+
+
+class _Opaque:
+    """An object that has no operations but those of its class: what Python gives to all objects is refused."""
+
+    __slots__ = ()
+    # numpy leaves operators to the class.
+    __array_ufunc__ = None
+
+    __hash__ = None  # type: ignore[assignment]
+    __bool__ = __repr__ = __str__ = __format__ = __reduce__ = __reduce_ex__ = __sizeof__ = __dir__ = _REFUSED
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _REFUSED
+
+
+class Tracer(_Opaque):
+    """A float of which only operations are known.
+
+    Attributes
+    ----------
+    _quirk_jet : the number, with its derivatives
+    _quirk_numpy : whether Python would have a numpy.float64, which raises no errors, and not a float
+    _quirk_whole : whether Python would have an integer, whose zero has no sign: True, a condition, or None for never
+    """
+
+    __slots__ = ("_quirk_jet", "_quirk_numpy", "_quirk_whole")
+    checks: ClassVar[list[Any]] = []
+
+    def __init__(self, jet: Jet, numpy: bool, whole: Any = None) -> None:
+        self._quirk_jet, self._quirk_numpy, self._quirk_whole = jet, numpy, whole
+
+    def __add__(self, other: Any) -> Any:
+        return _combined(self, other, lambda a, b: a + b)
+
+    def __radd__(self, other: Any) -> Any:
+        return _combined(self, other, lambda a, b: b + a)
+
+    def __sub__(self, other: Any) -> Any:
+        return _combined(self, other, lambda a, b: a - b)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _combined(self, other, lambda a, b: b - a)
+
+    def __mul__(self, other: Any) -> Any:
+        return _combined(self, other, lambda a, b: a * b)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _combined(self, other, lambda a, b: b * a)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _combined(self, other, quotient, raises=True)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _combined(self, other, lambda a, b: quotient(b, a), raises=True)
+
+    def __pow__(self, other: Any) -> Any:
+        return _combined(self, other, power, raises=True)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _combined(self, other, lambda a, b: power(b, a), raises=True)
+
+    def __neg__(self) -> Tracer:
+        whole, jet = self._quirk_whole, self._quirk_jet
+        if whole is None:
+            return Tracer(-jet, self._quirk_numpy)
+        return Tracer(0.0 - jet if whole is True else where(whole, 0.0 - jet, -jet), self._quirk_numpy, whole)
+
+    def __pos__(self) -> Tracer:
+        return self
+
+    def __abs__(self) -> Tracer:
+        jet = self._quirk_jet
+        return Tracer(with_value(abs(jet), "fabs", jet), self._quirk_numpy, self._quirk_whole)
+
+    def __eq__(self, other: object) -> Any:
+        return _compared("__eq__", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _compared("__ne__", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _compared("__lt__", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _compared("__le__", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _compared("__gt__", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _compared("__ge__", self, other)
+
+    __hash__ = None
+
+
+class Truth(_Opaque):
+    """The result of a comparison of tracers, which `where` takes, and ``&``, ``|`` and ``~`` combine."""
+
+    __slots__ = ("_quirk_condition", "_quirk_numpy")
+
+    def __init__(self, condition: Condition, numpy: bool) -> None:
+        self._quirk_condition, self._quirk_numpy = condition, numpy
+
+    def __bool__(self) -> bool:
+        raise BranchingError("a branch on a comparison while machine code is being written")
+
+    def __invert__(self) -> Truth:
+        if not self._quirk_numpy:  # ~True is -2
+            raise NotTraceableError("a truth of Python is inverted")
+        return Truth(~self._quirk_condition, True)
+
+    def __and__(self, other: Any) -> Truth:
+        return self._with(other, lambda a, b: a & b)
+
+    def __or__(self, other: Any) -> Truth:
+        return self._with(other, lambda a, b: a | b)
+
+    __rand__, __ror__ = __and__, __or__
+
+    def _with(self, other: Any, combine: Callable[[Any, Any], Condition]) -> Truth:
+        if isinstance(other, Truth):
+            numpy = self._quirk_numpy or other._quirk_numpy
+            return Truth(combine(self._quirk_condition, other._quirk_condition), numpy)
+        if type(other) not in (bool, np.bool_):
+            return NotImplemented
+        return Truth(combine(self._quirk_condition, bool(other)), self._quirk_numpy or type(other) is np.bool_)
+
+
+# Types of constants that tracers are combined with, and whether the result then is one of numpy.
+CONSTANTS = {float: False, int: False, bool: False, np.float64: True, np.int64: True}
+
+
+def operand(x: Any) -> tuple[Any, bool, Any]:
+    """Return a number as a jet or float, whether it is one of numpy, and whether it is an integer."""
+    if isinstance(x, Tracer):
+        return x._quirk_jet, x._quirk_numpy, x._quirk_whole
+    if type(x) not in CONSTANTS:
+        raise NotTraceableError(f"a number is combined with {type(x).__name__}")
+    whole = type(x) in (int, bool, np.int64)
+    if whole and abs(int(x)) > LARGEST_INDEX:
+        raise NotTraceableError("an integer that no float stands for")
+    return float(x), CONSTANTS[type(x)], whole or None
+
+
+def _combined(one: Tracer, other: Any, combine: Callable[[Any, Any], Any], raises: bool = False) -> Any:
+    """Apply an operator to a tracer and another number; `raises` says whether it may raise an error in Python."""
+    if type(other).__name__ == "TracerArray":
+        return NotImplemented
+    jet, numpy, whole = operand(other)
+    if one._quirk_whole is not None and whole is not None:
+        raise NotTraceableError("integers are combined, whose zero has no sign")
+    numpy = numpy or one._quirk_numpy
+    found = Tracer(combine(one._quirk_jet, jet), numpy)
+    return checked(found) if raises and not numpy else found
+
+
+def checked(x: Tracer) -> Tracer:
+    """Note a number at which Python would raise an error if it is not finite."""
+    Tracer.checks.append(x._quirk_jet.value)
+    return x
+
+
+def _compared(name: str, one: Tracer, other: Any) -> Any:
+    if type(other).__name__ == "TracerArray":
+        return NotImplemented
+    jet, numpy, _ = operand(other)
+    found = getattr(one._quirk_jet, name)(jet)
+    numpy = numpy or one._quirk_numpy
+    if isinstance(found, Condition):
+        return Truth(found, numpy)
+    return np.bool_(found) if numpy else bool(found)
+
+
+def value_of(name: str, *arguments: Any) -> Any:
+    """Return the value of a function of the C library, by name, of jets and floats; None where it has no such value.
+
+    Numbers that are no instructions and no floats have their own.
+    """
+    values = [x.value if isinstance(x, Jet) else x for x in arguments]
+    first = next((x for x in values if isinstance(x, TracedValue)), None)
+    if first is not None and all(isinstance(x, TracedValue | float) for x in values):
+        return first.function(name, *values)
+    if not all(type(x) is float for x in values):
+        return None
+    try:
+        return float(getattr(math, name)(*values))
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+def with_value(jet: Jet, name: str, *arguments: Any) -> Jet:
+    """Return a jet with the value of a function of the C library in place of its own."""
+    value = value_of(name, *arguments)
+    return jet if value is None else Jet([value, *jet.taylor[1:]], jet.gradient)
+
+
+def quotient(a: Any, b: Any) -> Jet:
+    """Return a quotient whose value is rounded once."""
+    jet = a / b if isinstance(b, Jet) or b != 0.0 else a * math.nan
+    x, y = (z.value if isinstance(z, Jet) else z for z in (a, b))
+    if isinstance(x, TracedValue) or isinstance(y, TracedValue):
+        return Jet([x / y, *jet.taylor[1:]], jet.gradient)
+    return Jet([x / y if y else math.nan, *jet.taylor[1:]], jet.gradient) if not is_scalar(x, y) else jet
+
+
+def is_scalar(*numbers: Any) -> bool:
+    """Whether some of these are neither floats nor instructions."""
+    return not all(isinstance(x, float | TracedValue) for x in numbers)
+
+
+def power(a: Any, b: Any) -> Jet:
+    """Return a power whose value is that of the C library."""
+    jet = a**b if isinstance(a, Jet) else b.constant(a) ** b
+    return with_value(jet, "pow", a, b)
+
+
+def chosen(truth: Any, a: Any, b: Any, numpy: bool) -> Any:
+    """Return `a` where a truth holds and `b` where not."""
+    x, _, whole = operand(a)
+    y, _, other = operand(b)
+    condition = truth._quirk_condition
+    if isinstance(whole, Condition) or isinstance(other, Condition):
+        raise NotTraceableError("integers are chosen from twice")
+    if whole is not other:
+        whole = condition if whole else ~condition
+    return Tracer(where(condition, x, y), numpy, whole)
+
+
+def as_jet(x: Any) -> Any:
+    """Return the jet of a tracer, or a constant as a float."""
+    return operand(x)[0]
+
+
+def is_exact(jet: Jet) -> bool:
+    """Whether values of this jet are instructions of machine code that is being written."""
+    return is_written(jet.value) and isinstance(jet.value, TracedValue)

@@ -1,0 +1,215 @@
+"""A user's function made fit for other numbers than floats: jets, and instructions of machine code that is written.
+
+The function is copied with stand-ins for what it finds outside of itself: the functions of `math` and numpy that would
+turn their arguments into floats or branch on them, `min`, `max` and the like. Only operations, functions and values
+that are on a list are let in; lists, dicts, arrays and objects are read-only. So a copy that runs does nothing but
+arithmetic, and running it once tells what it does at any time. All else raises NotTraceableError.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..autodiff.jet import Jet
+from ..jit.scalar import is_written
+from ..jit.tracing import exactly
+from .array_api import CONSTANTS, JETS, Vocabulary, has_own_builtins, python_of
+from .code_rules import global_names
+from .expression import Derivative, Expression
+from .float_functions import FLOATS, traced_arguments, untraced
+from .tracer import NotTraceableError, checking, refusing
+
+
+class _Copies:
+    """Copies of functions made so far, by id, and what they find in place of what is outside of them."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self.made: dict[int, Any] = {}
+
+
+class _ReadOnly:
+    """An object whose attributes can be read, and of which nothing else can be asked."""
+
+    def __init__(self, of: Any, copies: _Copies) -> None:
+        object.__setattr__(self, "_quirk_of", (of, copies))
+
+    def __getattr__(self, name: str) -> Any:
+        of, copies = object.__getattribute__(self, "_quirk_of")
+        kind = type(of)
+        if hasattr(kind, "__getattr__") or kind.__getattribute__ is not object.__getattribute__:
+            raise NotTraceableError(f"{kind.__name__} computes its attributes")
+        own = object.__getattribute__(of, "__dict__") if kind.__dictoffset__ else {}
+        found = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+        if type(found) is property:
+            return _stand_in(found.fget, copies)(self)
+        if type(found) is types.MemberDescriptorType:
+            return _stand_in(found.__get__(of), copies)
+        if hasattr(type(found), "__set__") or hasattr(type(found), "__delete__"):
+            raise NotTraceableError(f"{name} of {kind.__name__} is computed")
+        if name in own:
+            return _stand_in(own[name], copies)
+        if type(found) is types.FunctionType:
+            return types.MethodType(_copied(found, copies), self)
+        if type(found) is staticmethod:
+            return _stand_in(found.__func__, copies)
+        if hasattr(type(found), "__get__"):
+            raise NotTraceableError(f"{name} of {kind.__name__} is computed")
+        if not any(name in vars(base) for base in kind.__mro__):
+            raise NotTraceableError(f"{kind.__name__} has no {name}")
+        return _stand_in(found, copies)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise NotTraceableError(f"{name} is set")
+
+    __eq__ = __ne__ = __bool__ = refusing("an object is used for more than its attributes")
+    __len__ = __iter__ = __contains__ = __call__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__
+    __repr__ = __str__ = __format__ = __reduce__ = __reduce_ex__ = __bool__
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _FrozenList(list[Any]):
+    """A list that cannot be changed."""
+
+    append = extend = insert = remove = pop = clear = sort = reverse = refusing("a list is changed")
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = append
+
+
+def traceable(function: Any, vocabulary: Vocabulary = JETS) -> Callable[..., Any]:
+    """Return a copy of a function that can be run on jets or, with the vocabulary FLOATS, on tracers.
+
+    Raises
+    ------
+    NotTraceableError
+        If it is not written in Python, or uses what a copy cannot have; also when the copy is run.
+    """
+    made: Callable[..., Any] = _stand_in(function, _Copies(vocabulary))
+    return made
+
+
+def of_floats(
+    function: Any, t: Jet, *arguments: Any, wrap: Callable[[Any], Any] | None = None
+) -> tuple[Any, list[Any]]:
+    """Return what a user's function of floats and arrays gives for jets in their place, with numbers to be checked.
+
+    Where one of the latter is not finite, Python raises an error or gives something else. `wrap` makes arguments that
+    are neither numbers nor arrays.
+    """
+    function = python_of(function)
+    if getattr(type(function), "takes_jets", False):
+        return function(t, *arguments), []
+    with checking() as checks, exactly():
+        copy = traceable(function, FLOATS)
+        given = traced_arguments((t, *arguments)) if wrap is None else [*traced_arguments((t,)), *map(wrap, arguments)]
+        return untraced(copy(*given)), list(checks)
+
+
+def on_jets(function: Any, t: Jet, *arguments: Any) -> Any:
+    """Return what a user's function gives for jets.
+
+    While machine code is written a copy is run; else the function itself, or a copy if it uses what takes floats alone.
+    """
+    function = python_of(function)
+    if is_written(t.value):
+        return traceable(function)(t, *arguments)
+    try:
+        return function(t, *arguments)
+    except TypeError as error:
+        try:
+            return traceable(function)(t, *arguments)
+        except Exception:
+            raise error from None
+
+
+def read_only(x: Any) -> Any:
+    """Return a stand-in for an object whose methods are to be run on jets."""
+    return _ReadOnly(x, _Copies(JETS))
+
+
+def _with_jets(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of tracers that calls one of jets, such as an `Expression`."""
+
+    def call(*arguments: Any) -> Any:
+        (result,) = traced_arguments([function(*map(untraced, arguments))])
+        return result
+
+    return call
+
+
+def _stand_in(x: Any, copies: _Copies) -> Any:
+    """What a copy finds in the place of x."""
+    x, vocabulary = python_of(x), copies.vocabulary
+    if id(x) in vocabulary.known:
+        return vocabulary.known[id(x)]
+    if vocabulary is FLOATS and type(x) in (Expression, Derivative):
+        return _with_jets(x)
+    if type(x) in CONSTANTS or (vocabulary is JETS and getattr(type(x), "takes_jets", False)):
+        return x
+    if isinstance(x, types.ModuleType) and x in vocabulary.modules:
+        return vocabulary.modules[x]
+    if isinstance(x, types.ModuleType) and x.__name__ == "quirk":
+        return types.SimpleNamespace(**vocabulary.quirk)
+    if type(x) is types.MethodType:
+        return types.MethodType(_stand_in(x.__func__, copies), _ReadOnly(x.__self__, copies))
+    if type(x) is types.FunctionType:
+        return _copied(x, copies)
+    if type(x) is list:
+        return _FrozenList(_stand_in(part, copies) for part in x)
+    if type(x) is tuple:
+        return tuple(_stand_in(part, copies) for part in x)
+    if type(x) is dict:
+        if not all(type(key) in CONSTANTS for key in x):
+            raise NotTraceableError("a dict with keys that are no numbers or texts")
+        return types.MappingProxyType({key: _stand_in(part, copies) for key, part in x.items()})
+    if type(x) is np.ndarray:
+        return vocabulary.of_array(x)
+    if isinstance(x, types.ModuleType | type | list | tuple | dict | np.ndarray | int | float | str) or callable(x):
+        raise NotTraceableError(f"{x!r}")
+    return _ReadOnly(x, copies)
+
+
+def _copied(function: types.FunctionType, copies: _Copies) -> Any:
+    """Copy a function with stand-ins for its globals, its closure and its defaults."""
+    if id(function) in copies.made:
+        return copies.made[id(function)]
+    code, given = function.__code__, dict(copies.vocabulary.builtins)
+    names: dict[str, Any] = {"__builtins__": {**given, "True": True, "False": False, "None": None}}
+    cells = tuple(types.CellType() for _ in code.co_freevars)
+    copy = types.FunctionType(code, names, function.__name__, None, cells)
+    copies.made[id(function)] = copy
+    for name in global_names(code):
+        if name in function.__globals__:
+            names[name] = _stand_in_or_refusal(function.__globals__[name], copies)
+        elif name not in given or not has_own_builtins(function):
+            names[name] = _Refusal(NotTraceableError(name))
+    for cell, content in zip(cells, function.__closure__ or (), strict=True):
+        cell.cell_contents = _stand_in_or_refusal(content.cell_contents, copies)
+    copy.__defaults__ = tuple(_stand_in_or_refusal(x, copies) for x in function.__defaults__ or ()) or None
+    named = (function.__kwdefaults__ or {}).items()
+    copy.__kwdefaults__ = {name: _stand_in_or_refusal(x, copies) for name, x in named} or None
+    return copy
+
+
+class _Refusal:
+    """In the place of what a copy cannot have, should it use it in any way."""
+
+    def __init__(self, error: Exception) -> None:
+        object.__setattr__(self, "_quirk_error", error)
+
+    def _refused(self, *arguments: Any, **named: Any) -> Any:
+        raise object.__getattribute__(self, "_quirk_error")
+
+    __getattr__ = __call__ = __eq__ = __ne__ = __bool__ = __len__ = __iter__ = __contains__ = __getitem__ = _refused
+    __lt__ = __le__ = __gt__ = __ge__ = __repr__ = __str__ = __format__ = __reduce__ = __reduce_ex__ = _refused
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _stand_in_or_refusal(x: Any, copies: _Copies) -> Any:
+    try:
+        return _stand_in(x, copies)
+    except NotTraceableError as error:
+        return _Refusal(error)

@@ -1,0 +1,1 @@
+"""Moving pictures of a result, drawn by matplotlib."""

@@ -1,0 +1,119 @@
+"""The pictures of an animation, one after the other, and how they are written."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.animation import FFMpegWriter
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+
+from ..scene.camera import Camera, usual_view, vertical_of
+from ..scene.scene import Scene
+from .framing import anchor_of, box_of, grounds_of
+from .painter import Painter
+from .stage import Stage
+
+if TYPE_CHECKING:
+    from quirk.result.result import Result
+
+DPI = 100
+# Inches left for numbers beside the box, above and below it, and these as parts of a small picture.
+MARGIN, MARGIN_ABOVE, PART_OF_MARGIN = 0.45, 0.6, 0.12
+# Colors of a GIF; pictures they are chosen from.
+COLORS, SAMPLES = 256, 6
+# Decimals of times: two, or more where pictures are close.
+DECIMALS = 2
+
+
+class Film:
+    """A square figure of `size` inches that is drawn anew for each picture of a scene."""
+
+    def __init__(
+        self, result: Result, scene: Scene, view: tuple[float, float] | None, follow: str | None, size: float
+    ) -> None:
+        self._scene = scene
+        self._figure = Figure(figsize=(size, size), dpi=DPI)
+        self._canvas = FigureCanvasAgg(self._figure)
+        ax = self._figure.add_axes((0, 0, 1, 1))
+        ax.set_axis_off()
+        self._anchor = anchor_of(result, scene, follow)
+        self._moves = bool(np.ptp(self._anchor, axis=0).any())
+        grounds = grounds_of(result)
+        box, arrows = box_of(scene, self._anchor, follow, grounds)
+        vertical = vertical_of(scene.gravity)
+        self._camera = Camera.at(*(view or usual_view(box[1] - box[0], vertical)), vertical)
+        middle, half = self._fit(box, size)
+        ax.set_xlim(middle[0] - half, middle[0] + half)
+        ax.set_ylim(middle[1] - half, middle[1] + half)
+        self._stage = Stage(ax, self._camera, box, grounds, 2 * half / size, self._moves)
+        self._painter = Painter(ax, scene, result.system.constraints, self._camera, half, arrows, box)
+        self._caption = ax.text(0.03, 0.95, "", transform=ax.transAxes, animated=True)
+        step = scene.times[1] - scene.times[0] if len(scene.times) > 1 else 1.0
+        self._decimals = max(DECIMALS, int(np.ceil(-np.log10(step))))
+        self._ax, self._background = ax, None
+
+    def _fit(self, box: tuple[np.ndarray, np.ndarray], size: float) -> tuple[np.ndarray, float]:
+        """Middle (2,) and half the width, m, of the picture in which a box is seen with room for numbers."""
+        corners = np.array(np.meshgrid(*np.transpose(box))).reshape(3, -1).T
+        seen = self._camera.seen(corners)[:, :2]
+        room = [size - 2 * min(margin, PART_OF_MARGIN * size) for margin in (MARGIN, MARGIN_ABOVE)]
+        half = 0.5 * size * float((np.ptp(seen, axis=0) / room).max())
+        return 0.5 * (seen.min(axis=0) + seen.max(axis=0)), half
+
+    def draw(self, frame: int) -> None:
+        """Draw picture number `frame`."""
+        self._place(frame)
+        if self._moves or self._background is None:
+            self._canvas.draw()  # all but what is animated
+            self._background = self._canvas.copy_from_bbox(self._figure.bbox)
+        else:
+            self._canvas.restore_region(self._background)
+        self._ax.draw_artist(self._painter.artist)
+        self._ax.draw_artist(self._caption)
+
+    def _place(self, frame: int) -> None:
+        if self._moves or self._background is None:
+            self._stage.draw(self._anchor[frame])
+        self._painter.draw(frame, self._anchor[frame])
+        said = [f"t = {self._scene.times[frame]:.{self._decimals}f} s", self._stage.caption]
+        self._caption.set_text(", ".join(filter(None, said)))
+
+    def pixels(self, frame: int) -> np.ndarray:
+        """Picture number `frame`, (height, width, 3) bytes."""
+        self.draw(frame)
+        return np.asarray(self._canvas.buffer_rgba())[:, :, :3].copy()
+
+    def write_gif(self, path: Path, fps: int) -> None:
+        """Write all pictures to a file that repeats them."""
+        count = len(self._scene.times)
+        samples = [self.pixels(frame) for frame in np.unique(np.linspace(0, count - 1, SAMPLES).astype(int)).tolist()]
+        palette = Image.fromarray(np.concatenate(samples)).quantize(COLORS, dither=Image.Dither.NONE)
+
+        def pictures() -> Iterator[Image.Image]:
+            for frame in range(count):
+                yield Image.fromarray(self.pixels(frame)).quantize(palette=palette, dither=Image.Dither.NONE)
+
+        each = pictures()
+        next(each).save(path, "GIF", save_all=True, append_images=each, duration=round(1000 / fps), loop=0)
+
+    def write_mp4(self, path: Path, fps: int) -> None:
+        """Write all pictures with the program ffmpeg."""
+        writer = FFMpegWriter(fps=fps)
+        with mpl.rc_context({"savefig.bbox": None}):  # which would cut pictures to different sizes
+            writer.setup(self._figure, path, dpi=DPI)
+            try:
+                for frame in range(len(self._scene.times)):
+                    self._place(frame)
+                    writer.grab_frame()
+            except BaseException:
+                with contextlib.suppress(Exception):
+                    writer.finish()  # ends the program
+                raise
+            writer.finish()

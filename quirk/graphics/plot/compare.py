@@ -1,0 +1,78 @@
+"""By how much two results differ over time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.errors import InputError
+from quirk.result.pose_interpolation import linear, poses
+from quirk.result.result import BodyView, JointView, Result
+
+from .figures import draw_largest
+from .sheet import TIME, Sheet
+
+OWNER = "plot.compare"
+
+
+def draw_differences(sheet: Sheet, result: Result, other: Result, names: Any) -> None:
+    """Draw distances between positions, angles between orientations, and differences of joint forces."""
+    if not isinstance(other, Result):
+        raise InputError(f"{OWNER}: other must be a result; got {other!r}")
+    bodies, joints = _common(result, other, names)
+    time = result.time[(result.time >= other.time[0]) & (result.time <= other.time[-1])]
+    if not len(time):
+        raise InputError(
+            f"{OWNER}: the results have no time in common: from {result.time[0]:g} to {result.time[-1]:g} s and from "
+            f"{other.time[0]:g} to {other.time[-1]:g} s"
+        )
+    apart: dict[str, np.ndarray] = {}
+    turned: dict[str, np.ndarray] = {}
+    for name in bodies:
+        (r, R), (s, S) = (poses(one, name, time) for one in (result, other))
+        apart[name] = np.linalg.norm(r - s, axis=1)
+        turned[name] = _angles(np.swapaxes(R, 1, 2) @ S)
+    forces = {name: np.linalg.norm(_force(result, name, time) - _force(other, name, time), axis=1) for name in joints}
+    panels = [
+        (apart, "distance between centers of mass", "Distance", "m"),
+        (turned, "angle between orientations", "Angle", "rad"),
+        (forces, "difference of joint forces", "Force", "N"),
+    ]
+    axes = sheet.axes(3, 1, sharex=True)
+    for ax, (curves, title, what, unit) in zip(axes, panels, strict=True):
+        ax.set_yscale("log")
+        draw_largest(ax, time, {name: np.where(curve > 0, curve, np.nan) for name, curve in curves.items()})
+        sheet.finish(ax, title, what, unit, TIME if ax is axes[-1] else "")
+
+
+def _common(result: Result, other: Result, names: Any) -> tuple[list[str], list[str]]:
+    """Names of bodies and of joints that both have."""
+    if names is None:
+        theirs = {body.name for body in other.system.bodies} | {joint.name for joint in other._loaded}
+        ours = [body.name for body in result.system.bodies] + [joint.name for joint in result._loaded]
+        chosen = [name for name in ours if name in theirs]
+    else:
+        chosen = [names] if isinstance(names, str) else list(names)
+    views = {}
+    for name in chosen:
+        views[name] = result[name], other[name]
+        if not any(all(isinstance(view, kind) for view in views[name]) for kind in (BodyView, JointView)):
+            raise InputError(
+                f'{OWNER}: "{name}" must be a body or a joint in both; got {views[name][0].of} and {views[name][1].of}'
+            )
+    if not views:
+        raise InputError(f"{OWNER}: the results have no body or joint of the same name")
+    kinds = [[name for name, (view, _) in views.items() if isinstance(view, kind)] for kind in (BodyView, JointView)]
+    return kinds[0], kinds[1]
+
+
+def _angles(turn: np.ndarray) -> np.ndarray:
+    """Angles (nt,), rad, of rotation matrices (nt, 3, 3), exact for small ones, too."""
+    twice_sine = np.linalg.norm(turn - np.swapaxes(turn, 1, 2), axis=(1, 2)) / np.sqrt(2)
+    return np.asarray(np.arctan2(twice_sine, np.trace(turn, axis1=1, axis2=2) - 1))
+
+
+def _force(result: Result, name: str, time: np.ndarray) -> np.ndarray:
+    """Joint force (k, 3), N, in N at times."""
+    return linear(result, result[name].force(), time)

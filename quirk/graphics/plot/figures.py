@@ -1,0 +1,183 @@
+"""How pictures come to be: in figures of ours or axes of the user, closed whatever happens, and their files whole."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar, get_type_hints
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from quirk.errors import InputError
+from quirk.result.event_log import EventLog
+from quirk.util import validate
+from quirk.util.output import whole
+
+from . import paper
+from .magnitudes import Magnitudes
+from .sheet import Sheet
+
+DPI = 120
+# Part of the usual size of texts in small figures.
+SMALLEST = 0.7
+# Characters.
+LONGEST_NAME = 32
+# Curves of one picture that are told apart; of more, the rest are drawn as the band that they fill.
+MOST_CURVES = 8
+BAND = "#d0d0d0"
+# matplotlib leaves out of legends what begins with an underscore.
+INVISIBLE = "\N{ZERO WIDTH SPACE}"
+
+
+C = TypeVar("C")
+
+
+class Options(TypedDict, total=False):
+    """What every picture takes; see `Plotter`."""
+
+    path: str | Path | None
+    ax: Any
+    size: Any
+    style: Any
+
+
+class TimeOptions(Options, total=False):
+    """The same of pictures over time, in which events are marked."""
+
+    events: bool | None
+
+
+def with_options_written_out(cls: type[C]) -> type[C]:
+    """Write out, in the signatures of a class's methods, the options that they take as ``**options``."""
+    kinds = {f"Unpack[{kind.__name__}]": get_type_hints(kind) for kind in (Options, TimeOptions)}
+    for method in vars(cls).values():
+        if not inspect.isfunction(method):
+            continue
+        signature = inspect.signature(method)
+        own = list(signature.parameters.values())
+        if own[-1].annotation in kinds:
+            keywords = [
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+                for name, kind in kinds[own[-1].annotation].items()
+                if name not in signature.parameters
+            ]
+            method.__signature__ = signature.replace(parameters=[*own[:-1], *keywords])  # type: ignore[attr-defined]
+    return cls
+
+
+@contextmanager
+def drawing(
+    owner: str,
+    size: tuple[float, float],
+    options: Mapping[str, Any],
+    happenings: EventLog | None = None,
+    magnitudes: Magnitudes | None = None,
+) -> Iterator[Sheet]:
+    """Give something to draw on: of `size`, inches, unless the options of a picture say otherwise.
+
+    `happenings` are marked in pictures over time; `magnitudes` tell what is zero to round-off.
+    A new figure is saved and closed if there is a path.
+
+    Raises
+    ------
+    InputError
+        If nothing can be written at the path, or an option makes no sense; before anything is drawn.
+    """
+    known = [*Options.__annotations__, *(["events"] if happenings is not None else [])]
+    for name in options:
+        if name not in known:
+            raise TypeError(f"{owner}() has no argument {name!r}; the arguments of all pictures: {', '.join(known)}")
+    path, style = options.get("path"), options.get("style")
+    target = None if path is None else validate.output_file(owner, path, formats())
+    given = _checked_axes(owner, options.get("ax"))
+    printed = paper.is_paper(style)
+    usual = paper.size_of(size) if printed else size
+    size = _checked_size(owner, options.get("size"), usual)
+    wanted = options.get("events")
+    marked = happenings if wanted is None or validate.flag(owner, "events", wanted) else None
+    # Escaped names rely on matplotlib's own reading of text.
+    with _styled(owner, _smaller(usual, size), style), plt.rc_context({"text.usetex": False, "text.parse_math": True}):
+        figure = plt.figure(figsize=size, layout="constrained") if given is None else given[0].get_figure(root=True)
+        try:
+            sheet = Sheet(owner, figure, given, marked, magnitudes)
+            yield sheet
+            sheet.close()
+            if target is not None:
+                with whole(owner, target) as aside:
+                    figure.savefig(aside, dpi=paper.DPI if printed else DPI)
+        except BaseException:
+            if given is None:
+                plt.close(figure)
+            raise
+    if target is not None and given is None:
+        plt.close(figure)
+
+
+@contextmanager
+def _styled(owner: str, first: Any, style: Any) -> Iterator[None]:
+    """The context of settings, and of a style: a name, a mapping of settings of matplotlib, or a list of these."""
+    with ExitStack() as entered:
+        entered.enter_context(plt.rc_context(first))
+        try:
+            entered.enter_context(plt.style.context(paper.expanded(style)))
+        except (OSError, TypeError, KeyError, ValueError, AttributeError) as error:
+            raise InputError(
+                f'{owner}: style must be one of matplotlib.style.available, "paper", settings as {{"font.size": 8}}, '
+                f"or a list of these; got {style!r} ({error})"
+            ) from None
+        yield
+
+
+def _smaller(usual: tuple[float, float], size: tuple[float, float]) -> dict[str, float]:
+    """Return the size of texts in a figure that is smaller than usual, points."""
+    return {"font.size": plt.rcParams["font.size"] * max(SMALLEST, min(1.0, size[0] / usual[0], size[1] / usual[1]))}
+
+
+def _checked_axes(owner: str, ax: Any) -> list[Any] | None:
+    if ax is None:
+        return None
+    given = list(np.ravel(np.array(ax, dtype=object)))
+    if not given or not all(isinstance(one, Axes) for one in given):
+        raise InputError(f"{owner}: ax must be axes of matplotlib, or an array of them row by row; got {ax!r}")
+    return given
+
+
+def _checked_size(owner: str, size: Any, usual: tuple[float, float]) -> tuple[float, float]:
+    if size is None:
+        return usual
+    width, height = (
+        validate.positive(owner, "size", length) for length in validate.array(owner, "size", size, (2,)).tolist()
+    )
+    return width, height
+
+
+def formats() -> list[str]:
+    """Return the suffixes of files that matplotlib writes."""
+    return sorted(f".{kind}" for kind in Figure().canvas.get_supported_filetypes())
+
+
+def shown(name: str) -> str:
+    """Return a name so that matplotlib shows it as it is written, in one line, and shortened if it is very long."""
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    if len(line) > LONGEST_NAME:  # ends tell names apart, such as those that are numbered
+        line = f"{line[: LONGEST_NAME - 11]}…{line[-10:]}"
+    line = line.replace("$", r"\$")
+    return INVISIBLE + line if line.startswith("_") else line
+
+
+def draw_largest(ax: Axes, x: np.ndarray, curves: Mapping[str, np.ndarray], most: int = MOST_CURVES) -> None:
+    """Draw those curves (nt,) by name that reach the largest values, and the band that all others fill."""
+    reach = {name: float(np.nanmax(np.abs(curve), initial=0.0)) for name, curve in curves.items()}
+    kept = set(sorted(curves, key=reach.__getitem__, reverse=True)[:most])
+    others = [curve for name, curve in curves.items() if name not in kept]
+    if others:
+        band = f"{len(others)} others, all smaller" if len(others) > 1 else "another, smaller"
+        ax.fill_between(x, np.min(others, axis=0), np.max(others, axis=0), color=BAND, label=band, zorder=0.5)
+    for name, curve in curves.items():
+        if name in kept:
+            ax.plot(x, curve, label=shown(name))

@@ -1,0 +1,30 @@
+"""Phase portraits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.result.curves import Curve
+from quirk.result.result import Result
+from quirk.util.si_prefixes import label
+
+from .event_marks import mark_on
+from .figures import shown
+from .sheet import AROUND_ZERO, Sheet
+
+
+def draw_phase(sheet: Sheet, result: Result, along: Curve, across: Curve) -> None:
+    """Draw one quantity over another, with a ring at the start."""
+    (ax,) = sheet.axes(over_time=False)
+    points = np.stack([along.values, across.values], axis=1)
+    ax.plot(*points.T, linewidth=1.0)
+    ax.plot(*points[:1].T, "o", markerfacecolor="white", color="black", label="start")
+    if sheet.happenings is not None:
+        mark_on(ax, sheet.happenings, result.time, points)
+    for axis, one, limit in ((ax.xaxis, along, ax.set_xlim), (ax.yaxis, across, ax.set_ylim)):
+        largest, zero = float(np.abs(one.values).max()), sheet.round_off(one.unit)
+        label(axis, shown(one.name), one.unit, largest if largest > zero else 1.0)
+        if 0 < largest <= zero:
+            limit(-AROUND_ZERO * zero, AROUND_ZERO * zero)
+    ax.grid(alpha=0.3)
+    sheet.legend(ax)

@@ -1,0 +1,376 @@
+"""Pictures of a result with matplotlib; they work without a display."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from quirk.errors import InputError
+from quirk.result.force_views import ForceView
+from quirk.result.named_quantities import curve, curves, rate_of
+from quirk.result.result import BodyView, JointView, Result
+from quirk.util import validate
+from quirk.util.misuse import explained
+from quirk.util.renamed import Renamed
+
+from .body_points import checked_points
+from .compare import draw_differences
+from .derivatives import draw_derivatives
+from .figures import Options, TimeOptions, drawing, with_options_written_out
+from .ghosts import checked_times, draw_ghosts
+from .groups import draw_center_of_mass, draw_momentum
+from .loads import checked_loads, draw_loads
+from .magnitudes import Magnitudes
+from .panels import (
+    draw_coordinates,
+    draw_energies,
+    draw_energy,
+    draw_joint,
+    draw_motion,
+    draw_overview,
+    draw_quantities,
+    draw_rank,
+    draw_residuals,
+)
+from .paths import checked_paths, draw_paths
+from .phase import draw_phase
+from .polar import checked_forces, draw_polar
+from .power import draw_balance, draw_power
+from .spectrum import draw_spectrum
+
+
+@explained
+@with_options_written_out
+class Plotter(Renamed):
+    """Pictures of one result; every method returns a matplotlib figure. Calling the plotter itself draws an overview.
+
+    All methods take these arguments by name:
+
+    path : str or Path, optional
+        Where to save the picture; its suffix tells the format. A figure that was saved is closed: `matplotlib.pyplot`
+        shows those alone that were not.
+    ax : Axes, or as many of them as the picture has, row by row; optional
+        Where to draw instead of in a new figure.
+    size : (width, height), optional
+        Of a new figure, inches.
+    style : optional
+        "paper" for a figure as wide as the column of a paper, a style of matplotlib by name, its settings such as
+        {"font.size": 8}, or a list of these.
+    events : bool
+        Of pictures over time, phase portraits and paths: whether to mark events. Default: True, but of paths.
+
+    Of many curves those that reach the largest values have names, and the others are a band. Legends say which curves
+    are zero to round-off; where all are, a text does, and the axes are low.
+    """
+
+    _earlier_names: ClassVar = {"centre_of_mass": "center_of_mass"}
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+
+    def __call__(self, path: Any = None, **options: Any) -> Figure:
+        """Draw an overview of the whole run: energies, residuals, displacements and joint forces; four axes."""
+        with self._over_time("plot", (11, 7), {**options, "path": path}) as sheet:
+            draw_overview(sheet, self.result)
+        return sheet.figure
+
+    def motion(self, body: str, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw position, velocity, orientation and angular velocity of a body over time; four axes."""
+        view = self._view(body, BodyView, "plot.motion", "a body")
+        with self._over_time("plot.motion", (11, 7), options) as sheet:
+            draw_motion(sheet, self.result, body, view)
+        return sheet.figure
+
+    def joint(self, joint: str, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw a joint's relative displacement and rotation and their rates, in joint frame i; four axes."""
+        view = self._view(joint, JointView, "plot.joint", "a joint")
+        with self._over_time("plot.joint", (11, 7), options) as sheet:
+            draw_joint(sheet, self.result, joint, view)
+        return sheet.figure
+
+    def coordinates(self, joints: Any = None, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw the free angle or travel of joints, and its rate below; two axes, or four if there are both kinds.
+
+        `joints` are names, or one alone; default: all joints with a free rotation or translation of their own.
+        """
+        with self._over_time("plot.coordinates", (9, 7), options) as sheet:
+            draw_coordinates(sheet, self.result, "plot.coordinates", joints)
+        return sheet.figure
+
+    def quantity(self, *what: Any, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw quantities over time, those of one unit in axes of their own; see `quirk.result.named_quantities.curve`.
+
+        They are names, such as "rod.position.x", "hinge.angle", "hinge.angle.deg", "hinge.force", "rod.euler_zxz.deg"
+        or "energy.kinetic", or (label, values) or (label, values, unit) with values (nt,).
+        """
+        drawn = [one for each in what for one in curves("plot.quantity", self.result, each)]
+        if not drawn:
+            raise InputError('plot.quantity: name a quantity or more, such as "hinge.angle"')
+        rows = len({one.unit for one in drawn})
+        with self._over_time("plot.quantity", (8, 1.5 + 3 * rows), options) as sheet:
+            draw_quantities(sheet, self.result, drawn)
+        return sheet.figure
+
+    def phase(self, what: Any, y: Any = None, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw a phase portrait: a quantity on the horizontal axis, and its rate, or `y`, on the vertical one.
+
+        Quantities are as for `quantity`. A ring shows the start.
+        """
+        owner = "plot.phase"
+        along = curve(owner, self.result, what)
+        across = curve(owner, self.result, rate_of(owner, self.result, what) if y is None else y)
+        with self._over_time(owner, (7, 6), options) as sheet:
+            draw_phase(sheet, self.result, along, across)
+        return sheet.figure
+
+    def spectrum(self, *what: Any, window: str = "hann", **options: Unpack[Options]) -> Figure:
+        """Draw the amplitudes of the harmonics of quantities over frequency, Hz, in their own units.
+
+        A sinusoid of amplitude a shows a peak of height a. The mean is taken off; times that are not evenly spaced are
+        resampled by cubic splines between events, at as many times.
+
+        Parameters
+        ----------
+        what : as for `quantity`
+        window : a window of scipy.signal, such as "hann", "flattop" for exact heights, or "boxcar" for none
+        """
+        owner = "plot.spectrum"
+        drawn = [one for each in what for one in curves(owner, self.result, each)]
+        with drawing(owner, (8, 5), options, magnitudes=Magnitudes(self.result)) as sheet:
+            draw_spectrum(sheet, self.result, drawn, window)
+        return sheet.figure
+
+    def energy(self, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw kinetic, potential and total energy over time."""
+        with self._over_time("plot.energy", (7, 4.5), options) as sheet:
+            draw_energy(sheet, sheet.axes()[0], self.result)
+        return sheet.figure
+
+    def energies(self, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw kinetic energy by body and potential energy by what stores it, over time; two axes."""
+        with self._over_time("plot.energies", (9, 7), options) as sheet:
+            draw_energies(sheet, self.result)
+        return sheet.figure
+
+    def power(self, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw the power of all that does work, by name, and what forces have dissipated, over time; two axes.
+
+        That is `result.power`: of gravity, forces, and constraints that do work, such as drivers. Of more than ten, all
+        but the nine that reach the largest are drawn as their sum.
+        """
+        with self._over_time("plot.power", (9, 7), options) as sheet:
+            draw_power(sheet, self.result)
+        return sheet.figure
+
+    def balance(self, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw where energy has come from and gone to since the start, and what is missing, over time; two axes.
+
+        Kinetic and potential energy and what forces have dissipated grow by what constraints, such as drivers, put in.
+        What is missing is `result.power.balance`: errors of the integration, or of the work, which is found from the
+        powers at the times of output and is uncertain by `result.power.uncertainty`.
+        """
+        with self._over_time("plot.balance", (9, 7), options) as sheet:
+            draw_balance(sheet, self.result)
+        return sheet.figure
+
+    def momentum(self, bodies: Any = None, about: Any = None, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw linear and angular momentum of some of the bodies, by default of all, over time; two axes.
+
+        `about` is a point (3,) in N, m, by default their center of mass; see `Result.momentum_of`.
+        """
+        with self._over_time("plot.momentum", (9, 7), options) as sheet:
+            draw_momentum(sheet, self.result, bodies, about)
+        return sheet.figure
+
+    def center_of_mass(self, bodies: Any = None, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw position, velocity and acceleration of the center of mass of some bodies, or of all; three axes."""
+        with self._over_time("plot.center_of_mass", (9, 9), options) as sheet:
+            draw_center_of_mass(sheet, self.result, bodies)
+        return sheet.figure
+
+    def residuals(self, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw the largest constraint residuals over time."""
+        with self._over_time("plot.residuals", (7, 4.5), options) as sheet:
+            draw_residuals(sheet, sheet.axes()[0], self.result)
+        return sheet.figure
+
+    def rank(self, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw the number of rows and of independent ones, and how near these are to dependent, over time; two axes.
+
+        Of more than 500 rows the lower one stays empty, and the number is that which the run has met; see
+        `Result.health` for what is drawn.
+        """
+        with self._over_time("plot.rank", (8, 6), options) as sheet:
+            draw_rank(sheet, self.result)
+        return sheet.figure
+
+    def loads(
+        self, joint: Any = None, frame: str = "inertial", *, components: Any = None, **options: Unpack[TimeOptions]
+    ) -> Figure:
+        """Draw force and torque of joints or forces on their body j over time; two axes.
+
+        Parameters
+        ----------
+        joint : name of a joint or a force, or several; default: all joints
+        frame : "inertial", "i", "j", "joint i" or "joint j"
+            The axes of the components.
+        components : some of "x", "y", "z" and "magnitude"
+            Default: the first three of a single joint, and the last of several.
+        """
+        owner = "plot.loads"
+        views = [self._view(name, (JointView, ForceView), owner, "a joint") for name in self._names(joint)]
+        parts = checked_loads(owner, views, frame, components)
+        with self._over_time(owner, (8, 7), options) as sheet:
+            draw_loads(sheet, self.result, views, frame, parts)
+        return sheet.figure
+
+    def polar(
+        self,
+        joint: Any,
+        frame: str = "j",
+        *,
+        on: str = "j",
+        plane: str | None = None,
+        color: Any = None,
+        **options: Unpack[Options],
+    ) -> Figure:
+        """Draw the direction and size of the force in joints over the run, on polar axes: a bearing load diagram.
+
+        The tip of the force moves along the curve; its direction is seen by an observer on the frame. A ring shows the
+        start. A text says how large the force is across the plane.
+
+        Parameters
+        ----------
+        joint : name of a joint or a force, or several
+        frame : "i", "j", "joint i", "joint j" or "inertial"
+            The axes in which directions are: default those of body j.
+        on : "j" or "i"
+            The body on which the force acts: that of body i on body j, or its opposite.
+        plane : "xy", "yz" or "zx", optional
+            The axes of the frame, of which the first points to 0 and the second to 90 degrees; "yx" and so on, too.
+            Default: across the axis along which the force is smallest.
+        color : a quantity as for `quantity`, optional
+            What colors the curve, such as "crank pin.angle.deg"; of a single joint.
+        """
+        owner = "plot.polar"
+        views = [self._view(name, (JointView, ForceView), owner, "a joint") for name in self._names(joint)]
+        forces, axes = checked_forces(owner, views, frame, on, plane)
+        shade = None if color is None else curve(owner, self.result, color)
+        with drawing(owner, (6, 6), options) as sheet:
+            draw_polar(sheet, views, forces, axes, (frame, on), shade)
+        return sheet.figure
+
+    def derivatives(
+        self, body: str, point: Any = (0, 0, 0), *, over: Any = None, **options: Unpack[TimeOptions]
+    ) -> Figure:
+        """Draw position, velocity, acceleration, jerk and snap of a body point, one below the other; five axes.
+
+        Along the axes of N, or for a planar body along those of its plane; components that do not move are left out.
+
+        Parameters
+        ----------
+        point : (3,) or str
+            In body coordinates, m, or the name of a frame of the body; default: the center of mass.
+        over : (label, values (nt,)), optional
+            What stands on the horizontal axis instead of time, such as ("crank angle (deg)", angles).
+        """
+        owner = "plot.derivatives"
+        view = self._view(body, BodyView, owner, "a body")
+        ((_, local),) = checked_points(owner, "point", [(body, point)], self.result.system)
+        horizontal = None if over is None else self._horizontal(owner, over)
+        marked = {**options, "events": False} if over is not None else options
+        with self._over_time(owner, (7, 10), marked) as sheet:
+            draw_derivatives(sheet, self.result, body, view, local, horizontal)
+        return sheet.figure
+
+    def paths(
+        self,
+        points: Sequence[tuple[str, Any]] | None = None,
+        *,
+        color: str | None = None,
+        at: float | None = None,
+        **options: Unpack[TimeOptions],
+    ) -> Figure:
+        """Draw paths in space of body points; a motion that stays in a coordinate plane is drawn in that plane.
+
+        Parameters
+        ----------
+        points : ((body name, point), ...)
+            A point is (3,) m in body coordinates or the name of a frame of the body. The legend names points by frames
+            or joints that are there. Default: the centers of mass, of those that move furthest.
+        color : "velocity", "acceleration", "jerk" or "snap", optional
+            Whose magnitude colors the paths.
+        at : float, optional
+            s; draws the bodies as they are at this time.
+        """
+        pairs, others = checked_paths(self.result, points, color, at)
+        given = options if options.get("events") is not None else {**options, "events": False}
+        with self._over_time("plot.paths", (7 if color is None else 8, 7), given) as sheet:
+            draw_paths(sheet, self.result, pairs, color, at, others)
+        return sheet.figure
+
+    def ghosts(
+        self,
+        times: Sequence[float] | None = None,
+        *,
+        trails: Sequence[tuple[str, Any]] = (),
+        view: tuple[float, float] | None = None,
+        **options: Unpack[Options],
+    ) -> Figure:
+        """Draw the mechanism at several times in one picture, the earlier the fainter.
+
+        A motion that stays in a coordinate plane is drawn in that plane.
+
+        Parameters
+        ----------
+        times : s; default: six from the start to the end
+        trails : ((body name, point), ...)
+            As `points` of `paths`, whose paths from the first to the last of these times are drawn.
+        view : (elevation, azimuth), degrees, optional
+            From where it is seen in space, as in `result.animate`.
+        """
+        owner = "plot.ghosts"
+        when, points = checked_times(self.result, times), checked_points(owner, "trails", trails, self.result.system)
+        seen = None if view is None else validate.array(owner, "view", view, (2,))
+        with drawing(owner, (8, 7), options) as sheet:
+            draw_ghosts(sheet, self.result, when, points, None if seen is None else (float(seen[0]), float(seen[1])))
+        return sheet.figure
+
+    def compare(self, other: Result, names: Any = None, **options: Unpack[TimeOptions]) -> Figure:
+        """Draw by how much another result differs over time: in position, orientation and joint forces; three axes.
+
+        The times are those of this result that lie within both; between its own times the other is continued by cubic
+        interpolation, and its forces by straight lines. Logarithmic; what agrees to the last digit has no place there.
+
+        Parameters
+        ----------
+        other : a result of a system with some bodies of the same names
+        names : of bodies and joints of both, or one alone; default: all of the same names
+        """
+        with self._over_time("plot.compare", (9, 9), options) as sheet:
+            draw_differences(sheet, self.result, other, names)
+        return sheet.figure
+
+    def _over_time(self, owner: str, size: tuple[float, float], options: Any) -> Any:
+        return drawing(owner, size, options, self.result.events, Magnitudes(self.result))
+
+    def _names(self, names: Any) -> list[Any]:
+        if names is None:
+            return [constraint.name for constraint in self.result._loaded]
+        return [names] if isinstance(names, str) else list(names)
+
+    def _view(self, name: str, kind: type | tuple[type, ...], method: str, what: str) -> Any:
+        view = self.result[name]
+        if not isinstance(view, kind):
+            raise InputError(f'{method}: "{name}" must be the name of {what}; got {view.of}')
+        return view
+
+    def _horizontal(self, owner: str, over: Any) -> tuple[str, np.ndarray]:
+        if not isinstance(over, tuple) or len(over) != 2 or not isinstance(over[0], str):
+            raise InputError(
+                f'{owner}: over must be a label with values (nt,), such as ("crank angle (deg)", angles); got {over!r}'
+            )
+        return over[0], validate.array(owner, "values of over", over[1], self.result.time.shape)

@@ -1,0 +1,106 @@
+"""Polar diagrams of the forces in joints: their direction and size over a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.collections import LineCollection
+
+from quirk.errors import InputError
+from quirk.result.curves import Curve
+from quirk.result.part_views import LOAD_FRAMES
+from quirk.result.result import JointView
+from quirk.util import validate
+from quirk.util.rounding import ROUND_OFF
+from quirk.util.si_prefixes import InUnit, prefixed
+
+from .figures import shown
+from .loads import axes_of
+from .sheet import Sheet
+
+LETTERS = "xyz"
+PLANES = ("xy", "yz", "zx", "yx", "zy", "xz")
+# Rings of sizes, and the direction along which these are written, degrees.
+MOST_RINGS, ALONG = 3, 22.5
+
+
+def checked_forces(
+    owner: str, views: Sequence[Any], frame: str, on: str, plane: str | None
+) -> tuple[list[np.ndarray], list[int]]:
+    """Return forces (nt, 3) of joints in a frame, and the two axes of the plane that is drawn."""
+    if not views:
+        raise InputError(f"{owner}: joint must be the name of a joint or a force, or several")
+    validate.choice(owner, "frame", frame, LOAD_FRAMES)
+    sign = 1.0 if validate.choice(owner, "on", on, ("i", "j")) == "j" else -1.0
+    forces = [sign * view.force(frame) for view in views]
+    if plane is None:
+        least = int(np.argmin(np.max([np.abs(force).max(axis=0, initial=0.0) for force in forces], axis=0)))
+        return forces, [(least + 1) % 3, (least + 2) % 3]
+    return forces, [LETTERS.index(letter) for letter in validate.choice(owner, "plane", plane, PLANES)]
+
+
+def draw_polar(
+    sheet: Sheet,
+    views: Sequence[Any],
+    forces: Sequence[np.ndarray],
+    axes: list[int],
+    seen: tuple[str, str],
+    shade: Curve | None,
+) -> None:
+    """Draw forces (nt, 3) in the plane of two axes; `seen` are the frame of these and the body acted on, "i" or "j"."""
+    if shade is not None and len(views) > 1:
+        raise InputError(f"plot.polar: color is for a single joint; got {len(views)}")
+    (ax,) = sheet.axes(over_time=False, subplot_kw={"projection": "polar"})
+    for view, force in zip(views, forces, strict=True):
+        size = np.hypot(*force[:, axes].T)
+        angle = np.arctan2(force[:, axes[1]], force[:, axes[0]])
+        # Lines between directions are straight, however these turn.
+        (line,) = ax.plot(angle, size, label=shown(view.of.name), color="none" if shade else None)
+        ax.plot(angle[:1], size[:1], "o", color="black", markerfacecolor="white", zorder=4)
+        if shade is not None:
+            _draw_colored(sheet, ax, np.stack([angle, size], axis=1), shade)
+            line.set_label("_")
+    largest = max(float(np.linalg.norm(force, axis=1).max(initial=0.0)) for force in forces)
+    _label(ax, axes, largest)
+    ax.set_title(_title(views, *seen))
+    out = max(float(np.abs(np.delete(force, axes, axis=1)).max(initial=0.0)) for force in forces)
+    if out > ROUND_OFF * largest:
+        factor, unit = prefixed("N", out)
+        across = LETTERS[3 - sum(axes)]
+        ax.set_xlabel(f"along {across} up to {out / factor:.3g} {unit}")
+    if len(views) > 1:
+        sheet.legend(ax)
+
+
+def _draw_colored(sheet: Sheet, ax: Any, points: np.ndarray, shade: Curve) -> None:
+    pieces = LineCollection(list(np.stack([points[:-1], points[1:]], axis=1)), cmap="turbo", linewidth=2.0, zorder=3)
+    pieces.set_array(0.5 * (shade.values[:-1] + shade.values[1:]))
+    ax.add_collection(pieces, autolim=False)
+    text = f"{shown(shade.name)} ({shade.unit})" if shade.unit else shown(shade.name)
+    sheet.figure.colorbar(pieces, ax=ax, label=text, shrink=0.8, pad=0.12)
+
+
+def _label(ax: Any, axes: list[int], largest: float) -> None:
+    """Write sizes with their unit, and the axes of the plane at 0 and 90 degrees."""
+    factor, unit = prefixed("N", largest)
+    ax.yaxis.get_major_locator().base.set_params(nbins=MOST_RINGS)
+    ax.yaxis.set_major_formatter(InUnit(factor))
+    ax.set_ylabel(f"Force ({unit})", labelpad=24)
+    ax.set_rlabel_position(ALONG)
+    ax.set_ylim(0.0, 1.05 * largest if largest > 0 else 1.0)
+    one, two = (LETTERS[axis] for axis in axes)
+    names = {0: f"{one}  0°", 90: f"{two}  90°"}
+    ax.set_thetagrids(range(0, 360, 45), [names.get(angle, f"{angle}°") for angle in range(0, 360, 45)])
+
+
+def _title(views: Sequence[Any], frame: str, on: str) -> str:
+    axes = axes_of(views, frame)
+    if len(views) > 1:
+        return f"forces on bodies {on}, {axes}"
+    of = views[0].of
+    if not isinstance(views[0], JointView):
+        return f"{shown(of.name)}: force, {axes}"
+    acted, by = (of.body_j, of.body_i) if on == "j" else (of.body_i, of.body_j)
+    return f"{shown(of.name)}: force on {shown(acted.name)} by {shown(by.name)}, {axes}"

@@ -1,0 +1,70 @@
+"""Pictures of power, and of where energy comes from and goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quirk.result.power import IMPACTS
+
+from .figures import shown
+from .line_styles import OF_SUMS
+from .sheet import Sheet
+
+if TYPE_CHECKING:
+    from quirk.result.result import Result
+
+# Curves that are told apart by their colors.
+MOST = 10
+# Of ideal constraints there is round-off, below this part of the largest power.
+IDLE = 1e-9
+
+
+def draw_power(sheet: Sheet, result: Result) -> None:
+    """Draw the power of each that does work, their sum, and what forces have dissipated."""
+    powers, work = sheet.axes(2, 1, sharex=True, height_ratios=(2, 1))
+    for name, power in largest(result.power).items():
+        powers.plot(result.time, power, label=shown(name))
+    powers.plot(result.time, result.power.total, label="total", **OF_SUMS)
+    sheet.finish(powers, "power on the bodies", "Power", "W", "")
+    work.plot(result.time, result.power.dissipated)
+    sheet.finish(work, "taken out by forces, less what they put in", "Energy", "J")
+
+
+def draw_balance(sheet: Sheet, result: Result) -> None:
+    """Draw energies since the start, and their balance."""
+    energies, rest = sheet.axes(2, 1, sharex=True, height_ratios=(2, 1))
+    energy, power = result.energy, result.power
+    work = power.work
+    constraints = [work[name] for name in result._constraint_power]
+    put_in = np.sum([np.zeros_like(result.time), *constraints], axis=0)
+    for label, values in (
+        ("kinetic", energy.kinetic - energy.kinetic[0]),
+        ("potential", energy.potential - energy.potential[0]),
+        ("taken out by forces", power.dissipated),
+        ("put in by constraints", put_in),
+        *([("put in by impacts", work[IMPACTS])] if IMPACTS in work else []),
+    ):
+        energies.plot(result.time, values, label=label)
+    sheet.finish(energies, "energy since the start", "Energy", "J", "")
+    missing = np.abs(power.balance)
+    rest.semilogy(result.time, np.where(missing > 0, missing, np.nan), ".", markersize=3, label="missing")
+    # What the run has integrated with the motion is not uncertain.
+    if power.uncertainty > 0:
+        rest.axhline(power.uncertainty, label="uncertainty of the work", **OF_SUMS)
+    sheet.finish(rest, "balance", "Energy", "J")
+
+
+def largest(curves: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the curves that reach the largest, and the sum of all others; those that stay at zero are left out."""
+    reach = {name: float(np.abs(curve).max()) for name, curve in curves.items()}
+    least = IDLE * max(reach.values(), default=0.0)
+    busy = [name for name in sorted(curves, key=reach.__getitem__, reverse=True) if reach[name] > least]
+    kept = busy if len(busy) <= MOST else busy[: MOST - 1]
+    others = busy[len(kept) :]
+    drawn = {name: curve for name, curve in curves.items() if name in kept}
+    if others:
+        drawn[f"{len(others)} others"] = np.sum([curves[name] for name in others], axis=0)
+    return drawn

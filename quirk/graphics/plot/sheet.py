@@ -1,0 +1,223 @@
+"""What a picture is drawn on: axes with titles, labels and legends that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from quirk.errors import InputError
+from quirk.result.event_log import EventLog
+from quirk.util.si_prefixes import label as label_axis
+
+from . import legends
+from .event_marks import is_mark, mark
+from .figure_text import FITTED, Fit, fit_space, room_of
+from .line_styles import tell_apart
+from .magnitudes import Magnitudes
+
+# Curves that stay below this part of the largest one of their axes are zero, as the legend says.
+BESIDE_LARGEST = 1e-9
+# Height of axes where all is zero, beside that of others.
+LOW = 0.35
+# Multiple of the round-off that axes show where all is zero.
+AROUND_ZERO = 100.0
+# Part of a constant by which axes extend to either side of it.
+CONSTANT = 0.1
+# Points: height of axes of their own titles.
+TITLED = 36.0
+# Layouts until texts and axes agree.
+MOST_LAYOUTS = 3
+TIME = "Time"
+SPACE = {"3d": "in space", "polar": "of directions", "rectilinear": "in a plane"}
+
+
+class Sheet:
+    """A new figure, or axes of the user.
+
+    `happenings` are to be marked, or None; `magnitudes` of the run tell what is zero to round-off.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        figure: Figure,
+        given: Sequence[Any] | None,
+        happenings: EventLog | None,
+        magnitudes: Magnitudes | None,
+    ) -> None:
+        self.figure, self._owner, self._given, self.happenings = figure, owner, given, happenings
+        self._magnitudes = magnitudes
+        self._title = ""
+        self._drawn: list[Any] = []
+        self._before: set[Line2D] = set()
+        self._with_legend: list[Any] = []
+        self._zeros: list[Line2D] = []
+        self._empty: list[Any] = []
+
+    def axes(self, rows: int = 1, columns: int = 1, *, over_time: bool = True, **layout: Any) -> np.ndarray:
+        """Return so many axes, as an array of one dimension, row by row; `layout` is that of `Figure.subplots`.
+
+        Events are marked in those over time.
+        """
+        count = rows * columns
+        kind = (layout.get("subplot_kw") or {}).get("projection") or "rectilinear"
+        if self._given is None:
+            found = self.figure.subplots(rows, columns, squeeze=False, **layout).ravel()
+        else:
+            if len(self._given) != count:
+                raise InputError(f"{self._owner}: ax must be {_axes(count)} for this picture; got {len(self._given)}")
+            if any(ax.name != kind for ax in self._given):
+                wanted = "of a plane, without a projection" if kind == "rectilinear" else f'with projection="{kind}"'
+                raise InputError(f"{self._owner}: ax must be axes {wanted}, as this picture is one {SPACE[kind]}")
+            found = np.array(self._given, dtype=object)
+        self._drawn = list(found)
+        self._before = {line for ax in found for line in ax.lines}
+        if self.happenings is not None and over_time:
+            for number, ax in enumerate(found):
+                mark(ax, self.happenings, named=number == 0)
+        return found
+
+    def title(self, text: str) -> None:
+        """Set the title of all axes together."""
+        self._title = text
+        if self._given is None:
+            self.figure.suptitle(text)
+
+    def finish(self, ax: Axes, title: str, what: str, unit: str, label: str = TIME) -> None:
+        """Give axes with curves a title, labels such as "Force (N)", a grid and a legend.
+
+        The legend says which curves are zero to round-off; if all are, a text does, and the axes are low.
+        """
+        ax.set_title(title)
+        if label == TIME:
+            label_axis(ax.xaxis, TIME, "s", float(np.abs(ax.dataLim.intervalx).max()))
+        else:
+            ax.set_xlabel(label)
+        ax.grid(alpha=0.3)
+        if ax.get_yscale() == "log" and not any(np.isfinite(line.get_ydata()).any() for line in self._lines(ax)):
+            ax.set_yscale("linear")
+        if ax.get_yscale() == "linear":
+            label_axis(ax.yaxis, what, unit, self._largest(ax, unit))
+        else:
+            ax.set_ylabel(f"{what} ({unit})" if unit else what)
+        self.legend(ax)
+
+    def legend(self, ax: Axes) -> None:
+        """Name the curves of axes, and events, where there is room when all is drawn."""
+        self._with_legend.append(ax)
+
+    def close(self) -> None:
+        """Tell lines apart; label the lowest of axes that share theirs; make all texts and legends fit."""
+        own = self._given is None
+        for ax in self._drawn:
+            named = [line for line in self._lines(ax) if not str(line.get_label()).startswith("_")]
+            tell_apart([line for line in named if np.size(line.get_xdata(orig=True)) > 1])
+        for ax in self._drawn if own else ():
+            if len(ax.get_shared_x_axes().get_siblings(ax)) > 1 and not ax.get_subplotspec().is_last_row():
+                ax.set_xlabel("")
+        if own:
+            self._lower_empty()
+        elif self._title:
+            heading = self._drawn[0].get_title()
+            self._drawn[0].set_title(f"{self._title}\n{heading}" if heading else self._title)
+        self._fit(own)
+
+    def _fit(self, own: bool) -> None:
+        """Wrap titles and labels, and place legends."""
+        self._lay_out()
+        if own and self._drop_repeated():
+            self._lay_out()
+        fit = Fit(self.figure, self._drawn)
+        self._settle(fit)
+        moved, listed = False, []
+        for ax in dict.fromkeys(self._with_legend):
+            pairs = legends.entries(ax, self._zeros, curves=ax not in self._empty)
+            names = [name.removesuffix(legends.ZERO) for _, name in pairs]
+            if pairs:
+                moved |= legends.place(ax, pairs, room_of(ax, self._drawn, 0), own, again=names in listed)
+                listed.append(names)
+        if moved:
+            self._lay_out()
+            self._settle(fit)
+        for ax in self._drawn if own else ():
+            if ax.name == "3d":
+                fit_space(ax)
+
+    def _drop_repeated(self) -> bool:
+        """Leave out titles of low axes that say the same as their vertical axis, and return whether there are any."""
+        low = [ax for ax in self._drawn if ax.get_window_extent().height < TITLED * self.figure.dpi / 72]
+        repeated = [ax for ax in low if ax.get_title() and ax.get_ylabel().lower().startswith(ax.get_title())]
+        for ax in repeated:
+            ax.set_title("")
+        return bool(repeated)
+
+    def _settle(self, fit: Fit) -> None:
+        """Wrap texts until none changes; layouts take most of the time of a picture."""
+        for _ in range(MOST_LAYOUTS):
+            if not fit.wrap():
+                return
+            self._lay_out()
+
+    def _lay_out(self) -> None:
+        engine = self.figure.get_layout_engine() if self._given is None else None
+        if engine is not None:
+            engine.execute(self.figure)
+            for ax in self._drawn:
+                ax.apply_aspect()
+
+    def _lines(self, ax: Any) -> list[Line2D]:
+        """Curves of this picture in axes."""
+        return [line for line in ax.lines if line not in self._before and not is_mark(line)]
+
+    def _largest(self, ax: Axes, unit: str) -> float:
+        """Return the largest value that is drawn, 1 if all are zero, and note which curves are zero beside others."""
+        reach = {line: float(np.nanmax(np.abs(line.get_ydata()), initial=0.0)) for line in self._lines(ax)}
+        bands = [float(np.abs(group.get_datalim(ax.transData).intervaly).max()) for group in ax.collections]
+        largest = max([*reach.values(), *bands], default=0.0)
+        zero = self.round_off(unit)
+        if not reach or not np.isfinite(largest):
+            return 1.0
+        if largest <= zero:
+            self._tell_zero(ax, largest, zero, unit)
+            return 1.0
+        self._zeros += [line for line, size in reach.items() if size <= BESIDE_LARGEST * largest]
+        if ax.dataLim.height <= BESIDE_LARGEST * largest and not bands:
+            # Of what is constant but for round-off, the latter is not shown.
+            ax.set_ylim(ax.dataLim.y0 - CONSTANT * largest, ax.dataLim.y1 + CONSTANT * largest)
+        return largest
+
+    def round_off(self, unit: str) -> float:
+        """Return the value below which quantities of a unit are zero to round-off; 0 where nothing is known."""
+        return self._magnitudes.round_off(unit) if self._magnitudes is not None else 0.0
+
+    def _tell_zero(self, ax: Axes, largest: float, zero: float, unit: str) -> None:
+        """Say in axes that all is zero, at a scale where round-off cannot be seen."""
+        bound = f"{largest:.0e} {unit}".strip()
+        text = f"zero to round-off ({bound})" if largest > 0 else "zero"
+        patch = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
+        place: dict[str, Any] = {"transform": ax.transAxes, "ha": "center", "va": "center", "bbox": patch}
+        ax.text(0.5, 0.8, text, fontsize="small", gid=FITTED, **place)
+        ax.set_ylim(-AROUND_ZERO * (zero or 1.0), AROUND_ZERO * (zero or 1.0))
+        ax.set_yticks([0.0])
+        self._empty.append(ax)
+
+    def _lower_empty(self) -> None:
+        """Make rows of axes lower where all is zero, if there are others."""
+        empty = [ax in self._empty for ax in self._drawn]
+        if not any(empty) or all(empty):
+            return
+        grid = self._drawn[0].get_subplotspec().get_gridspec()
+        rows = np.all(np.reshape(empty, (grid.nrows, grid.ncols)), axis=1).tolist()
+        heights = grid.get_height_ratios()
+        grid.set_height_ratios(
+            [LOW * max(heights) if none else height for height, none in zip(heights, rows, strict=True)]
+        )
+
+
+def _axes(count: int) -> str:
+    return "one axes" if count == 1 else f"{count} axes, row by row,"

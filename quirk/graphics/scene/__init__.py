@@ -1,0 +1,1 @@
+"""The geometry of a system to be drawn, shared by plots, animations and viewers."""

@@ -1,0 +1,133 @@
+"""The mechanism at one of its times in a still picture, in space or in a coordinate plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.colors import to_rgb, to_rgba_array
+from matplotlib.path import Path
+from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
+
+from .force_shapes import ARROWS, STYLES
+from .force_shapes import COLORS as FORCE_COLORS
+from .outlines import Outline
+from .plates import GROUND, GROUND_EDGE, PLATE, cut_to
+from .scene import Scene
+
+# A direction in which points move less than this part of the most is none of their motion.
+FLAT = 1e-6
+# Of bodies, which may lie behind each other.
+OPACITY_OF_BODIES, OPACITY_OF_PLANES = 0.45, 0.4
+PLATE_EDGE = "#7d7866"
+# One less the cosine of the angle at which a plane is seen as a line.
+EDGE_ON = 1e-9
+# Points.
+EDGE = 0.8
+
+
+def moving(extent: np.ndarray) -> list[int]:
+    """Return the coordinates that are to be shown of a motion that extends so far (3,): two if it is in a plane."""
+    flat = [c for c in range(3) if extent[c] < FLAT * extent.max()]
+    return [c for c in range(3) if c != flat[-1]] if flat else [0, 1, 2]
+
+
+class UnsplitPoly3D(Poly3DCollection):
+    """Faces of one color in space, drawn as `whole` from wherever they are seen."""
+
+    def do_3d_projection(self) -> Any:
+        """Project the faces, and make one path of them."""
+        depth = super().do_3d_projection()
+        self._paths = [whole([path.vertices for path in self.get_paths()])]
+        return depth
+
+
+def whole(polygons: Sequence[np.ndarray]) -> Path:
+    """Return one path that fills what polygons (k, 2) cover, evenly: between two of them side by side there is no seam.
+
+    All of them go round the same way, so that common edges cancel out.
+    """
+    corners = np.array(polygons)
+    x, y = corners[..., 0], corners[..., 1]
+    area = (x * np.roll(y, -1, axis=1) - np.roll(x, -1, axis=1) * y).sum(axis=1)
+    corners[area < 0] = corners[area < 0, ::-1]
+    closed = np.concatenate([corners, corners[:, :1]], axis=1)
+    codes = np.full(closed.shape[:2], Path.LINETO, dtype=Path.code_type)
+    codes[:, 0], codes[:, -1] = Path.MOVETO, Path.CLOSEPOLY
+    return Path(closed.reshape(-1, 2), codes.ravel())
+
+
+def draw_ground(ax: Any, scene: Scene, directions: Sequence[int], number: int = 0) -> None:
+    """Draw planes, which have no end, at a time of a scene, and plates fixed in N, along two or three coordinates."""
+    if scene.plates:
+        _draw_plates(ax, scene, directions)
+    for plane in scene.planes:
+        point, normal = scene.plane_at(plane, number)
+        if len(directions) == 3:
+            room = scene.half - 0.5 * (scene.high - scene.low)
+            polygon = cut_to((scene.low - room, scene.high + room), point, normal)
+            if len(polygon) > 2:
+                faces = Poly3DCollection([polygon], facecolor=(*to_rgb(GROUND), OPACITY_OF_PLANES), edgecolor="none")
+                ax.add_collection(faces, autolim=False)
+            continue
+        across = normal[directions]
+        # Of a plane that is not seen edge-on nothing is drawn: it would be all of the picture.
+        if np.linalg.norm(across) > 1.0 - EDGE_ON:
+            middle = 0.5 * (scene.low + scene.high)[directions]
+            nearest = middle - across * ((middle - point[directions]) @ across) / (across @ across)
+            ax.axline(
+                nearest, nearest + np.array([-across[1], across[0]]), color=GROUND_EDGE, linewidth=1.5, zorder=0.4
+            )
+
+
+def _draw_plates(ax: Any, scene: Scene, directions: Sequence[int]) -> None:
+    """Draw plates fixed in N with their outlines."""
+    faces = [face[:, directions] for face in scene.plates]
+    outline, solid = Outline(scene.plates), len(directions) == 3
+    along = None if solid else np.eye(3)[3 - sum(directions)]
+    inside = (*to_rgb(PLATE), OPACITY_OF_BODIES)
+    if solid:
+        ax.add_collection(UnsplitPoly3D(faces, facecolor=inside, edgecolor="none"), autolim=False)
+    else:
+        ax.add_collection(PathCollection([whole(faces)], facecolor=[inside], edgecolor="none"), autolim=False)
+    ends = outline.ends[outline.seen(along)][..., directions]
+    lines = Line3DCollection if solid else LineCollection
+    ax.add_collection(lines(list(ends), colors=PLATE_EDGE, linewidths=1.5, zorder=0.4), autolim=False)
+    ax.plot(*np.concatenate(faces).T, linestyle="none", color="none")  # makes room for them
+
+
+def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int], opacity: float = 1.0) -> None:
+    """Draw bodies, joints and lines of forces, but no arrows, at a time of a scene, along two or three coordinates."""
+    solid = len(directions) == 3
+    lines = Line3DCollection if solid else LineCollection
+    along = None if solid else np.eye(3)[3 - sum(directions)]
+    for name, faces in scene.faces.items():
+        if not faces:
+            continue
+        r, R = (part[number] for part in scene.poses[name])
+        placed = [(face @ R.T + r)[:, directions] for face in faces]
+        colors = to_rgba_array(scene.colors[name])
+        for color in np.unique(colors, axis=0):
+            own = [face for face, other in zip(placed, colors, strict=True) if (other == color).all()]
+            inside = (*color[:3], OPACITY_OF_BODIES * opacity)
+            ax.add_collection(
+                UnsplitPoly3D(own, facecolor=inside, edgecolor="none")
+                if solid
+                else PathCollection([whole(own)], facecolor=[inside], edgecolor="none"),
+                autolim=False,
+            )
+        edges = colors * [1.0, 1.0, 1.0, opacity]
+        outline = scene.outlines[name]
+        shown = outline.seen(None if along is None else along @ R)
+        ends = (outline.ends[shown] @ R.T + r)[..., directions]
+        if len(ends):
+            ax.add_collection(lines(list(ends), colors=edges[outline.face[shown]], linewidths=EDGE), autolim=False)
+        ax.plot(*np.concatenate(placed).T, linestyle="none", color="none")  # makes room for them
+    for element, points in scene.forces.curves(number, scene.half):
+        if element.drawing not in ARROWS:
+            style, color = STYLES[element.drawing], FORCE_COLORS[element.drawing]
+            ax.plot(*points[:, directions].T, style, color=color, linewidth=1.0, alpha=opacity)
+    if scene.constraints:
+        ax.plot(*scene.joint_points(number)[:, directions].T, "o", color="black", alpha=opacity, markersize=4, zorder=4)

@@ -1,0 +1,109 @@
+"""Force elements in a scene: coils, lines between points, and arrows of forces and torques."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk.forces import ForceElement
+
+if TYPE_CHECKING:
+    from quirk.result.result import Result
+
+# A coil has so many turns, of a radius that is this part of half the scene; straight at both ends by this part of it.
+TURNS, POINTS_OF_A_TURN, COIL_RADIUS, STRAIGHT = 8, 12, 0.03, 0.12
+# The largest arrow of each element, as a part of half the scene; and how its head is made.
+LONGEST_ARROW, HEAD_LENGTH, HEAD_WIDTH = 0.4, 0.25, 0.08
+STYLES = {"coil": "-", "line": "--", "force": "-", "torque": "-"}
+COLORS = {"coil": "#555555", "line": "#555555", "force": "#cc3311", "torque": "#882255"}
+ARROWS = ("force", "torque")
+
+
+class ForceLines:
+    """A line for each force element that shows.
+
+    Parameters
+    ----------
+    result : Result
+    times : (nt,) of the pictures
+    path_of : of a body or the ground and a point (3,) of it, the path (nt, 3) in the inertial frame
+    """
+
+    def __init__(self, result: Result, times: np.ndarray, path_of: Callable[[Any, np.ndarray], np.ndarray]) -> None:
+        self._shown = [element for element in result.system.forces if element.drawing in ARROWS or _has_length(element)]
+        self._ends = [[path_of(body, place.origin) for body, place in element.ends] for element in self._shown]
+        self._loads = [
+            _at(result, times, getattr(result[element.name], element.drawing)()) if element.drawing in ARROWS else None
+            for element in self._shown
+        ]
+
+    @property
+    def points(self) -> list[np.ndarray]:
+        """Paths of all points between which something is drawn, (nt, 3) each."""
+        return [path for ends in self._ends for path in ends]
+
+    def tips(self, half: float) -> list[np.ndarray]:
+        """Paths (nt, 3) of the tips of arrows, in a scene of half this size, m."""
+        shown = zip(self._ends, self._loads, strict=True)
+        return [ends[-1] + loads * _scale(loads, half) for ends, loads in shown if loads is not None]
+
+    def curves(self, frame: int, half: float) -> list[tuple[ForceElement, np.ndarray]]:
+        """Return each element with the points (k, 3) of its line, in a scene of half this size, m."""
+        found = []
+        for element, ends, loads in zip(self._shown, self._ends, self._loads, strict=True):
+            first, last = ends[0][frame], ends[-1][frame]
+            if loads is not None:
+                points = arrow(last, loads[frame] * _scale(loads, half))
+            elif element.drawing == "coil":
+                points = coil(first, last, COIL_RADIUS * half)
+            else:
+                points = np.array([first, last])
+            found.append((element, points))
+        return found
+
+
+def _scale(loads: np.ndarray, half: float) -> float:
+    """Meters of an arrow for each unit of loads (nt, 3)."""
+    largest = float(np.linalg.norm(loads, axis=1).max())
+    return LONGEST_ARROW * half / largest if largest > 0 else 0.0
+
+
+def _has_length(element: ForceElement) -> bool:
+    return element.drawing in STYLES and len(element.ends) == 2
+
+
+def _at(result: Result, times: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Vectors (nt, 3) at the times of the pictures, from those at the times of the result."""
+    return np.stack([np.interp(times, result.time, component) for component in vectors.T], axis=1)
+
+
+def coil(first: np.ndarray, last: np.ndarray, radius: float) -> np.ndarray:
+    """Return points (k, 3) of a coil spring between two points."""
+    along, across, up = _axes(last - first)
+    s = np.linspace(0.0, 1.0, TURNS * POINTS_OF_A_TURN + 1)
+    angle = 2 * np.pi * TURNS * s
+    middle = STRAIGHT + (1 - 2 * STRAIGHT) * s
+    around = radius * (np.outer(np.cos(angle), across) + np.outer(np.sin(angle), up))
+    turns = first + np.outer(middle, along) + around
+    ends = first + np.outer([0.0, STRAIGHT, 1 - STRAIGHT, 1.0], along)
+    return np.vstack([ends[:2], turns, ends[2:]])
+
+
+def arrow(start: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Return points (k, 3) of an arrow, in one line."""
+    along, across, _ = _axes(vector)
+    tip, neck = start + along, start + (1 - HEAD_LENGTH) * along
+    side = HEAD_WIDTH * np.linalg.norm(vector) * across
+    return np.array([start, tip, neck + side, neck - side, tip])
+
+
+def _axes(vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The vector itself, and two unit vectors at right angles to it and to each other."""
+    across = np.cross(vector, np.eye(3)[int(np.argmin(np.abs(vector)))])
+    size = np.linalg.norm(across)
+    across = across / size if size > 0 else np.eye(3)[0]
+    up = np.cross(vector, across)
+    size = np.linalg.norm(up)
+    return vector, across, up / size if size > 0 else np.eye(3)[1]

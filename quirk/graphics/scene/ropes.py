@@ -1,0 +1,87 @@
+"""How ropes and rods between points run at the times of pictures, from what their constraints know."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, Protocol
+
+import numpy as np
+
+from quirk.bodies.body import Body
+from quirk.bodies.frame import axes_with_z
+from quirk.constraints import Distance, DistanceDrive, Pulley, Rope
+from quirk.constraints.drum import course
+
+# Points of a rope around a drum.
+ARC = 12
+
+
+class Paths(Protocol):
+    """Where bodies are at the times of pictures: poses (nt, 3) and (nt, 3, 3) by name, and paths of their points."""
+
+    @property
+    def times(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def poses(self) -> dict[str, tuple[np.ndarray, np.ndarray]]: ...  # noqa: D102
+    def path_of(self, body: Any, local: np.ndarray, /) -> np.ndarray: ...  # noqa: D102
+
+
+def rods(scene: Paths, constraints: Any) -> list[tuple[Any, np.ndarray]]:
+    """Return constraints that hold points apart or together, with the course (nt, k, 3) in N of what does so."""
+    found: list[tuple[Any, np.ndarray]] = []
+    for constraint in constraints:
+        if isinstance(constraint, Pulley):
+            found.append((constraint, _over_drums(scene, constraint)))
+        elif isinstance(constraint, Distance | DistanceDrive | Rope):
+            ends = [scene.path_of(body, frame.origin) for body, frame in constraint.ends]
+            found.append((constraint, np.stack(ends, axis=1)))
+    return found
+
+
+def _over_drums(scene: Paths, pulley: Pulley) -> np.ndarray:
+    centers = [scene.path_of(body, place) for body, place in zip(pulley.met, pulley.places, strict=True)]
+    axes = [None if drum is None else _axes(scene, drum) for drum in pulley.drums]
+    return np.array([_course(pulley, [c[t] for c in centers], axes, t) for t in range(len(scene.times))])
+
+
+def _axes(scene: Paths, drum: Any) -> np.ndarray:
+    """Axes (nt, 3, 3) in N of a drum, as columns."""
+    own = axes_with_z(drum.axis)
+    if not isinstance(drum.body, Body):
+        return np.tile(own, (len(scene.times), 1, 1))
+    return np.asarray(scene.poses[drum.body.name][1] @ own)
+
+
+def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) -> np.ndarray:
+    """The rope (k, 3) in N in picture number `t`: straight parts, and arcs around sheaves."""
+    parts = []
+    for k, drum in enumerate(pulley.drums):
+        if drum is None:
+            parts.append(centers[k][None])
+            continue
+        own = axes[k][t]
+        radii = [_radius(pulley, axes, own, t, n) for n in (k - 1, k, k + 1)]
+        _, _, ends = course(centers, k, own, *radii)
+        if 0 < k < len(centers) - 1:
+            parts.append(_arc(centers[k], own, drum.radius, ends))
+        else:
+            parts.append(ends[1 if k == 0 else 0][None])
+    return np.concatenate(parts)
+
+
+def _radius(pulley: Pulley, axes: list[Any], own: np.ndarray, t: int, n: int) -> float:
+    """The radius of a stop as a drum with these axes sees it, negative where the rope runs the other way round."""
+    drum = pulley.drums[n] if 0 <= n < len(pulley.drums) else None
+    return 0.0 if drum is None else float(np.copysign(drum.radius, axes[n][t][:, 2] @ own[:, 2]))
+
+
+def _arc(center: np.ndarray, axes: np.ndarray, radius: float, ends: list[np.ndarray]) -> np.ndarray:
+    start, end = (np.angle(complex(*(axes[:, :2].T @ (point - center)))) for point in ends)
+    angle = start + np.linspace(0.0, (end - start) % (2 * np.pi), ARC)
+    return np.asarray(center + radius * (np.outer(np.cos(angle), axes[:, 0]) + np.outer(np.sin(angle), axes[:, 1])))
+
+
+def chunks(points: np.ndarray, size: int) -> list[np.ndarray]:
+    """Return a line (k, 3) in pieces of so many points, each of which begins where the one before ends."""
+    starts = range(0, max(len(points) - 1, 1), size - 1)
+    return [points[a : a + size] for a in itertools.takewhile(lambda a: a < len(points), starts)]

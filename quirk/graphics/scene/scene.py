@@ -1,0 +1,221 @@
+"""A mechanism in space: bodies with their shapes, joints marked, forces, and trails of points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.colors import to_rgba
+
+from quirk.bodies.body import GROUND, Body
+from quirk.constraints import Constraint, Drawing, Joint
+from quirk.constraints.primitives import DOT1
+from quirk.constraints.relation import FORCE, Relation
+from quirk.result.pose_interpolation import poses, stretches
+
+from .force_shapes import ForceLines
+from .outlines import Outline
+from .plates import PLATE, DrawnPlane, inside, planes_of, plate_faces, quadrilaterals
+from .wheels import round_faces
+
+if TYPE_CHECKING:
+    from quirk.result.result import Result
+
+COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb"]
+LETTERS = "xyz"
+# Of rims, spokes and racks.
+WHEEL = "#555555"
+# Of shapes whose color says none.
+OPACITY = 1.0
+# Points of a trail between two pictures.
+TRAIL_POINTS = 8
+# Plates fixed in N are shown as far as this part of the largest extent of the motion around it
+AROUND = 1.0
+
+
+class Scene:
+    """What is drawn, with the poses of all bodies at the times of the pictures.
+
+    `trails` are body points, as (body name, point (3,) in body coordinates), with `fineness` points of their paths
+    between two times.
+    """
+
+    def __init__(
+        self,
+        result: Result,
+        times: np.ndarray,
+        trails: list[tuple[str, np.ndarray]],
+        fineness: int = TRAIL_POINTS,
+    ) -> None:
+        self.times, self.fineness = times, fineness
+        self.bodies = result.system.bodies
+        self.constraints = [
+            c
+            for c in result.system.constraints
+            if result.active(c.name).any() and drawing_of(c).show and _holds_points(c, self.bodies)
+        ]
+        rows = stretches(result, times)
+        self._active = {c.name: result.active(c.name)[rows] for c in self.constraints}
+        self.gravity = result.system.gravity
+        self.poses = {body.name: poses(result, body.name, times) for body in self.bodies}
+        ends = [(c.body_i, c.frame_i) for c in self.constraints] + [(c.body_j, c.frame_j) for c in self.constraints]
+        wheels = round_faces(result.system)
+        plates = plate_faces(result.system)
+        self.planes = planes_of(result.system)
+        # Lines from the center of mass to the joints show what holds a body where its shape does not reach.
+        self.faces: dict[str, list[np.ndarray]] = {}
+        self.colors: dict[str, list[Any]] = {}
+        for number, body in enumerate(self.bodies):
+            usual = COLORS[number % len(COLORS)]
+            solid = [(shape.faces(), usual if shape.color is None else shape.color) for shape in body.shapes]
+            outside = [f.origin for b, f in ends if b is body and not _within(f.origin, [x for x, _ in solid])]
+            arms = [np.array([np.zeros(3), origin, np.zeros(3)]) for origin in outside]
+            drawn = [(arms, usual), *solid]
+            drawn += [(wheels.get(body.name, []), WHEEL), (plates.get(body.name, []), usual)]
+            drawn = [(faces, _seen_through(color)) for faces, color in drawn]
+            self.faces[body.name] = [face for faces, _ in drawn for face in faces]
+            self.colors[body.name] = [color for faces, color in drawn for _ in faces]
+        # matplotlib wants faces of one corner count: repeating the last corner changes no face.
+        most = max((len(face) for faces in self.faces.values() for face in faces), default=0)
+        for faces in self.faces.values():
+            faces[:] = [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]
+        self.forces = ForceLines(result, times, self.path_of)
+        fine = np.linspace(times[0], times[-1], fineness * (len(times) - 1) + 1)
+        self.trailing = [name for name, _ in trails]
+        self.trails = [_point_path(result, name, local, fine) for name, local in trails]
+        corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]
+        joints = [self.joint_point(c)[:, None] for c in self.constraints]
+        every = np.concatenate([x.reshape(-1, 3) for x in corners + joints + self.trails + self.forces.points])
+        self.low, self.high = every.min(axis=0), every.max(axis=0)
+        self.plates = self._near(plates.get(GROUND.name, []))
+        rings = wheels.get(GROUND.name, [])
+        self.resting = rings + self.plates, [WHEEL] * len(rings) + [PLATE] * len(self.plates)
+        self.half = float(0.55 * (self.high - self.low).max() or 1.0)
+        # How far points of bodies move along each axis.
+        self.extent = np.max([np.ptp(x, axis=0).max(axis=0) for x in corners], axis=0)
+
+    def _near(self, plates: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The parts of faces fixed in N that are not far from what moves; they are in the picture, too."""
+        room = AROUND * float((self.high - self.low).max()) or 1.0
+        box = self.low - room, self.high + room
+        found = [face for plate in plates for face in quadrilaterals(inside(box, plate))]
+        if found:
+            corners = np.concatenate(found)
+            self.low, self.high = np.minimum(self.low, corners.min(axis=0)), np.maximum(self.high, corners.max(axis=0))
+        return found
+
+    @cached_property
+    def outlines(self) -> dict[str, Outline]:
+        """The edges of each body that has faces."""
+        return {name: Outline(faces) for name, faces in self.faces.items() if faces}
+
+    def fit(self, ax: Any, view: tuple[float, float] | None) -> None:
+        """Set up equal axes that hold everything, of twice the length `half`, m."""
+        middle, half = 0.5 * (self.low + self.high), self.half
+        for letter, m in zip(LETTERS, middle, strict=True):
+            getattr(ax, f"set_{letter}lim")(m - half, m + half)
+        ax.locator_params(nbins=5)
+        ax.set_box_aspect((1, 1, 1))
+        vertical = int(np.argmax(np.abs(self.gravity))) if self.gravity.any() else 2
+        elevation, azimuth = view or (20.0, -60.0)
+        ax.view_init(elev=elevation, azim=azimuth, vertical_axis=LETTERS[vertical])
+
+    def acts(self, constraint: Constraint, frame: int) -> bool:
+        """Whether a constraint is switched on in picture number `frame`; one that is not marked always is."""
+        return constraint.name not in self._active or bool(self._active[constraint.name][frame])
+
+    def joint_points(self, frame: int) -> np.ndarray:
+        """Points (k, 3) in N of the joints that are switched on in picture number `frame`."""
+        points = [self.joint_point(c)[frame] for c in self.constraints if self._active[c.name][frame]]
+        return np.array(points).reshape(-1, 3)
+
+    def plane_at(self, plane: DrawnPlane, frame: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return a point (3,) and the normal (3,) in N of a plane in picture number `frame`."""
+        if not isinstance(plane.body, Body):
+            return plane.point, plane.normal
+        r, R = (part[frame] for part in self.poses[plane.body.name])
+        return r + R @ plane.point, R @ plane.normal
+
+    def joint_point(self, constraint: Constraint) -> np.ndarray:
+        """Path (nt, 3) in N of the joint point."""
+        body, frame = drawn_on(constraint)
+        return self.path_of(body, frame.origin)
+
+    def corners_of(self, name: str) -> np.ndarray:
+        """Paths (nt, k, 3) in N of the center of mass and of the corners of a box around a body."""
+        faces = self.faces[name]
+        ends = (
+            np.stack([part(np.concatenate(faces), axis=0) for part in (np.min, np.max)]) if faces else np.zeros((2, 3))
+        )
+        corners = np.array(np.meshgrid(*ends.T)).reshape(3, -1).T
+        return self._carried(name, np.vstack([corners, np.zeros(3)]))
+
+    def path_of(self, body: Any, local: np.ndarray) -> np.ndarray:
+        """Path (nt, 3) in N of a point of a body or of the ground."""
+        if not isinstance(body, Body):
+            return np.tile(local, (len(self.times), 1))
+        return self._carried(body.name, local[None])[:, 0]
+
+    def _carried(self, name: str, points: np.ndarray) -> np.ndarray:
+        """Points (k, 3) of a body along the motion (nt, k, 3), in N."""
+        r, R = self.poses[name]
+        return r[:, None] + points @ np.swapaxes(R, 1, 2)
+
+
+def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
+    """Whether the box around one of the shapes, given by their faces, holds a body point and the center of mass."""
+    for faces in shapes:
+        corners = np.concatenate(faces)
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        room = 0.05 * (high - low).max()
+        if all((x >= low - room).all() and (x <= high + room).all() for x in (point, np.zeros(3))):
+            return True
+    return False
+
+
+def _seen_through(color: Any) -> tuple[float, float, float, float]:
+    """A color with its own opacity, or with the usual one if it says none."""
+    solid = to_rgba(color)
+    return solid if solid != to_rgba(color, 1.0) or len(np.atleast_1d(color)) == 4 else to_rgba(color, OPACITY)
+
+
+def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:
+    """Whether a constraint exerts forces at its points; what keeps a planar body in its plane does so anywhere."""
+    companion = any(constraint in body.companions for body in bodies)
+    return not companion and any(
+        FORCE in primitive.units if isinstance(primitive, Relation) else primitive.kind != DOT1
+        for primitive in constraint.primitives
+    )
+
+
+def drawn_on(constraint: Constraint) -> tuple[Any, Any]:
+    """Return the body, and its joint frame, on which a joint is marked: j, or i where j is the ground."""
+    if isinstance(constraint.body_j, Body):
+        return constraint.body_j, constraint.frame_j
+    return constraint.body_i, constraint.frame_i
+
+
+def drawing_of(constraint: Constraint) -> Drawing:
+    """How a constraint wants to be drawn."""
+    return getattr(constraint, "drawing", Drawing())
+
+
+def axis_of(constraint: Constraint) -> int:
+    """The axis of a joint's frames about or along which there is motion."""
+    axes = (getattr(constraint, name, None) for name in ("rotation_axis", "translation_axis"))
+    return next((axis for axis in axes if axis is not None), 2)
+
+
+def shows_axis(constraint: Constraint) -> bool:
+    """Whether there is a free axis to be drawn."""
+    return isinstance(constraint, Joint) and (
+        constraint.rotation_axis is not None or constraint.translation_axis is not None
+    )
+
+
+def _point_path(result: Result, name: str, local: Any, times: np.ndarray) -> np.ndarray:
+    """Path (nt, 3) in N of a body point at finely spaced times."""
+    r, R = poses(result, name, times)
+    return r + R @ local

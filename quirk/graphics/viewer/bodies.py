@@ -1,0 +1,112 @@
+"""What bodies look like: their shapes, and arms to what holds on to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.colors import to_rgba
+
+from quirk.bodies.body import GROUND, Body
+from quirk.bodies.polyhedron import fault, welded
+from quirk.bodies.solids import Mesh, Shape
+
+from ..scene.plates import PLATE, plate_faces
+from ..scene.scene import WHEEL
+from ..scene.wheels import round_faces
+from .parts import BodyPart, Look
+from .surfaces import SurfaceMesh, ball, creased, ellipsoid, of_faces, of_polygons, together, tube
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb"]
+# Thickness of arms and radius of the ball at their common end, over the reach of the body.
+ARM, HUB = 0.012, 0.035
+# A point that is nearer to the center of mass than this, over the reach, needs no arm.
+NEAR = 1e-6
+
+
+def color_of(number: int) -> str:
+    """Return the usual color of a body by its number."""
+    return COLORS[number % len(COLORS)]
+
+
+def body_parts(system: System, reach: Mapping[str, float]) -> list[BodyPart]:
+    """Return all bodies with what is fixed to them; `reach` is that of each body, m, by name."""
+    found = []
+    wheels, plates = round_faces(system), plate_faces(system)
+    for number, body in enumerate(system.bodies):
+        usual = to_rgba(color_of(number))
+        looks = [Look(surface_of(shape), _color(shape.color, usual)) for shape in body.shapes]
+        arms = _arms(held_points(system, body), reach[body.name])
+        if arms is not None:
+            looks.append(Look(arms, usual))
+        looks += _wheels(wheels, body.name, to_rgba(WHEEL)) + _wheels(plates, body.name, usual)
+        if not looks:
+            looks.append(Look(_of_inertia(body), usual))
+        found.append(BodyPart(body.name, looks, body))
+    fixed = _wheels(wheels, GROUND.name, to_rgba(WHEEL)) + _wheels(plates, GROUND.name, to_rgba(PLATE))
+    if fixed:
+        found.append(BodyPart(GROUND.name, fixed, GROUND))
+    return found
+
+
+def _wheels(faces: Mapping[str, list[np.ndarray]], name: str, color: tuple[float, float, float, float]) -> list[Look]:
+    return [Look(of_faces(faces[name]), color)] if faces.get(name) else []
+
+
+def surface_of(shape: Shape) -> SurfaceMesh:
+    """Return a shape's surface in body coordinates."""
+    if isinstance(shape, Mesh):
+        closed = fault(welded(shape.vertices, shape.triangles)[1]) is None
+        surface = creased(shape.vertices, shape.triangles, closed)
+        return surface.placed(shape.frame.origin, shape.frame.matrix)
+    return of_polygons(shape.faces())
+
+
+def held_points(system: System, body: Body) -> list[np.ndarray]:
+    """Return the points (3,) in body coordinates at which constraints and forces hold on to a body."""
+    companions = [companion for each in system.bodies for companion in each.companions]
+    ends: Iterable[Any] = (
+        end
+        for parts in (system.constraints, system.forces)
+        for part in parts
+        if part not in companions and getattr(part, "drawing", None) != ""
+        for end in part.ends
+    )
+    return [frame.origin for of, frame in ends if of is body]
+
+
+def reach_of(system: System, body: Body) -> float:
+    """Return how far a body reaches from its center of mass, m: to the farthest point that is drawn of it."""
+    corners = [surface_of(shape).vertices for shape in body.shapes]
+    points = np.vstack([np.zeros(3), *held_points(system, body), *corners])
+    reach = float(np.linalg.norm(points, axis=1).max())
+    return reach if reach > 0 else float(np.linalg.norm(_semi_axes(body)[0]))
+
+
+def _arms(points: list[np.ndarray], reach: float) -> SurfaceMesh | None:
+    """Thin bars from the center of mass to points."""
+    far = [point for point in points if np.linalg.norm(point) > NEAR * reach]
+    if not far:
+        return None
+    return together([tube(np.array([np.zeros(3), p]), ARM * reach) for p in far] + [ball(HUB * reach)])
+
+
+def _semi_axes(body: Body) -> tuple[np.ndarray, np.ndarray]:
+    """Semi-axes (3,), m, of the solid ellipsoid with a body's mass and inertia, and their directions as columns."""
+    moments, axes = np.linalg.eigh(body.inertia)
+    squares = 2.5 / body.mass * (moments.sum() - 2 * moments)
+    return np.sqrt(np.maximum(squares, 1e-4 * squares.max())), axes * np.linalg.det(axes)
+
+
+def _of_inertia(body: Body) -> SurfaceMesh:
+    """The solid ellipsoid with the body's mass and inertia, for one of which nothing else is known."""
+    semi_axes, axes = _semi_axes(body)
+    return ellipsoid(semi_axes).placed(np.zeros(3), axes)
+
+
+def _color(given: Any, usual: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    return usual if given is None else to_rgba(given)

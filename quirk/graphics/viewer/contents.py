@@ -1,0 +1,162 @@
+"""All that pictures of a mechanism show, and how large it is; no program that shows it is known here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.body import Body
+from quirk.constraints import Pulley
+from quirk.result import pose_interpolation as in_between
+
+from .bodies import body_parts, reach_of
+from .forces import arrow_parts, checked_arrows, element_parts
+from .joint_axes import axis_parts
+from .joints import ROPE, joint_parts
+from .parts import AxisMarker, BodyPart, Cord, Part, PathTrail
+from .poses import Poses
+
+if TYPE_CHECKING:
+    from quirk.bodies.state import State
+    from quirk.forces import ForceElement
+    from quirk.result.result import Result
+    from quirk.system.system import System
+
+# A mechanism that would fill less than this part of a picture's width goes far; and what part it fills if followed.
+LEAST_PART, FOLLOWED_PART = 1 / 6, 1 / 3
+TRAIL_COLOR = (0.8, 0.2, 0.07, 1.0)
+# Points of a trail between two pictures.
+TRAIL_POINTS = 3
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How large something is, and where.
+
+    Attributes
+    ----------
+    low, high : (3,) of all of it at all times, in N, m
+    start : (2, 3) lowest and highest coordinates at the first time
+    floor : of all points the least distance along `up` from the origin of N, m
+    up : (3,) unit vector in N: against gravity, or z
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    start: np.ndarray
+    floor: float
+    up: np.ndarray
+
+    @property
+    def size(self) -> float:
+        """The largest side of the box around it at the first time, m."""
+        return float(np.ptp(self.start, axis=0).max())
+
+    @property
+    def far(self) -> bool:
+        """Whether it goes so far that it is small in a picture of all its motion."""
+        return self.size < LEAST_PART * float((self.high - self.low).max())
+
+    def view(self, followed: bool) -> tuple[np.ndarray, float]:
+        """Middle (3,) and half the width, m, of what a picture shows: all of the motion, or what is followed."""
+        half = 0.5 * float((self.high - self.low).max())
+        most = 0.5 * self.size / FOLLOWED_PART
+        return (self.start.mean(axis=0), most) if followed and most < half else (0.5 * (self.low + self.high), half)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is shown of a system: bodies, joints, springs and arrows as parts, ropes, trails, and where bodies are.
+
+    `axes` are those of joints, shown on demand. `notes` say what lengths stand for, such as "longest force 180 N".
+    There is a floor only if it is `grounded`, where there is gravity.
+    """
+
+    parts: list[Part]
+    cords: list[Cord]
+    trails: list[PathTrail]
+    poses: Poses
+    extent: Extent
+    axes: list[AxisMarker]
+    grounded: bool
+    notes: list[str] = field(default_factory=list)
+
+
+def of_result(
+    result: Result, times: np.ndarray, arrows: Any = (), trails: Sequence[tuple[str, np.ndarray]] = ()
+) -> Contents:
+    """Return what is shown of a result at some times; `arrows` names loads and `trails` points of bodies."""
+    names = checked_arrows(result.system, result._elements, arrows)
+    paths = [_trail(result, name, local, times) for name, local in trails]
+    made = _made(result.system, Poses.of_result(result, times), list(result._elements.values()), paths)
+    arrows_drawn, notes = arrow_parts(result, names, made.extent.size)
+    made.parts.extend(arrows_drawn)
+    made.notes.extend(notes)
+    return made
+
+
+def of_state(system: System, state: State) -> Contents:
+    """Return what is shown of a system at a state."""
+    return _made(system, Poses.of_state(system, state), system.forces, [])
+
+
+def _made(system: System, poses: Poses, elements: Sequence[ForceElement], trails: list[PathTrail]) -> Contents:
+    reach = {body.name: reach_of(system, body) for body in system.bodies}
+    bodies = body_parts(system, reach)
+    extent = _extent(system, poses, bodies, trails)
+    ground = 2.5 * float((extent.high - extent.low).max())
+    cords = [Cord(constraint, ROPE) for constraint in system.constraints if isinstance(constraint, Pulley)]
+    joints = joint_parts(system, reach, extent.size, ground, 0.5 * (extent.low + extent.high))
+    parts = [*bodies, *joints, *element_parts(elements, extent.size)]
+    axes = axis_parts(system, extent.size)
+    return Contents(parts, cords, trails, poses, extent, axes, grounded=bool(np.any(system.gravity)))
+
+
+def _extent(system: System, poses: Poses, bodies: Sequence[BodyPart], trails: Sequence[PathTrail]) -> Extent:
+    """Return the extent of bodies, of trails, and of what holds on to the ground."""
+    strength = float(np.linalg.norm(system.gravity))
+    up = -system.gravity / strength if strength > 0 else np.array([0.0, 0.0, 1.0])
+    fixed = [
+        frame.origin
+        for parts in (system.constraints, system.forces)
+        for part in parts
+        if not any(part in body.companions for body in system.bodies)
+        for body, frame in part.ends
+        if not isinstance(body, Body) and getattr(part, "drawing", None) != ""
+    ]
+    clouds = [_carried(part, poses) for part in bodies]
+    starts = np.concatenate([*(cloud[0] for cloud in clouds), np.reshape(fixed, (-1, 3))])
+    clouds += [np.reshape(fixed, (1, -1, 3))] if fixed else []
+    clouds += [trail.path for trail in trails]
+    return Extent(
+        np.min([cloud.min(axis=(0, 1)) for cloud in clouds], axis=0),
+        np.max([cloud.max(axis=(0, 1)) for cloud in clouds], axis=0),
+        np.stack([starts.min(axis=0), starts.max(axis=0)]),
+        float(min((cloud @ up).min() for cloud in clouds)),
+        up,
+    )
+
+
+def _carried(part: BodyPart, poses: Poses) -> np.ndarray:
+    """The corners (nt, 8, 3) of a box around a body, at all times."""
+    vertices = np.concatenate([look.surface.vertices for look in part.looks])
+    ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
+    corners = np.array(np.meshgrid(*ends.T)).reshape(3, -1).T
+    r, q = poses.of(part.body)
+    return r[:, None] + corners @ np.swapaxes(rotation.matrix(q), 1, 2)
+
+
+def _trail(result: Result, name: str, local: np.ndarray, times: np.ndarray) -> PathTrail:
+    """The path of a point of a body, in stretches between pictures."""
+    s = np.linspace(0.0, 1.0, TRAIL_POINTS + 1)
+    fine = times[:-1, None] + s * np.diff(times)[:, None]
+    r, R = in_between.poses(result, name, fine.reshape(-1))
+    path = (r + R @ local).reshape(len(times) - 1, TRAIL_POINTS + 1, 3)
+    # Nothing lies behind the point in the first picture.
+    return PathTrail(
+        f"trail of {name}", np.concatenate([path[:1, :1].repeat(TRAIL_POINTS + 1, axis=1), path]), TRAIL_COLOR
+    )

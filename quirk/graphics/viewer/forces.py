@@ -1,0 +1,125 @@
+"""What force elements look like, and arrows of forces and torques."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.colors import to_rgba
+
+from quirk.constraints import Constraint
+from quirk.constraints.constraint import initial_point
+from quirk.errors import InputError
+from quirk.result import pose_interpolation as in_between
+from quirk.util.si_prefixes import prefixed
+
+from ..scene.force_shapes import POINTS_OF_A_TURN, STRAIGHT, TURNS
+from .parts import Arrow, Look, Part, Span
+from .surfaces import SurfaceMesh, arrow, tube
+
+if TYPE_CHECKING:
+    from quirk.forces import ForceElement
+    from quirk.result.result import Result
+    from quirk.system.system import System
+
+STEEL, LINE = to_rgba("#6f7378"), to_rgba("#555555", 0.7)
+FORCE, TORQUE = to_rgba("#cc3311"), to_rgba("#882255")
+# Radius of a coil over its length, and the least and most of it over the size of the mechanism; that of its wire over
+# that of the coil; and that of a plain line over the size of the mechanism.
+COIL, LEAST, MOST, WIRE, THIN = 0.07, 0.008, 0.04, 0.15, 0.003
+# The longest arrow of all, over the size of the mechanism; radii and length of head of an arrow, over its length.
+LONGEST, SHAFT, HEAD, HEAD_LENGTH = 0.45, 0.02, 0.055, 0.18
+# A torque below this part of the largest force times the size of the mechanism, and a force likewise, is round-off.
+ROUND_OFF = 1e-9
+
+
+def element_parts(elements: Sequence[ForceElement], size: float) -> list[Part]:
+    """Return coils of springs and lines of other elements between two points, in a mechanism of this size, m."""
+    found: list[Part] = []
+    for element in elements:
+        if element.drawing not in ("coil", "line") or len(element.ends) != 2:
+            continue
+        (one, p), (two, q) = element.ends
+        length = float(np.linalg.norm(initial_point(one, p.origin) - initial_point(two, q.origin))) or size
+        look = Look(_coil(size, length), STEEL) if element.drawing == "coil" else Look(_line(size), LINE)
+        found.append(Span(element.name, [look], ((one, p.origin), (two, q.origin)), element.name))
+    return found
+
+
+def checked_arrows(system: System, elements: Mapping[str, ForceElement], arrows: Any) -> list[str]:
+    """Return the names of the constraints and forces whose loads are to be shown; "all" for every one."""
+    known = [c.name for c in system.constraints if not _keeps_plane(system, c)] + list(elements)
+    if isinstance(arrows, str) and arrows == "all":
+        return known
+    names = [arrows] if isinstance(arrows, str) else arrows
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise InputError(f'arrows must be names of constraints and forces, or "all"; got {arrows!r}')
+    for name in names:
+        if name not in elements and not isinstance(system[name], Constraint):
+            raise InputError(f"arrows: loads are those of constraints and forces; got {system[name]}")
+    return list(dict.fromkeys(names))
+
+
+def arrow_parts(result: Result, names: Sequence[str], size: float) -> tuple[list[Part], list[str]]:
+    """Return arrows of the loads of constraints and forces on body j, or their last body, at the joint point.
+
+    And notes that say how large the longest are.
+
+    All arrows of forces have one scale, and all of torques one; `size` is that of the mechanism, m.
+    """
+    loads: dict[tuple[str, str], np.ndarray] = {}
+    for name in names:
+        loads[name, "force"] = result[name].force()
+        loads[name, "torque"] = result[name].torque()
+    most = {
+        kind: max((_largest(v) for (_, k), v in loads.items() if k == kind), default=0.0)
+        for kind in ("force", "torque")
+    }
+    scale = max(most["force"], most["torque"] / size)
+    found: list[Part] = []
+    for (name, kind), vectors in loads.items():
+        unit = scale if kind == "force" else scale * size
+        if _largest(vectors) <= ROUND_OFF * unit:
+            continue
+        part: Any = result._elements.get(name) or result.system[name]
+        body, frame = part.ends[1 if isinstance(part, Constraint) else -1]
+        longest = LONGEST * size
+        look = Look(arrow(SHAFT, HEAD, HEAD_LENGTH, 1 if kind == "force" else 2), FORCE if kind == "force" else TORQUE)
+        drawn = _drawn(result, vectors * (longest / most[kind]))
+        found.append(Arrow(f"{name} {kind}", [look], body, frame.origin, name, drawn, longest))
+    kinds = [kind for kind in most if any(part.name.endswith(f" {kind}") for part in found)]
+    return found, [f"longest {kind} {_in_unit(most[kind], kind)}" for kind in kinds]
+
+
+def _in_unit(value: float, kind: str) -> str:
+    factor, unit = prefixed("N" if kind == "force" else "N m", value)
+    return f"{value / factor:.3g} {unit}"
+
+
+def _drawn(result: Result, vectors: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda times: in_between.linear(result, vectors, times)
+
+
+def _largest(vectors: np.ndarray) -> float:
+    return float(np.linalg.norm(vectors, axis=1).max())
+
+
+def _keeps_plane(system: System, constraint: Constraint) -> bool:
+    return any(constraint is companion for body in system.bodies for companion in body.companions)
+
+
+def _coil(size: float, length: float) -> SurfaceMesh:
+    """A coil with straight ends, of length 1 along z, whose wire is round where it is stretched to this length."""
+    s = np.linspace(0.0, 1.0, TURNS * POINTS_OF_A_TURN + 1)
+    angle = 2 * np.pi * TURNS * s
+    radius = float(np.clip(COIL * length, LEAST * size, MOST * size))
+    turns = np.stack([np.cos(angle), np.sin(angle)], axis=1) * radius
+    middle = np.column_stack([turns, length * (STRAIGHT + (1 - 2 * STRAIGHT) * s)])
+    foot, top = np.array([0.0, 0.0, 0.0]), np.array([0.0, 0.0, length])
+    path = np.vstack([foot, STRAIGHT * 0.9 * top, middle, (1 - STRAIGHT * 0.9) * top, top])
+    return tube(path, radius * WIRE, 6).scaled(np.array([1, 1, 1 / length]))
+
+
+def _line(size: float) -> SurfaceMesh:
+    return tube(np.array([[0, 0, 0], [0, 0, 1.0]]), THIN * size, 6)

@@ -1,0 +1,74 @@
+"""A picture that a server on this machine shows to browsers until it is closed."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from .serving import stopped
+
+if TYPE_CHECKING:
+    from .stage import ViewerStage
+
+# Seconds between looks at whether it has been closed, so that Ctrl-C is heard meanwhile.
+LOOK = 0.2
+HEIGHT = 560
+OPACITY_STEP = 0.05
+
+
+class View:
+    """What `result.view()` and `system.view()` return.
+
+    Attributes
+    ----------
+    url : where browsers on this machine find it
+    """
+
+    def __init__(self, server: Any) -> None:
+        self._server: Any = server
+        self._closed = threading.Event()
+        self.url = f"http://{server.get_host()}:{server.get_port()}"
+        server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
+
+    def add_looks(self, stage: ViewerStage, labels: bool, axes: bool, opacity: float) -> None:
+        """Let people show names and axes of joints, and make bodies translucent."""
+        gui = self._server.gui
+        names, lines = gui.add_checkbox("names", labels), gui.add_checkbox("axes of joints", axes)
+        faint = gui.add_slider("opacity", OPACITY_STEP, 1.0, OPACITY_STEP, opacity)
+        names.on_update(lambda event: stage.show_labels(bool(names.value)))
+        lines.on_update(lambda event: stage.show_axes(bool(lines.value)))
+        faint.on_update(lambda event: stage.fade(float(faint.value)))
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has been closed."""
+        return self._closed.is_set()
+
+    def close(self) -> None:
+        """End it; browsers that show it keep the last picture. Nothing happens if it was closed before."""
+        if not self._closed.is_set():
+            self._closed.set()
+            stopped(self._server)
+
+    def wait(self) -> None:
+        """Return when it has been closed, or close it at Ctrl-C; for scripts, whose views end with them."""
+        try:
+            while not self._closed.wait(LOOK):
+                pass
+        except KeyboardInterrupt:
+            self.close()
+
+    def __enter__(self) -> View:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<View: {'closed' if self.closed else self.url}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the same picture, from the same server."""
+        if self.closed:
+            return "<p>This view is closed.</p>"
+        return f'<iframe src="{self.url}" width="100%" height="{HEIGHT}" style="border: none"></iframe>'

@@ -1,0 +1,183 @@
+"""Parts and trails as nodes of a viser scene."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .labels import Label
+from .parts import Arrow, AxisMarker, BodyPart, Cord, Look, Marker, Part, PathTrail, Track
+
+ROOT = "/N"
+# Stretches of a trail of which those that are behind are sent once, and the last one with each picture.
+STRETCHES = 30
+TRAIL_WIDTH, CORD_WIDTH = 2.5, 3.5
+# Size of names beside that of other texts.
+NAME_SIZE = 0.75
+
+
+def path_of(kind: str, *names: str) -> str:
+    """Return the name of a node; a slash in a user's name is no step down the tree."""
+    return "/".join([ROOT, kind, *(name.replace("/", "\N{DIVISION SLASH}") for name in names)])
+
+
+def node_name(part: Part) -> str:
+    """Return the name of the node of a part: bodies, what is fixed in them, and the rest."""
+    if isinstance(part, BodyPart):
+        return path_of("bodies", part.name)
+    if part.parent is not None:
+        return path_of("bodies", part.parent.name, part.name)
+    return path_of("ground" if isinstance(part, Marker) else "between", part.name)
+
+
+def label_of(part: Part) -> str:
+    """Return the name that is written at a part: none at arrows, and that of a joint once."""
+    if isinstance(part, Arrow):
+        return ""
+    if isinstance(part, Marker):
+        return part.of if part.labeled else ""
+    return part.name
+
+
+def rgb(color: Any) -> tuple[int, int, int]:
+    """Return a color (r, g, b, ...) of parts from 0 to 1 as whole numbers up to 255."""
+    r, g, b = (round(255 * float(x)) for x in color[:3])
+    return r, g, b
+
+
+class PartNode:
+    """The node of a part, which moves from picture to picture.
+
+    Parameters
+    ----------
+    scene : viser's SceneApi
+    part : what it shows
+    unit : lengths of the scene for each meter
+    label : how its name is written, or None if it has none
+    labels : whether it is written
+    axes : whether it is shown if it is the axis of a joint
+    """
+
+    def __init__(self, scene: Any, part: Part, unit: float, label: Label | None, labels: bool, axes: bool) -> None:
+        self.part, self._enabled = part, axes or not isinstance(part, AxisMarker)
+        self._name, self._unit = node_name(part), unit
+        self._frame = scene.add_frame(self._name, show_axes=False)
+        self._meshes = [self._mesh(scene, look, k, unit) for k, look in enumerate(part.looks)]
+        self._label = (
+            None
+            if label is None
+            else scene.add_label(
+                f"{self._name}/name", label.text, anchor=label.anchor, visible=labels, font_screen_scale=NAME_SIZE
+            )
+        )
+        self._now: dict[str, Any] = {"shown": True}
+
+    def _mesh(self, scene: Any, look: Look, k: int, unit: float) -> Any:
+        surface, opacity = look.surface.scaled(unit), float(look.color[3])
+        return scene.add_mesh_simple(
+            f"{self._name}/surface {k + 1}",
+            surface.vertices,
+            surface.triangles,
+            color=rgb(look.color),
+            opacity=None if opacity >= 1.0 else opacity,
+            side="front" if surface.closed else "double",
+            cast_shadow=opacity >= 1.0,
+        )
+
+    def show(self, track: Track, k: int) -> None:
+        """Move to the place in picture number `k`; nothing is sent of what has not changed."""
+        shown = self._enabled and bool(_at(track.shown, k))
+        if shown != self._now["shown"]:
+            self._frame.visible = self._now["shown"] = shown
+        if not shown:
+            return
+        for key, values in (("position", track.position), ("wxyz", track.orientation)):
+            value = _at(values, k)
+            if key not in self._now or not np.array_equal(value, self._now[key]):
+                setattr(self._frame, key, value)
+                self._now[key] = value
+        if track.scale is not None and not np.array_equal(_at(track.scale, k), self._now.get("scale", 0.0)):
+            self._now["scale"] = _at(track.scale, k)
+            for mesh in self._meshes:
+                mesh.scale = tuple(self._now["scale"].tolist())
+            if self._label is not None:
+                self._label.position = (0.0, 0.0, 0.5 * self._unit * self._now["scale"][2])
+
+    def enable_axis(self, enabled: bool) -> None:
+        """Let it be shown, if it is the axis of a joint, or not."""
+        if isinstance(self.part, AxisMarker):
+            self._enabled = enabled
+
+    def fade(self, opacity: float) -> None:
+        """Make a body so opaque, from 0 to 1, beside what its color says."""
+        for mesh, look in zip(self._meshes, self.part.looks if isinstance(self.part, BodyPart) else (), strict=False):
+            whole = opacity * float(look.color[3])
+            mesh.opacity = None if whole >= 1.0 else whole
+            mesh.cast_shadow = whole >= 1.0
+
+    def on_click(self, callback: Callable[[Part], None]) -> None:
+        """Call a function with its part when it is clicked."""
+        for mesh in self._meshes:
+            mesh.on_click(lambda event: callback(self.part))
+
+    def show_label(self, shown: bool) -> None:
+        """Write its name, or do not."""
+        if self._label is not None:
+            self._label.visible = shown
+
+
+class CordNode:
+    """The rope of a pulley, whose course is sent with each picture."""
+
+    def __init__(self, scene: Any, cord: Cord) -> None:
+        self._line = scene.add_line_segments(
+            path_of("between", cord.name),
+            np.zeros((1, 2, 3)),
+            rgb(cord.color),
+            thickness=CORD_WIDTH,
+            thickness_units="screen",
+        )
+
+    def show(self, path: np.ndarray, shown: np.ndarray, k: int) -> None:
+        """Show the course in picture number `k` of those (nt, k, 3) at all of them."""
+        self._line.visible = bool(_at(shown, k))
+        self._line.points = np.stack([path[k, :-1], path[k, 1:]], axis=1).astype(np.float32)
+
+
+class TrailNodes:
+    """The path of a point so far: stretches far behind, which do not change, and the last ones."""
+
+    def __init__(self, scene: Any, trail: PathTrail, number: int, path: np.ndarray) -> None:
+        name = path_of("trails", f"{trail.name} {number + 1}")
+        self._path = np.stack([path[:, :-1], path[:, 1:]], axis=2)  # (nt, k, 2, 3)
+        self._shown = 0
+
+        def lines(part: str, points: np.ndarray, visible: bool) -> Any:
+            color = rgb(trail.color)
+            return scene.add_line_segments(
+                f"{name}/{part}",
+                points.reshape(-1, 2, 3),
+                color,
+                thickness=TRAIL_WIDTH,
+                thickness_units="screen",
+                visible=visible,
+            )
+
+        starts = range(0, len(path) - STRETCHES, STRETCHES)
+        self._behind = [lines(f"{k // STRETCHES + 1}", self._path[k : k + STRETCHES], False) for k in starts]
+        self._head = lines("head", self._path[:1], True)
+
+    def show(self, k: int) -> None:
+        """Show the path up to picture number `k`."""
+        done = k // STRETCHES
+        for number in range(min(done, self._shown), max(done, self._shown)):
+            self._behind[number].visible = number < done
+        self._shown = done
+        self._head.points = self._path[done * STRETCHES : k + 1].reshape(-1, 2, 3).astype(np.float32)
+
+
+def _at(values: np.ndarray, k: int) -> Any:
+    """The value in picture number `k`, of those at all of them or of one that stands for all."""
+    return values[k if len(values) > 1 else 0]

@@ -1,0 +1,209 @@
+"""A mechanism in the browser that is dragged by sliders on its joint coordinates, with loops closed."""
+
+from __future__ import annotations
+
+import threading
+from copy import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from quirk.analysis.joint_coordinates import coordinate
+from quirk.bodies.state import Kinematics, State
+from quirk.constraints import Constraint, Drive, Joint
+from quirk.constraints.constraint import TwoAxisJoint
+from quirk.constraints.drive import LETTERS
+from quirk.constraints.relation import Relation
+from quirk.dynamics.dense.rows import residuals
+from quirk.errors import AssemblyError, InputError
+from quirk.functions.motion import Motion
+from quirk.util import validate
+
+from . import contents
+from .handle import View
+from .poses import Poses
+from .serving import announced, server_at, stopped
+from .stage import ViewerStage
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+# A slider is followed in steps of at most so many rad, or this part of the mechanism's size; where it stops, in steps
+# down to this fraction of that.
+STEP, PART, FINEST = 0.1, 0.04, 16
+# Of a slider for a displacement: how far it goes to each side, over the mechanism's size.
+REACH = 1.0
+# Seconds between looks at whether a slider was moved.
+IDLE = 0.05
+
+
+class SliderCoordinate(NamedTuple):
+    """A coordinate of a joint that a slider moves: "rotation z" and so on, and its range and step, rad or m."""
+
+    joint: Joint
+    name: str
+    low: float
+    high: float
+    step: float
+
+    @property
+    def label(self) -> str:
+        """What is written beside the slider."""
+        kind, _ = self.name.split()
+        return f"{self.joint.name} {self.name} ({'rad' if kind == 'rotation' else 'm'})"
+
+
+def view(
+    system: System,
+    *,
+    labels: bool = False,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    block: bool = False,
+) -> SliderMechanism:
+    """Show a system in the browser, with sliders that drag it; see `System.view`."""
+    labels, block = validate.flag("view", "labels", labels), validate.flag("view", "block", block)
+    server = server_at(host, port)
+    try:
+        mechanism = SliderMechanism(server, system, labels)
+    except BaseException:
+        stopped(server)
+        raise
+    announced("the mechanism", mechanism.url, block)
+    if block:
+        mechanism.wait()
+    return mechanism
+
+
+class SliderMechanism(View):
+    """A system at a state that sliders change.
+
+    Attributes
+    ----------
+    url : where browsers on this machine find it
+    state : where it was dragged to, at rest
+    coordinates : what has a slider
+    """
+
+    def __init__(self, server: Any, system: System, labels: bool) -> None:
+        super().__init__(server)
+        # What is dragged is a copy that shares all parts; drivers would hold on to it.
+        self._system = copy(system)
+        self._system.disable(*(c.name for c in system.constraints if _drives(c)))
+        self.state = system.initial_state()
+        drawn = contents.of_state(self._system, self.state)
+        self._stage = ViewerStage(server, drawn, labels=labels)
+        self._drawn, self._size = drawn, drawn.extent.size
+        self.coordinates = coordinates_of(self._system, self.state, self._size)
+        self._held = [_held(self._system, one) for one in self.coordinates]
+        self._still = np.zeros_like(self.state.velocity)
+        self._wanted: dict[int, float] = {}
+        self._lock = threading.Lock()
+        self.add_looks(self._stage, labels, False, 1.0)
+        self._sliders = [self._slider(server.gui, k, one) for k, one in enumerate(self.coordinates)]
+        self._message = server.gui.add_markdown("" if self.coordinates else "No joint of it has an axis.")
+        self._thread = threading.Thread(target=self._run, name="quirk view", daemon=True)
+        self._thread.start()
+
+    def drag(self, joint: str, value: float, coordinate: str | None = None) -> float:
+        """Move a slider from Python, and return the value that was reached, rad or m.
+
+        `coordinate` is "rotation" or "translation" where the joint has both. InputError if it has no slider.
+        """
+        found = [
+            k
+            for k, one in enumerate(self.coordinates)
+            if one.joint.name == joint and (coordinate is None or one.name.startswith(coordinate))
+        ]
+        if len(found) != 1:
+            known = ", ".join(one.label for one in self.coordinates) or "none"
+            raise InputError(f"view: {joint!r} is not one of its sliders, or more than one; there are: {known}")
+        (number,) = found
+        with self._lock:
+            return self._follow(number, validate.number("view", "value", value))
+
+    def _slider(self, gui: Any, number: int, one: SliderCoordinate) -> Any:
+        value = float(np.clip(self._value(number), one.low, one.high))
+        slider = gui.add_slider(one.label, one.low, one.high, one.step, value)
+
+        @slider.on_update
+        def _(event: Any) -> None:
+            if event.client is not None:  # a person moved it
+                self._wanted[number] = float(slider.value)
+
+        return slider
+
+    def _run(self) -> None:
+        """Follow the sliders that people move, until the view is closed."""
+        while not self._closed.wait(IDLE):
+            while self._wanted and not self._closed.is_set():
+                number = next(iter(self._wanted))
+                with self._lock:
+                    self._follow(number, self._wanted.pop(number))
+
+    def _follow(self, number: int, target: float) -> float:
+        """Drag the mechanism until a coordinate has a value, or as far as it goes; return how far that is."""
+        one = self.coordinates[number]
+        reached = self._value(number)
+        longest = STEP if one.name.startswith("rotation") else PART * self._size
+        step, least = longest, longest / FINEST
+        while abs(target - reached) > 0 and step >= least:
+            value = target if abs(target - reached) <= step else reached + float(np.copysign(step, target - reached))
+            try:
+                state = self._held[number].assemble(self.state, t=value)
+            except AssemblyError:
+                step /= 2  # it may go a little way yet
+                continue
+            self.state = State(state.position, state.orientation, self._still, self._still, bodies=state.bodies)
+            reached = value
+            self._stage.move(Poses.of_state(self._system, self.state))
+        stops = f"**{one.label}** stops at {reached:.4g}: {target:.4g} cannot be reached with all loops closed."
+        self._message.content = "" if reached == target else stops
+        for k, (slider, other) in enumerate(zip(self._sliders, self.coordinates, strict=True)):
+            slider.value = float(np.clip(reached if k == number else self._value(k), other.low, other.high))
+        return reached
+
+    def _value(self, number: int) -> float:
+        """The present value of a coordinate, rad or m."""
+        model = self._held[number].model
+        rows = model.joint_rows[_drive_name(self.coordinates[number])]
+        # The drive holds the coordinate at the time: at time zero it misses by what there is.
+        return float(residuals(model, Kinematics.of(self.state), 0.0, 0)[rows, 0][0])
+
+
+def _drive_name(one: SliderCoordinate) -> str:
+    return f"slider {one.label}"
+
+
+def _held(system: System, one: SliderCoordinate) -> System:
+    """The system with one coordinate held at a value that is the time."""
+    drive = Drive(_drive_name(one), one.joint, Motion.polynomial([0.0, 1.0]), one.name)
+    return system.with_constraints([drive])
+
+
+def coordinates_of(system: System, state: State, size: float) -> list[SliderCoordinate]:
+    """Return the coordinates of all active joints with an axis or two that cross; `size` is the mechanism's, m."""
+    found = []
+    companions = [companion for body in system.bodies for companion in body.companions]
+    for joint in system.constraints:
+        if not isinstance(joint, Joint) or joint in companions or not system.is_active(joint.name):
+            continue
+        names = [
+            f"{kind} {LETTERS[axis]}"
+            for kind, axis in (("rotation", joint.rotation_axis), ("translation", joint.translation_axis))
+            if axis is not None
+        ]
+        if isinstance(joint, TwoAxisJoint) and not names:
+            names = ["rotation x", "rotation y"]
+        for name in names:
+            if name.startswith("rotation"):
+                found.append(SliderCoordinate(joint, name, -np.pi, np.pi, 0.001))
+            else:
+                now = coordinate(system, state, joint, name)
+                found.append(SliderCoordinate(joint, name, now - REACH * size, now + REACH * size, 1e-3 * size))
+    return found
+
+
+def _drives(constraint: Constraint) -> bool:
+    """Whether a constraint prescribes a motion."""
+    return any(isinstance(primitive, Relation) and primitive.motions for primitive in constraint.primitives)

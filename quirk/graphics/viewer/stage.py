@@ -1,0 +1,207 @@
+"""A mechanism on a server of viser: what it stands on, its nodes, and how they move from picture to picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.body import GROUND
+
+from . import camera
+from .contents import Contents
+from .labels import Label, laid_out, on_screen, place_of
+from .nodes import ROOT, CordNode, PartNode, TrailNodes, label_of, path_of
+from .parts import Part, Track
+from .poses import Poses
+
+# What is followed of a mechanism: the mean of all its bodies' positions.
+ALL = "all bodies"
+# Half the width of what is shown, in lengths of the scene: viser's light, shadows and keys suit such a size.
+HALF = 2.0
+# About so many squares of the grid are as wide as what is shown.
+SQUARES = 10
+# The grid lies below the lowest point by this part of HALF, so that what lies on the floor is seen.
+BELOW = 0.004
+
+
+class ViewerStage:
+    """What a server of viser shows of a mechanism.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    contents : what is drawn, and where it is in all pictures
+    follow : what stays where it is in the picture, while all else moves about it: the name of a body, ALL, or "ground";
+        None for ALL if the mechanism goes far, else "ground"
+    labels : whether the names of bodies and joints are written beside them
+    axes : whether the axes of joints are shown
+    opacity : of bodies, from 0 to 1
+    """
+
+    def __init__(
+        self,
+        server: Any,
+        contents: Contents,
+        *,
+        follow: str | None = None,
+        labels: bool = False,
+        axes: bool = False,
+        opacity: float = 1.0,
+    ) -> None:
+        self._scene, self._contents = server.scene, contents
+        self._parts = [*contents.parts, *contents.axes]
+        usual = ALL if contents.extent.far else GROUND.name
+        self.follow, self._shown = usual if follow is None else follow, 0
+        self._middle, half = contents.extent.view(self.follow != GROUND.name)
+        self._unit = HALF / half
+        self._axes = camera.axes_of(contents.extent)
+        self._scene.set_up_direction("+z")
+        self._scene.world_axes.visible = False
+        self._root = self._scene.add_frame(ROOT, show_axes=False, wxyz=rotation.from_matrix(self._axes.T))
+        self._viewer = HALF * camera.DISTANCE * camera.direction(contents.extent)
+        self._camera(server)
+        self._ground(half)
+        written = self._labels()
+        self._nodes = [
+            PartNode(self._scene, part, self._unit, written.get(k), labels, axes) for k, part in enumerate(self._parts)
+        ]
+        if opacity < 1.0:
+            self.fade(opacity)
+        self._cords = [CordNode(self._scene, cord) for cord in contents.cords]
+        self._trails = [
+            TrailNodes(self._scene, trail, k, self._inside(trail.path)) for k, trail in enumerate(contents.trails)
+        ]
+        self.move(contents.poses)
+
+    def move(self, poses: Poses) -> None:
+        """Take other poses of all bodies, and show the first of them."""
+        self._poses = poses
+        self._tracks = [self._in_scene(part, part.track(poses)) for part in self._parts]
+        self._courses = [(self._inside(cord.path(poses)), cord.shown(poses)) for cord in self._contents.cords]
+        self.show(0)
+
+    def show(self, k: int) -> None:
+        """Show picture number `k`, with trails up to there."""
+        self._shown = k
+        for node, track in zip(self._nodes, self._tracks, strict=True):
+            node.show(track, k)
+        for cord, (path, acts) in zip(self._cords, self._courses, strict=True):
+            cord.show(path, acts, k)
+        for trail in self._trails:
+            trail.show(k)
+        shift = self._unit * self._axes.T @ self._gone(k)
+        self._root.position = -shift
+
+    def _gone(self, k: int) -> np.ndarray:
+        """How far (3,) in N, m, what is followed has gone since the first picture."""
+        if self.follow == GROUND.name:
+            return np.zeros(3)
+        paths = self._poses.position
+        path = np.mean(list(paths.values()), axis=0) if self.follow == ALL else paths[self.follow]
+        return np.asarray(path[k] - path[0])
+
+    def show_labels(self, shown: bool) -> None:
+        """Write names, or do not."""
+        for node in self._nodes:
+            node.show_label(shown)
+
+    def show_axes(self, shown: bool) -> None:
+        """Show the axes of joints, or do not."""
+        for node in self._nodes:
+            node.enable_axis(shown)
+        self.show(self._shown)
+
+    def fade(self, opacity: float) -> None:
+        """Make bodies so opaque, from 0 to 1."""
+        for node in self._nodes:
+            node.fade(opacity)
+
+    def on_click(self, callback: Callable[[Part], None]) -> None:
+        """Call a function with the part that is clicked."""
+        for node in self._nodes:
+            node.on_click(callback)
+
+    def _inside(self, points: np.ndarray) -> np.ndarray:
+        """Points (..., 3) of N along its axes in lengths of the scene, from the middle of what is shown."""
+        return (points - self._middle) * self._unit
+
+    def _in_scene(self, part: Part, track: Track) -> Track:
+        position = self._inside(track.position) if part.parent is None else track.position * self._unit
+        return Track(position, track.orientation, track.shown, track.scale)
+
+    def _labels(self) -> dict[int, Label]:
+        """How the names of parts are written, by their number."""
+        parts = self._parts
+        named = {k: text for k, part in enumerate(parts) if (text := label_of(part))}
+        places = np.array([place_of(parts[k], self._contents.poses) for k in named]).reshape(-1, 3)
+        dots = on_screen(self._inside(places) @ self._axes, self._viewer)
+        found = laid_out(list(named.values()), dots, on_screen(self._letters @ self._axes, self._viewer))
+        return dict(zip(named, found, strict=True))
+
+    def _camera(self, server: Any) -> None:
+        start = server.initial_camera
+        start.fov = np.radians(camera.FIELD)
+        start.position = tuple(self._viewer)
+        start.look_at = (0.0, 0.0, 0.0)
+        start.up = (0.0, 0.0, 1.0)
+
+    def _ground(self, half: float) -> None:
+        """A grid below everything where there is gravity, what lengths stand for, and the axes of N."""
+        extent = self._contents.extent
+        square = _rounded(2 * half / SQUARES)
+        # A line of the grid runs through the origin of N, in either direction.
+        origin = self._axes.T @ self._inside(np.zeros(3))
+        cell = square * self._unit
+        nearest = origin[:2] - cell * np.round(origin[:2] / cell)
+        height = self._unit * float(extent.floor - self._middle @ extent.up) - BELOW * HALF
+        if self._contents.grounded:
+            self._grid(cell, half, np.array([*nearest, height]))
+        scale = f"1 square = {in_meters(square)}" if self._contents.grounded else f"axes of {in_meters(square)}"
+        front = self._axes @ np.array([nearest[0], nearest[1] - np.ceil(HALF / cell) * cell, height])
+        text = "\n".join([scale, *self._contents.notes])
+        self._scene.add_label(path_of("square"), text, position=front, anchor="bottom-left")
+        near = bool((np.abs(origin) <= 2.5 * HALF).all())
+        corner = np.array([-HALF, -HALF, height])
+        place = self._axes @ (origin if near else corner)
+        self._scene.add_frame(
+            path_of("axes"), axes_length=cell, axes_radius=0.006 * HALF, origin_radius=0.01 * HALF, position=place
+        )
+        tips = (cell + 0.03 * HALF) * np.eye(3)
+        self._letters = place + tips
+        for letter, tip in zip("xyz", tips, strict=True):
+            self._scene.add_label(path_of("axes", letter), letter, position=tip, anchor="center-center")
+
+    def _grid(self, cell: float, half: float, place: np.ndarray) -> None:
+        """Squares around a place (3,) along the axes of the scene, wide enough for all of the motion."""
+        extent = self._contents.extent
+        width = 2.5 * 2 * half + float((extent.high - extent.low).max())
+        squares = 2 * int(np.ceil(0.5 * width * self._unit / cell))
+        self._scene.add_grid(
+            path_of("grid"),
+            width=squares * cell,
+            height=squares * cell,
+            cell_size=cell,
+            section_size=5 * cell,
+            cell_color=(215, 215, 215),
+            section_color=(170, 170, 170),
+            fade_distance=30 * HALF,
+            wxyz=rotation.from_matrix(self._axes),
+            position=self._axes @ place,
+        )
+
+
+def _rounded(length: float) -> float:
+    """Return the nearest of 1, 2 and 5 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(length))
+    return float(power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(np.log(length / (digit * power)))))
+
+
+def in_meters(length: float) -> str:
+    """Return a length with the unit that people use for such."""
+    for unit, size in (("km", 1e3), ("m", 1.0), ("mm", 1e-3), ("µm", 1e-6), ("nm", 1e-9)):
+        if 1e3 * (1 - 1e-9) > length / size >= (1 - 1e-9) * (1.0 if unit != "m" else 0.1):
+            return f"{length / size:.6g} {unit}"
+    return f"{length:.6g} m"

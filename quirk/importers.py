@@ -1,0 +1,8 @@
+"""Import of model files: another name of `quirk.io.importers`."""
+
+import sys
+
+from .io import importers
+from .io.importers import *  # noqa: F403
+
+sys.modules[__name__] = importers

@@ -1,0 +1,1 @@
+"""Files: models, imported models, results and checkpoints."""

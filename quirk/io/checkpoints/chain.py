@@ -1,0 +1,117 @@
+"""The legs of a run that a journal holds, in order, wherever in it they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from quirk.errors import InputError, QuirkError
+from quirk.events import Event
+from quirk.integrators import Statistics
+from quirk.result.event_log import EventRecord
+from quirk.result.segment import Segment
+from quirk.simulation.hybrid.restart_points import RestartPoint
+from quirk.system.system import System
+
+from .journal import Record
+from .records import happening, leg_of, place_of, segments_of, statistics_of
+from .rows import DamagedRowsError
+
+
+class RecordChain:
+    """A run, leg by leg, as far as each begins where the one before it ended and is not damaged.
+
+    Each record names the start of its leg by a digest. Where one is damaged, the leg is computed again and its record
+    written at the end of the journal; the legs behind it then follow as before.
+
+    Parameters
+    ----------
+    folder, system, events : of the checkpoint
+    records : of the journal, without the first; None where a line is damaged
+
+    Attributes
+    ----------
+    segments, happenings, statistics : of the run up to the end of the chain
+    place : digest of where the next leg starts
+    leg : where that is; None at the start of the run and at its end
+    status : "completed" or "stopped" where the run is at its end, else None
+    damage : descriptions of damaged lines and rows
+    """
+
+    def __init__(self, folder: Path, system: System, events: Sequence[Event], records: Sequence[Record | None]) -> None:
+        self._folder, self._system, self._events = folder, system, events
+        self.segments: list[Segment] = []
+        self.happenings: list[EventRecord] = []
+        self.statistics = Statistics()
+        self.leg: RestartPoint | None = None
+        self.status: str | None = None
+        self.place = place_of(None)
+        lines = [f"line {k} of its journal is damaged" for k, record in enumerate(records, 2) if record is None]
+        self.damage: list[str] = lines
+        self._waiting = _by_start(records)
+        self._legs = 0
+        self.follow()
+
+    def follow(self) -> None:
+        """Take the legs that go on from the end, as far as they are whole."""
+        while self.status is None and self.place in self._waiting:
+            record = self._waiting.pop(self.place)
+            try:
+                segments = segments_of(record, self._folder, self._system, self._events, self.reached)
+                happenings = [happening(one) for one in record["events"]]
+                vars(self.statistics).update(vars(statistics_of(record["statistics"])))
+                leg = None if record["leg"] is None else leg_of(record["leg"], self._system, self._events)
+                self.add(segments, happenings, record["leg"], leg, record["status"])
+            except DamagedRowsError as error:
+                self.damage.append(f"{error}")
+                return
+            except (KeyError, TypeError, ValueError, IndexError, AttributeError, QuirkError) as error:
+                raise InputError(
+                    f"checkpoint {str(self._folder)!r} cannot be read by this version of QuIRK "
+                    f"({type(error).__name__}: {error}): give another path"
+                ) from None
+
+    def add(
+        self,
+        segments: Sequence[Segment],
+        happenings: Sequence[EventRecord],
+        told: Mapping[str, object] | None,
+        leg: RestartPoint | None,
+        status: str | None,
+    ) -> None:
+        """Add a leg, with the start of the next one, also as plain data, or how the run has ended."""
+        self.segments += segments
+        self.happenings += happenings
+        self.place, self.leg, self.status = place_of(told), leg, status
+
+    @property
+    def reached(self) -> float:
+        """Last time of the segments, s."""
+        return float(self.segments[-1].time[-1]) if self.segments else -np.inf
+
+    def damage_said(self) -> str:
+        """Return what is damaged and what becomes of it, for a warning; nothing if the run is whole."""
+        if not self.damage or self.status is not None:
+            return ""
+        more = len(self.damage) - 3
+        said = "; ".join(self.damage[:3]) + (f"; and {more} more" if more > 0 else "")
+        start = "the start" if self.leg is None else f"t = {self.leg.t:.9g} s"
+        later = f"; {len(self._waiting)} later legs are whole and are taken over" if self._waiting else ""
+        return f"{said}. The run is whole up to {start}; what is missing from there is computed again{later}"
+
+
+def _by_start(records: Sequence[Record | None]) -> dict[str, Record]:
+    """Return records by the start of their legs; of several with the same start, the last.
+
+    Records of format 1 name no start: each began where the line before it ended.
+    """
+    found: dict[str, Record] = {}
+    before: str | None = place_of(None)
+    for record in records:
+        start = None if record is None else record.get("from", before)
+        if record is not None and start is not None:
+            found[start] = record
+        before = place_of(record["leg"]) if record is not None and record.get("leg") else None
+    return found

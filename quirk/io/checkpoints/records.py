@@ -1,0 +1,126 @@
+"""Segments, happenings and starts of legs as plain data in a journal, and made again from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.contact.impulse import Impulse
+from quirk.dynamics.model.joint_angles import Turns
+from quirk.dynamics.sparse.stepping.compiled_run import ResumePoint
+from quirk.dynamics.sparse.stepping.method_switching import Judged
+from quirk.errors import InputError
+from quirk.events import Event
+from quirk.integrators import Statistics
+from quirk.result.event_log import EventRecord
+from quirk.result.segment import Segment
+from quirk.result.segment_records import described, described_configuration, rebuilt, rebuilt_configuration
+from quirk.simulation.hybrid.restart_points import RestartPoint
+from quirk.system.system import System
+
+from .rows import DamagedRowsError, Location, rows_at
+
+
+def place_of(leg: Mapping[str, Any] | None) -> str:
+    """Return a digest of the start of a leg, as in a journal; None is the start of the run.
+
+    A leg follows from its start and nothing else, so that a record which names this digest as its start goes on there.
+    """
+    text = json.dumps(leg, allow_nan=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def of_segment(segment: Segment, location: Location, system: System, events: Sequence[Event]) -> dict[str, Any]:
+    """Return a segment as plain data."""
+    description = described(segment, system, events)
+    if any(part["by"] == "function" for part in description["others"]):
+        raise InputError(
+            "simulate: what a function of an event puts in the place of a part cannot be written to a checkpoint: "
+            "give such parts as actions, not by functions"
+        )
+    whole = segment.turns.whole.tolist()
+    return {
+        "rows": list(location), "whole": whole, "rank": int(segment.rank), "parts": description,
+        "changed": list(segment.changed),
+    }  # fmt: skip
+
+
+def segments_of(
+    record: Mapping[str, Any], folder: Path, system: System, events: Sequence[Event], earliest: float
+) -> list[Segment]:
+    """Return the segments of a record; raises DamagedRowsError if their rows are damaged, or before `earliest`, s."""
+    segments = []
+    for table in record["segments"]:
+        rows = rows_at(folder, Location(*table["rows"]))
+        if len(rows.time) and not rows.time[0] >= earliest:
+            raise DamagedRowsError(f"rows-{table['rows'][0]}.time has times that decrease")
+        earliest = float(rows.time[-1])
+        configuration, changes = rebuilt(table["parts"], system, events)
+        plant = system.plant_for(configuration)
+        quadrants = rows.quadrants.reshape(len(rows.time), -1, 2)
+        turns = Turns(plant.model.joints, quadrants, np.array(table["whole"]).reshape(-1, 3))
+        changed = tuple(table.get("changed", ()))  # earlier versions wrote none
+        segments.append(Segment(plant, rows.time, rows.flat, turns, table["rank"], changes, changed))
+    return segments
+
+
+def of_happening(one: EventRecord) -> list[Any]:
+    """Return what an event has done as plain data."""
+    impulse = {name: [x.force.tolist(), x.torque.tolist()] for name, x in one.impulse.items()}
+    energies = float(one.energy_before), float(one.energy_after)
+    return [float(one.time), one.name, int(one.direction), *energies, impulse, one.restitution_kept]
+
+
+def happening(row: Sequence[Any]) -> EventRecord:
+    """Return what an event has done, from `of_happening`."""
+    time, name, direction, before, after, impulse, *kept = row  # earlier versions wrote no restitution
+    found = {name: Impulse(*map(np.array, both)) for name, both in impulse.items()}
+    return EventRecord(time, name, direction, before, after, found, *kept)
+
+
+def of_leg(leg: RestartPoint, system: System, events: Sequence[Event]) -> dict[str, Any]:
+    """Return the start of a leg as plain data."""
+    pace = leg.pace
+    return {
+        "t": leg.t,
+        "y": leg.y.tolist(),
+        "angles": leg.angles.tolist(),
+        "base": described_configuration(leg.base, system, events),
+        "pace": [pace.h, pace.grid, pace.asked, asdict(pace.judged)],
+        "sides": [[key, *side] for key, side in pace.sides.items()],
+        "often": dict(leg.often),
+    }
+
+
+def leg_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> RestartPoint:
+    """Return the start of a leg, from `of_leg`."""
+    sides = {_key(key): (float(side), int(crossed), float(scale)) for key, side, crossed, scale in table["sides"]}
+    h, grid, asked, *judged = table["pace"]  # earlier versions wrote down three
+    return RestartPoint(
+        float(table["t"]),
+        np.array(table["y"], dtype=float),
+        np.array(table["angles"], dtype=float).reshape(-1, 3),
+        rebuilt_configuration(table["base"], system, events),
+        ResumePoint(float(h), int(grid), int(asked), sides, *(Judged(**one) for one in judged)),
+        Counter(table["often"]),
+    )
+
+
+def statistics_of(table: Mapping[str, Any]) -> Statistics:
+    """Return what a run cost, from a dict of it; entries that this version does not know are left out."""
+    known = {one.name for one in fields(Statistics)}
+    found = Statistics(**{key: x for key, x in table.items() if key in known})
+    found.in_python = {who: (int(calls), float(spent)) for who, (calls, spent) in found.in_python.items()}
+    found.methods = [(float(t), str(name)) for t, name in found.methods]
+    return found
+
+
+def _key(key: Any) -> Any:
+    return tuple(key) if isinstance(key, list) else key

@@ -1,0 +1,179 @@
+"""Links become bodies: those that are fixed to each other become one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from quirk.bodies.body import GROUND, INERTIA_TOLERANCE, Body, Ground, inertia_fault
+from quirk.bodies.frame import Frame
+from quirk.constraints import Fixed
+from quirk.errors import InputError
+
+from .description import DescriptionNames, Link, Weld, at
+from .inertia import repaired, said
+from .left_out import LeftOut
+from .pose import Pose
+
+
+class Bodies:
+    """The bodies that links are part of.
+
+    Links that welds connect are one body, with the name and axes of the first that has a mass, and a frame for each.
+    What is welded to the ground is the ground if it has no mass, else a body that is `Fixed` to it, so that its load on
+    the ground can be read.
+
+    Parameters
+    ----------
+    links : list of Link
+    welds : list of Weld
+    names : Names
+    left_out : LeftOut
+    inertia_tolerance : as for `Body`
+    repair : whether an inertia that no body can have is replaced by the nearest that one can; of what is fixed to the
+        ground, where it plays no part, it always is
+
+    Attributes
+    ----------
+    parts : list of Body and Fixed
+    of_link : dict of the body, or GROUND, by link
+    on_ground : names of links that became the ground
+    """
+
+    def __init__(
+        self,
+        links: Sequence[Link],
+        welds: Iterable[Weld],
+        names: DescriptionNames,
+        left_out: LeftOut,
+        inertia_tolerance: float | None = None,
+        repair: bool = False,
+    ) -> None:
+        self.parts: list[Body | Fixed] = []
+        self.of_link: dict[str, Body | Ground] = {}
+        self.on_ground: list[Link] = []
+        self._poses: dict[str, Pose] = {}
+        self._names, self._left_out, self._repair = names, left_out, repair
+        self._tolerance = {} if inertia_tolerance is None else {"inertia_tolerance": inertia_tolerance}
+        self._faults: list[str] = []
+        self._repairable = False
+        for members, grounded in welded(links, welds):
+            self._add(members, grounded)
+        self._raise_faults()
+
+    def place(self, link: str | None) -> tuple[Body | Ground, Pose]:
+        """Return the body that a link is part of, and the pose of the link in it; None is the ground."""
+        if link is None:
+            return GROUND, Pose()
+        return self.of_link[link], self._poses[link]
+
+    def _add(self, members: list[Link], grounded: bool) -> None:
+        mass = sum(link.mass for link in members)
+        if mass <= 0 and grounded:
+            self.on_ground += members
+            for link in members:
+                self.of_link[link.name], self._poses[link.name] = GROUND, link.pose
+            return
+        first = members[0]
+        if mass <= 0:
+            self._faults.append(
+                f"{first.where}: it moves, so it must have a mass: give it an inertial with mass and inertia, or fix "
+                "it to a link that has one"
+            )
+            return
+        body = self._body(members, mass, grounded)
+        if body is None:
+            return
+        self.parts.append(body)
+        if grounded:
+            name = self._names.part(body.name, "on the ground")
+            self.parts.append(Fixed(name, GROUND, body))
+
+    def _raise_faults(self) -> None:
+        """Raise InputError with all links that cannot be bodies."""
+        if not self._faults:
+            return
+        cure = "; repair_inertia=True takes the nearest possible inertia" if self._repairable else ""
+        if len(self._faults) == 1:
+            raise InputError(self._faults[0] + cure)
+        listed = "".join(f"\n- {fault}" for fault in self._faults)
+        raise InputError(f"{len(self._faults)} links cannot be bodies as they are{cure}:{listed}")
+
+    def _possible(self, inertia: np.ndarray, mass: float, link: Link, grounded: bool) -> np.ndarray | None:
+        """Return an inertia that a body can have; None, with the fault noted, if it has none that may be changed."""
+        fault = inertia_fault(inertia, self._tolerance.get("inertia_tolerance", INERTIA_TOLERANCE))
+        if fault is None:
+            return inertia
+        if not (grounded or self._repair):
+            self._faults.append(f'{link.where}: Body "{link.name}": {fault}')
+            self._repairable = True
+            return None
+        made = repaired(inertia, mass)
+        where = " of what is fixed to the ground, where it plays no part" if grounded else ""
+        self._left_out.note(
+            f"inertia that no body can have{where}, replaced by the nearest possible one",
+            f'link "{link.name}" {said(inertia)} -> {said(made)} kg m^2',
+        )
+        return made
+
+    def _body(self, members: list[Link], mass: float, grounded: bool) -> Body | None:
+        """Return one body of all members, or None if it cannot be; it takes name and axes of the first with a mass."""
+        first = next(link for link in members if link.mass > 0)
+        center = sum((link.mass / mass) * link.pose.point(link.center) for link in members)
+        in_space = Pose(first.pose.axes, np.asarray(center, dtype=float))
+        inertia, momentum = np.zeros((3, 3)), np.zeros(3)
+        for link in members:
+            pose = in_space.inverse @ link.pose
+            self._poses[link.name] = pose
+            d = pose.point(link.center)
+            shifted = link.mass * (d @ d * np.eye(3) - np.outer(d, d))
+            inertia += pose.axes @ link.inertia @ pose.axes.T + shifted
+            momentum += link.mass * link.velocity
+        possible = self._possible(0.5 * (inertia + inertia.T), mass, first, grounded)
+        if possible is None:
+            return None
+        frames: dict[str, Frame] = {link.name: self._poses[link.name].frame for link in members}
+        for link in members:
+            for name, inner in link.frames.items():
+                if name in frames:
+                    self._names.changed.append(f'frame "{name}" of link "{link.name}" is left out')
+                else:
+                    frames[name] = (self._poses[link.name] @ inner).frame
+        with at(first.where):
+            body = Body(
+                self._names.take(first.name, "link"),
+                mass,
+                possible,
+                position=in_space.origin,
+                orientation=in_space.quaternion,
+                velocity=momentum / mass,
+                angular_velocity=first.pose.axes.T @ first.angular_velocity,
+                shape=[shape(self._poses[link.name]) for link in members for shape in link.shapes],
+                frames=frames,
+                **self._tolerance,
+            )
+        self.of_link.update({link.name: body for link in members})
+        return body
+
+
+def welded(links: Sequence[Link], welds: Iterable[Weld]) -> list[tuple[list[Link], bool]]:
+    """Return groups of links that are welded together, and whether each is welded to the ground."""
+    leader: dict[str | None, str | None] = {None: None, **{link.name: link.name for link in links}}
+
+    def lead(name: str | None) -> str | None:
+        while leader[name] != name:
+            leader[name] = leader[leader[name]]
+            name = leader[name]
+        return name
+
+    for weld in welds:
+        one, two = lead(weld.parent), lead(weld.child)
+        if one is not two:
+            # The ground leads all that is welded to it.
+            one, two = (two, one) if two is None else (one, two)
+            leader[two] = one
+    groups: dict[str | None, list[Link]] = {}
+    for link in links:
+        groups.setdefault(lead(link.name), []).append(link)
+    return [(members, name is None) for name, members in groups.items()]

@@ -1,0 +1,120 @@
+"""Geometry of URDF and SDF files as shapes, and the mesh files that they name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.mesh_io import simplified, triangles_of
+from quirk.bodies.solids import Box, Cylinder, Ellipsoid, Mesh, Shape
+from quirk.errors import InputError
+
+from .addresses import Addresses
+from .description import at
+from .left_out import LeftOut
+from .markup import Element, shortened
+from .pose import Pose
+
+# Pictures take no more triangles of a mesh than these, and read no larger files, bytes.
+MOST_TRIANGLES, LARGEST_FILE = 20_000, 200_000_000
+# A shape in body coordinates from the pose, in the body, of the link that has it.
+Placed = Callable[[Pose], Shape]
+
+
+def placed(where: Any, kind: Callable[..., Shape], pose: Pose, color: Any, *sizes: Any) -> Placed:
+    """Return a shape that stands so in a link."""
+
+    def make(link: Pose) -> Shape:
+        with at(where):
+            return kind(*sizes, frame=(link @ pose).frame, color=color)
+
+    return make
+
+
+def ball(radius: Any, **others: Any) -> Ellipsoid:
+    """Return a sphere."""
+    return Ellipsoid((radius, radius, radius), **others)
+
+
+def capsule(where: Any, pose: Pose, color: Any, radius: float, length: float) -> list[Placed]:
+    """Return a cylinder along z with half a ball at each end."""
+    ends = (pose @ Pose(np.eye(3), np.array([0.0, 0.0, z])) for z in (-length / 2, length / 2))
+    return [
+        placed(where, Cylinder, pose, color, radius, length),
+        *(placed(where, ball, p, color, radius) for p in ends),
+    ]
+
+
+def color_of(element: Element, numbers: np.ndarray) -> tuple[float, ...]:
+    """Return red, green, blue and opacity, all between 0 and 1."""
+    if numbers.min() < 0 or numbers.max() > 1:
+        raise element.error(f"a color must be of numbers between 0 and 1; got {numbers.tolist()}")
+    return tuple(numbers.tolist())
+
+
+class MeshFiles:
+    """Mesh files that a description names.
+
+    Parameters
+    ----------
+    addresses : Addresses
+    left_out : LeftOut, for those that are not there
+    """
+
+    def __init__(self, addresses: Addresses, left_out: LeftOut) -> None:
+        self.addresses, self.left_out = addresses, left_out
+        self._loaded: dict[tuple[Path, tuple[float, ...]], Mesh] = {}
+
+    def shapes(self, element: Element, name: str, scale: np.ndarray, pose: Pose, color: Any) -> list[Placed]:
+        """Return the mesh of a file, or nothing where it cannot be read, which is noted."""
+        path = self.addresses.find(name, element.root.folder)
+        if path is None:
+            self.left_out.note(f"mesh file {shortened(name)!r}, which is not there", element.owner)
+            return []
+        try:
+            mesh = self._mesh(path, scale)
+        except InputError as error:
+            self.left_out.note(f"mesh file {shortened(name)!r}, which cannot be read ({error})", element.owner)
+            return []
+        return [placed(element, functools.partial(replace, mesh), pose, color)]
+
+    def _mesh(self, path: Path, scale: np.ndarray) -> Mesh:
+        """Return the mesh of a file, with fewer triangles if it has many; each file is read once."""
+        key = path, tuple(scale.tolist())
+        if key not in self._loaded:
+            if path.stat().st_size > LARGEST_FILE:
+                raise InputError(f"it has more than {LARGEST_FILE / 1e6:g} MB")
+            if not scale.all():
+                raise InputError("its scale is zero")
+            vertices, triangles = triangles_of("mesh", path)
+            self._loaded[key] = Mesh.scaled(*fewer(vertices, triangles, path.name, self.left_out), path, scale)
+        return self._loaded[key]
+
+
+def fewer(vertices: np.ndarray, triangles: np.ndarray, name: str, left_out: LeftOut) -> tuple[np.ndarray, np.ndarray]:
+    """Return a surface with as many triangles as pictures take, and note that it has fewer, if so."""
+    found = simplified(vertices, triangles, MOST_TRIANGLES)
+    if len(found[1]) < len(triangles):
+        what = f"triangles of meshes that have more than {MOST_TRIANGLES}, which are shown with fewer"
+        left_out.note(what, shortened(name))
+    return found
+
+
+def primitive(geometry: Element, pose: Pose, color: Any) -> list[Placed] | None:
+    """Return boxes, cylinders and spheres as URDF has them, in attributes; None for another geometry."""
+    box, cylinder, sphere = (geometry.one(tag) for tag in ("box", "cylinder", "sphere"))
+    if box is not None:
+        return [placed(box, Box, pose, color, box.vector("size", 3))]
+    if cylinder is not None:
+        return [placed(cylinder, Cylinder, pose, color, cylinder.number("radius"), cylinder.number("length"))]
+    if sphere is not None:
+        return [placed(sphere, ball, pose, color, sphere.number("radius"))]
+    capsules = geometry.one("capsule")
+    if capsules is not None:
+        return capsule(capsules, pose, color, capsules.number("radius"), capsules.number("length"))
+    return None

@@ -1,0 +1,77 @@
+"""What an import gives: a system, what could not be brought over, and where the links of the file are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quirk.errors import InputError
+from quirk.system.system import System
+from quirk.util import validate
+from quirk.util.misuse import explained
+
+from .bodies import Bodies
+from .description import DescriptionNames, at
+from .left_out import LeftOut
+
+
+@explained
+@dataclass(frozen=True)
+class Imported:
+    """A system that was read from a file.
+
+    Attributes
+    ----------
+    system : System
+    left_out : tuple of str
+        All of the file that is not in the system, or not as the file has it, one line for each kind of thing.
+    links : dict of str
+        The name of the body, or "ground", that each link of the file is part of: links that are fixed to each other are
+        one body, in which each is a named frame.
+    """
+
+    system: System
+    left_out: tuple[str, ...]
+    links: Mapping[str, str]
+
+
+def finished(
+    file: str, bodies: Bodies, others: Iterable[Any], gravity: Any, names: DescriptionNames, left_out: LeftOut
+) -> Imported:
+    """Return the system of all parts."""
+    for link in bodies.on_ground:
+        if link.shapes:
+            left_out.note("pictures of what stands on the ground without a mass", f'link "{link.name}"')
+    if not any(body.name != "ground" for body in bodies.of_link.values()):
+        raise InputError(f"{file}: nothing in it moves, and nothing has a mass, so there is no body to simulate")
+    with at(file):
+        system = System([*bodies.parts, *others], gravity=gravity)
+    lines = left_out.lines
+    if names.changed:
+        lines.append("names that something else has already: " + "; ".join(names.changed))
+    return Imported(system, tuple(lines), {link: body.name for link, body in bodies.of_link.items()})
+
+
+def checked_path(owner: str, value: Any) -> Path:
+    """Return the path of a file to read."""
+    if not isinstance(value, str | Path):
+        raise InputError(f"{owner}: path must be the name of a file; got {value!r}")
+    try:
+        if not Path(value).is_file():
+            raise InputError(f"{owner}: there is no file {str(value)!r}")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{owner}: path {str(value)!r} cannot be used: {error}") from None
+    return Path(value)
+
+
+def checked_shapes(owner: str, value: Any) -> str | None:
+    """Return which geometry becomes shapes."""
+    found: str | None = validate.choice(owner, "shapes", value, ("visual", "collision", None))
+    return found
+
+
+def checked_limits(owner: str, value: Any) -> bool:
+    """Return whether limits are brought over."""
+    return validate.flag(owner, "limits", value)

@@ -1,0 +1,90 @@
+"""Joints between the bodies of links, and what acts at them: limits, damping, friction, springs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from quirk.constraints import Constraint, Joint, Stop
+from quirk.forces import Bushing, ForceElement, JointFriction, TorsionSpring
+
+from .bodies import Bodies
+from .description import DescriptionNames, at
+from .left_out import LeftOut
+from .pose import Pose
+
+# Dry friction turns around over this speed, rad/s or m/s.
+CREEP = 1e-3
+
+
+@dataclass
+class JointCoordinate:
+    """What a file says of one coordinate of a joint; rad or m, and N m or N.
+
+    Attributes
+    ----------
+    lower, upper : limits, or None
+    damping : load over rate
+    friction : dry friction
+    stiffness : load over displacement
+    rest : where the spring is relaxed
+    """
+
+    lower: float | None = None
+    upper: float | None = None
+    damping: float = 0.0
+    friction: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+
+
+def make(
+    kind: type[Joint],
+    name: str,
+    bodies: Bodies,
+    parent: tuple[str | None, Pose],
+    child: tuple[str | None, Pose],
+    **arguments: Any,
+) -> Joint:
+    """Return a joint between frames that stand so in two links."""
+    (body_i, i), (body_j, j) = bodies.place(parent[0]), bodies.place(child[0])
+    one, two = (i @ parent[1]).frame, (j @ child[1]).frame
+    return kind(name, body_i, body_j, frame_i=one, frame_j=two, **arguments)
+
+
+def elements(
+    joint: Joint,
+    coordinate: JointCoordinate,
+    kind: str,
+    names: DescriptionNames,
+    left_out: LeftOut,
+    where: Any,
+    name: str,
+) -> list[Constraint | ForceElement]:
+    """Return what acts along the "rotation" or "translation" of a joint, as `kind` says."""
+    made: list[Constraint | ForceElement] = []
+    both = {"coordinate": kind}
+    with at(where):
+        if coordinate.lower is not None or coordinate.upper is not None:
+            limits = {"lower": coordinate.lower, "upper": coordinate.upper}
+            made.append(Stop(names.part(name, "limits"), joint, **limits, **both))  # type: ignore[arg-type]
+        if coordinate.stiffness:
+            made.append(_spring(names.part(name, "spring"), joint, coordinate, kind))
+        if coordinate.damping or coordinate.friction:
+            resistance = {"viscous": coordinate.damping, "coulomb": coordinate.friction, "creep": CREEP}
+            made.append(JointFriction(names.part(name, "friction"), joint, **resistance, **both))  # type: ignore[arg-type]
+    if coordinate.friction:
+        left_out.note(f"sticking of dry friction, which creeps below {CREEP:g} rad/s or m/s instead", f'joint "{name}"')
+    return made
+
+
+def _spring(name: str, joint: Joint, coordinate: JointCoordinate, kind: str) -> ForceElement:
+    if kind == "rotation":
+        return TorsionSpring(name, joint, stiffness=coordinate.stiffness, rest_angle=coordinate.rest)
+    assert joint.translation_axis is not None
+    along = [0.0] * 6
+    along[joint.translation_axis] = coordinate.stiffness
+    preload = [coordinate.rest * k for k in along]
+    return Bushing(
+        name, joint.body_i, joint.body_j, frame_i=joint.frame_i, frame_j=joint.frame_j, stiffness=along, preload=preload
+    )

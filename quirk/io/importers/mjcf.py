@@ -1,0 +1,218 @@
+"""MJCF files, as MuJoCo compiles them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.body import Body
+from quirk.bodies.solids import Box, Cylinder, Ellipsoid, Mesh
+from quirk.forces import Force
+from quirk.util import validate
+from quirk.util.misuse import explained
+
+from . import touching
+from .bodies import Bodies
+from .description import DescriptionNames, Link, Weld
+from .geometry import Placed, ball, capsule, fewer, placed
+from .imported import Imported, checked_limits, checked_path, checked_shapes, finished
+from .left_out import LeftOut
+from .mjcf_joints import MadeJoints, connect
+from .mjcf_model import MjcfModel, pose
+from .mjcf_relations import relations
+from .mjcf_stack import Stack
+from .mjcf_touching import candidates
+from .pose import Pose
+from .touching import checked_contacts
+
+# MuJoCo's viewer shows groups of geoms up to this one; those beyond are for collisions.
+LAST_SHOWN_GROUP = 2
+
+
+@explained
+def load_mjcf(
+    path: str | Path,
+    *,
+    keyframe: int | str | None = None,
+    limits: bool = True,
+    inertia_tolerance: float | None = None,
+    repair_inertia: bool = False,
+    shapes: str | None = "visual",
+    contacts: bool | str = False,
+) -> Imported:
+    """Read an MJCF file through MuJoCo, which compiles it: `pip install "quirk-dynamics[mjcf]"`.
+
+    Parameters
+    ----------
+    path : str or Path
+    keyframe : int or str, optional
+        Number or name of the keyframe in which to start; default: the reference positions, at rest.
+    limits : bool
+        Whether limits of joints become `Stop`.
+    inertia_tolerance : float, optional
+        As for `Body`.
+    repair_inertia : bool
+        Whether an inertia that no body can have is replaced by the nearest possible one, which is listed; see
+        `quirk.io.importers.inertia.repaired`.
+    shapes : "visual", "collision" or None
+        Which geometry of the file becomes the shapes of bodies, for pictures.
+    contacts : bool or "ground"
+        Whether geoms that may touch become `Contact` and `Friction`; "ground" adds a plane z = 0 for all of them.
+
+    Raises
+    ------
+    InputError
+        If MuJoCo does not read the file, is not installed, or joints of a body are what no joint of QuIRK is.
+    """
+    owner = "load_mjcf"
+    file, with_limits = checked_path(owner, path), checked_limits(owner, limits)
+    model = MjcfModel(file, keyframe)
+    repair, shown = validate.flag(owner, "repair_inertia", repair_inertia), checked_shapes(owner, shapes)
+    wanted = checked_contacts(owner, contacts)
+    left_out, names = LeftOut(), DescriptionNames()
+    links, welds, stacks = _tree(model)
+    if shown is not None:
+        _add_shapes(model, links, shown, left_out)
+    bodies = Bodies(links, welds, names, left_out, inertia_tolerance, repair)
+    gravity = np.array(model.m.opt.gravity)
+    if model.m.opt.disableflags & model.code("DisableBit", "GRAVITY"):
+        gravity = np.zeros(3)
+    made = MadeJoints()
+    for stack in stacks:
+        connect(stack, bodies, names, with_limits, left_out, made)
+    others = [*made.parts, *relations(model, bodies, made, names, left_out)]
+    others += _lifted(model, bodies, names, gravity)
+    if wanted:
+        others += touching.contacts(candidates(model, wanted == "ground"), bodies, names, left_out)
+    _note_the_rest(model, left_out, bool(wanted))
+    for text in model.warnings:
+        left_out.note("what MuJoCo warned of", " ".join(text.split()))
+    imported = finished(file.name, bodies, others, gravity, names, left_out)
+    _set_turns(model, made, imported)
+    return imported
+
+
+def link_name(model: MjcfModel, body: int) -> str | None:
+    """Return the name of the link of a body; None for the world."""
+    return model.name("BODY", body) if body else None
+
+
+def _tree(model: MjcfModel) -> tuple[list[Link], list[Weld], list[Stack]]:
+    """Return links, what is welded, and the joints of each body that has some."""
+    m, links, welds, stacks = model.m, [], [], []
+    for number in range(1, m.nbody):
+        name, parent = model.name("BODY", number), link_name(model, m.body_parentid[number])
+        inertial = pose(m.body_ipos[number], m.body_iquat[number])
+        where = model.where("BODY", number)
+        link = Link(name, where, model.body_pose(number), float(m.body_mass[number]), inertial.origin)
+        link.inertia = inertial.axes @ np.diag(m.body_inertia[number]) @ inertial.axes.T
+        jacobians = np.zeros((2, 3, m.nv))
+        model.mujoco.mj_jacBodyCom(m, model.d, jacobians[0], jacobians[1], number)
+        link.velocity, link.angular_velocity = jacobians @ model.d.qvel
+        links.append(link)
+        if m.body_jntnum[number]:
+            stacks.append(Stack(model, number, name, parent))
+        else:
+            welds.append(Weld(parent, name))
+    for site in range(m.nsite):
+        if m.site_bodyid[site]:
+            place = pose(m.site_pos[site], m.site_quat[site])
+            links[m.site_bodyid[site] - 1].frames[model.name("SITE", site)] = place
+    return links, welds, stacks
+
+
+def _add_shapes(model: MjcfModel, links: list[Link], shown: str, left_out: LeftOut) -> None:
+    """Give links the geoms that MuJoCo's viewer shows, or those that may touch."""
+    m = model.m
+    for geom in range(m.ngeom):
+        body = int(m.geom_bodyid[geom])
+        where = f'geom "{model.name("GEOM", geom)}"'
+        touches = bool(m.geom_contype[geom] or m.geom_conaffinity[geom])
+        if (m.geom_group[geom] > LAST_SHOWN_GROUP) if shown == "visual" else not touches:
+            continue
+        shapes = _shapes(model, geom, left_out)
+        if shapes is None:
+            left_out.note("pictures of planes, height fields and signed distance fields", where)
+        elif body == 0:
+            left_out.note("pictures of what stands on the ground without a mass", where)
+        else:
+            links[body - 1].shapes += shapes
+
+
+def _shapes(model: MjcfModel, geom: int, left_out: LeftOut) -> list[Placed] | None:
+    """Return the shapes of a geom, or None for a kind that bodies do not have."""
+    m = model.m
+    kind, size, where = int(m.geom_type[geom]), m.geom_size[geom].tolist(), model.where("GEOM", geom)
+    place, color = pose(m.geom_pos[geom], m.geom_quat[geom]), tuple(np.clip(m.geom_rgba[geom], 0, 1).tolist())
+    if m.geom_matid[geom] >= 0:
+        color = tuple(np.clip(m.mat_rgba[m.geom_matid[geom]], 0, 1).tolist())
+    makers: dict[int, Callable[[], list[Placed]]] = {
+        model.code("Geom", "SPHERE"): lambda: [placed(where, ball, place, color, size[0])],
+        model.code("Geom", "CAPSULE"): lambda: capsule(where, place, color, size[0], 2 * size[1]),
+        model.code("Geom", "ELLIPSOID"): lambda: [placed(where, Ellipsoid, place, color, size)],
+        model.code("Geom", "CYLINDER"): lambda: [placed(where, Cylinder, place, color, size[0], 2 * size[1])],
+        model.code("Geom", "BOX"): lambda: [placed(where, Box, place, color, [2 * x for x in size])],
+        model.code("Geom", "MESH"): lambda: [_mesh(model, geom, where, place, color, left_out)],
+    }
+    return makers[kind]() if kind in makers else None
+
+
+def _mesh(model: MjcfModel, geom: int, where: str, place: Pose, color: Any, left_out: LeftOut) -> Placed:
+    m, mesh = model.m, model.m.geom_dataid[geom]
+    vertices = m.mesh_vert[m.mesh_vertadr[mesh] :][: m.mesh_vertnum[mesh]].astype(float)
+    faces = m.mesh_face[m.mesh_faceadr[mesh] :][: m.mesh_facenum[mesh]].astype(np.int64)
+    return placed(where, Mesh, place, color, *fewer(vertices, faces, model.name("MESH", mesh), left_out))
+
+
+def _lifted(model: MjcfModel, bodies: Bodies, names: DescriptionNames, gravity: np.ndarray) -> Iterator[Force]:
+    """Go over the forces that compensate the weight of bodies."""
+    m = model.m
+    for number in np.flatnonzero(m.body_gravcomp).tolist() if gravity.any() else ():
+        body, place = bodies.place(model.name("BODY", number))
+        if isinstance(body, Body) and m.body_mass[number] > 0:
+            force = -float(m.body_gravcomp[number] * m.body_mass[number]) * gravity
+            point = place.point(np.array(m.body_ipos[number], dtype=float))
+            yield Force(names.part(model.name("BODY", number), "lift"), body, force, point=point)
+
+
+def _note_the_rest(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> None:
+    """Note all else that changes the motion in MuJoCo, and what may be missed."""
+    m, name = model.m, model.name
+    for what, array, kind in (
+        ("damping that is not linear", "dof_dampingpoly", "JOINT"),
+        ("springs that are not linear", "jnt_stiffnesspoly", "JOINT"),
+    ):
+        values = model.get(array)
+        if values is None:
+            continue
+        for k in np.flatnonzero([np.any(row) for row in values]):
+            number = int(m.dof_jntid[k] if array.startswith("dof") else k)
+            left_out.note(what, f'{kind.lower()} "{name(kind, number)}"')
+    geoms = [k for k in range(m.ngeom) if m.geom_contype[k] or m.geom_conaffinity[k]]
+    if (geoms or m.npair) and not with_contacts:
+        left_out.note("contacts of geoms", f"{len(geoms)} geoms and {m.npair} pairs that may touch")
+    for count, what in (
+        ("nsensor", "sensors"), ("ncam", "cameras"), ("nlight", "lights"), ("nflex", "flexible bodies"),
+        ("nskin", "skins"), ("nplugin", "plugins"), ("nmocap", "bodies moved by motion capture, which stand still"),
+        ("nuserdata", "user data"),
+    ):  # fmt: skip
+        if getattr(m, count, 0):
+            left_out.note(what, str(getattr(m, count)))
+    if m.opt.density or m.opt.viscosity or np.any(m.opt.wind):
+        left_out.note("forces of a medium", "density, viscosity and wind")
+
+
+def _set_turns(model: MjcfModel, made: MadeJoints, imported: Imported) -> None:
+    """Tell the system the angles that are more than half a turn at the start, which poses do not show."""
+    far = {
+        joint.name: float(model.d.qpos[model.m.jnt_qposadr[k]])
+        for k, joint in made.handle.items()
+        if joint.rotation_axis is not None and abs(model.d.qpos[model.m.jnt_qposadr[k]]) > np.pi
+    }
+    if far:
+        state = imported.system.initial_state()
+        state.angles = {name: [0.0, 0.0, angle] for name, angle in far.items()}
+        imported.system.assemble(state)

@@ -1,0 +1,118 @@
+"""A compiled MuJoCo model, read by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.errors import InputError
+
+from .markup import LARGEST, parse, shortened
+from .mjcf_expansion import check_expansion
+from .pose import Pose
+
+# Kinds of joints, in MuJoCo's order.
+FREE, BALL, SLIDE, HINGE = range(4)
+
+
+def library() -> ModuleType:
+    """Return the module mujoco."""
+    try:
+        import mujoco
+    except ImportError:
+        raise InputError(
+            'MJCF files are read by mujoco, which is not installed: pip install "quirk-dynamics[mjcf]"'
+        ) from None
+    return mujoco
+
+
+class MjcfModel:
+    """A compiled model at the positions and velocities of the start.
+
+    Attributes
+    ----------
+    mujoco : the module
+    m, d : MjModel and MjData
+    file : name of the file, for messages
+    """
+
+    def __init__(self, path: Path, keyframe: int | str | None) -> None:
+        self.mujoco, self.file = library(), path.name
+        root = parse(path)
+        if root.tag not in ("mujoco", "mujocoinclude"):
+            raise root.error("an MJCF file starts with <mujoco>")
+        check_expansion(path, root)
+        with _quiet(self.mujoco) as warnings:
+            try:
+                self.m = self.mujoco.MjModel.from_xml_path(str(path))
+                self.d = self.mujoco.MjData(self.m)
+                self._start(keyframe)
+            except InputError:
+                raise
+            except Exception as error:  # its reader and its compiler fail in many ways
+                text = " ".join(str(error).split())
+                raise InputError(f"{self.file}: MuJoCo does not read it: {text}") from None
+        self.warnings = warnings
+
+    def _start(self, keyframe: int | str | None) -> None:
+        m, d = self.m, self.d
+        if keyframe is not None:
+            number = keyframe
+            if isinstance(keyframe, str):
+                number = self.mujoco.mj_name2id(m, self.mujoco.mjtObj.mjOBJ_KEY, keyframe)
+            if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 0 <= number < m.nkey:
+                known = ", ".join(self.name("KEY", k) for k in range(m.nkey)) or "none"
+                raise InputError(f"{self.file}: there is no keyframe {keyframe!r}; there are: {known}")
+            self.mujoco.mj_resetDataKeyframe(m, d, int(number))
+        self.mujoco.mj_normalizeQuat(m, d.qpos)
+        self.mujoco.mj_fwdPosition(m, d)
+        arrays = d.qpos, d.qvel, d.xpos, d.xmat, d.xipos, m.body_mass, m.body_inertia, m.opt.gravity, m.jnt_pos
+        if any(not (np.abs(array) <= LARGEST).all() for array in arrays):
+            raise InputError(
+                f"{self.file}: positions, velocities, masses and gravity must be numbers up to {LARGEST:g}"
+            )
+
+    def name(self, kind: str, number: int) -> str:
+        """Return the name of an object of a kind such as "BODY", or its kind and number if it has none."""
+        found = self.mujoco.mj_id2name(self.m, getattr(self.mujoco.mjtObj, f"mjOBJ_{kind}"), int(number))
+        return found or f"{kind.lower()} {number}"
+
+    def where(self, kind: str, number: int) -> str:
+        """Return what messages call an object."""
+        return f'{self.file}, {kind.lower()} "{shortened(self.name(kind, number))}"'
+
+    def code(self, kind: str, value: str) -> int:
+        """Return the number that MuJoCo has for a value of an enumeration, such as "Geom" and "BOX"."""
+        prefix = {"Joint": "JNT", "DisableBit": "DSBL"}.get(kind, kind.upper())
+        return int(getattr(getattr(self.mujoco, f"mjt{kind}"), f"mj{prefix}_{value}"))
+
+    def get(self, array: str) -> np.ndarray | None:
+        """Return an array of the model, or None where the version of MuJoCo does not have it."""
+        return getattr(self.m, array, None)
+
+    def body_pose(self, body: int) -> Pose:
+        """Return where a body is in N at the start."""
+        return Pose(self.d.xmat[body].reshape(3, 3).copy(), self.d.xpos[body].copy())
+
+
+def pose(position: Any, quaternion: Any) -> Pose:
+    """Return a pose from a position (3,) and a quaternion (4,), scalar first."""
+    q = np.array(quaternion, dtype=float)
+    return Pose(rotation.matrix(q / np.linalg.norm(q)), np.array(position, dtype=float))
+
+
+@contextmanager
+def _quiet(mujoco: ModuleType) -> Iterator[list[str]]:
+    """Collect MuJoCo's warnings, which it would write into a file of the current folder."""
+    before, said = mujoco.get_mju_user_warning(), []
+    mujoco.set_mju_user_warning(lambda text: said.append(text))
+    try:
+        yield said
+    finally:
+        mujoco.set_mju_user_warning(before)

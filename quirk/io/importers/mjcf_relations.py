@@ -1,0 +1,215 @@
+"""Equalities, tendons and actuators of MJCF."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.body import Body, Ground
+from quirk.bodies.frame import Frame
+from quirk.constraints import Constraint, Coupling, Drive, Fixed, Joint, Rope, Spherical
+from quirk.forces import Actuator, Controller, ForceElement, Spring
+from quirk.functions.motion import Motion
+
+from .bodies import Bodies
+from .description import DescriptionNames, at
+from .left_out import LeftOut
+from .mjcf_joints import MadeJoints
+from .mjcf_model import SLIDE, MjcfModel, pose
+from .pose import Pose
+
+End = tuple[Body | Ground, Frame]
+
+
+def relations(
+    model: MjcfModel, bodies: Bodies, made: MadeJoints, names: DescriptionNames, left_out: LeftOut
+) -> Iterator[Constraint | ForceElement]:
+    """Go over what equalities, tendons and actuators become; note those that become nothing."""
+    m = model.m
+    makers = (
+        ("EQUALITY", m.neq, _equality),
+        ("TENDON", m.ntendon, _tendon),
+        ("ACTUATOR", len(m.actuator_trntype), _actuator),
+    )
+    for kind, count, make in makers:
+        for number in range(count):
+            with at(model.where(kind, number)):
+                parts = make(model, number, bodies, made, names)
+            if isinstance(parts, str):
+                left_out.note(parts, f'{kind.lower()} "{model.name(kind, number)}"')
+            else:
+                yield from parts
+
+
+def _ends(model: MjcfModel, kind: int, numbers: tuple[int, int], local: list[Pose], bodies: Bodies) -> list[End]:
+    """Return bodies and frames from bodies or sites and poses in these."""
+    m, found = model.m, []
+    for number, place in zip(numbers, local, strict=True):
+        body, inside = number, place
+        if kind == model.code("Obj", "SITE"):
+            body = m.site_bodyid[number]
+            inside = pose(m.site_pos[number], m.site_quat[number]) @ place
+        owner, where = bodies.place(model.name("BODY", body) if body else None)
+        found.append((owner, (where @ inside).frame))
+    return found
+
+
+def _equality(
+    model: MjcfModel, number: int, bodies: Bodies, made: MadeJoints, names: DescriptionNames
+) -> list[Any] | str:
+    m = model.m
+    kind, data = int(m.eq_type[number]), np.array(m.eq_data[number])
+    pair = int(m.eq_obj1id[number]), int(m.eq_obj2id[number])
+    active = bool(m.eq_active0[number])
+    name = model.name("EQUALITY", number)
+    if kind == model.code("Eq", "JOINT"):
+        return _coupled(model, names.take(name, "equality"), pair, data[:5], made, active)
+    if kind not in (model.code("Eq", "CONNECT"), model.code("Eq", "WELD")):
+        return "equalities of tendons and flexible bodies"
+    at_site = m.eq_objtype[number] == model.code("Obj", "SITE")
+    local = [Pose(), Pose()]
+    if kind == model.code("Eq", "CONNECT") and not at_site:
+        local = [Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])]
+    if kind == model.code("Eq", "WELD") and not at_site:
+        local = [pose(data[3:6], data[6:10]), Pose(np.eye(3), data[:3])]
+    (one, i), (two, j) = _ends(model, m.eq_objtype[number], pair, local, bodies)
+    if one is two:
+        return "equalities within one body, which hold"
+    made_as = Spherical if kind == model.code("Eq", "CONNECT") else Fixed
+    return [made_as(names.take(name, "equality"), one, two, frame_i=i, frame_j=j, active=active)]
+
+
+def _coupled(
+    model: MjcfModel, name: str, pair: tuple[int, int], data: np.ndarray, made: MadeJoints, active: bool
+) -> list[Any] | str:
+    """Return a joint that follows a polynomial of another, or is held still."""
+    m = model.m
+    if any(k >= 0 and k not in made.handle for k in pair):
+        return "equalities of parallel hinges on one body, and of a middle hinge of three with a ref"
+    home = [float(m.qpos0[m.jnt_qposadr[k]]) if k >= 0 else 0.0 for k in pair]
+    follower = made.handle[pair[0]]
+    if pair[1] < 0:
+        return [Drive(name, follower, Motion.polynomial([home[0] + data[0]]), active=active)]
+    powers = np.polynomial.Polynomial(data)(np.polynomial.Polynomial([-home[1], 1.0])).coef
+    powers = np.pad(powers, (0, max(0, 2 - len(powers))))
+    powers[0] += home[0]
+    if not powers[1:].any():
+        return [Drive(name, follower, Motion.polynomial([float(powers[0])]), active=active)]
+    return [Coupling(name, made.handle[pair[1]], follower, coefficients=powers, active=active)]
+
+
+def _tendon(
+    model: MjcfModel, number: int, bodies: Bodies, made: MadeJoints, names: DescriptionNames
+) -> list[Any] | str:
+    """Return the spring and the rope that a straight tendon between two sites is."""
+    m = model.m
+    first, count = m.tendon_adr[number], m.tendon_num[number]
+    site = model.code("Wrap", "SITE")
+    if count != 2 or any(m.wrap_type[first + k] != site for k in range(2)):
+        return "tendons of joints, over several sites or around geoms"
+    pair = int(m.wrap_objid[first]), int(m.wrap_objid[first + 1])
+    (one, i), (two, j) = _ends(model, model.code("Obj", "SITE"), pair, [Pose(), Pose()], bodies)
+    if one is two:
+        return "tendons within one body, which do nothing"
+    name, ends = model.name("TENDON", number), (one, two, i.origin, j.origin)
+    low, high = (float(x) for x in m.tendon_lengthspring[number])
+    stiffness, damping = float(m.tendon_stiffness[number]), float(m.tendon_damping[number])
+    if m.tendon_frictionloss[number] or any(
+        _rows(model, a, number) for a in ("tendon_armature", "tendon_dampingpoly", "tendon_stiffnesspoly")
+    ):
+        return "tendons with friction, armature, or springs and damping that are not linear"
+    if stiffness and low < high and (low > 0 or damping):
+        return "tendons with a range in which their spring is slack, from above zero or beside a damper"
+    parts: list[Any] = []
+    if stiffness or damping:
+        rope = "tension" if stiffness and low < high else None
+        how: dict[str, Any] = {"stiffness": stiffness, "damping": damping, "rest_length": high, "one_sided": rope}
+        parts.append(Spring(names.take(name, "tendon"), *ends, **how))
+    if m.tendon_limited[number]:
+        shortest, longest = (float(x) for x in m.tendon_range[number])
+        if shortest > 0:
+            return "tendons with a least length"
+        parts.append(Rope(names.part(name, "limit"), one, two, length=longest, point_i=i.origin, point_j=j.origin))
+    return parts
+
+
+def _rows(model: MjcfModel, array: str, number: int) -> bool:
+    """Whether an object has numbers other than zero in an array that versions of MuJoCo may lack."""
+    values = model.get(array)
+    return values is not None and bool(np.any(values[number]))
+
+
+def _actuator(
+    model: MjcfModel, number: int, bodies: Bodies, made: MadeJoints, names: DescriptionNames
+) -> list[Any] | str:
+    """Return the motor or servo of one coordinate, at the control of the start."""
+    m = model.m
+    joint_transmission = m.actuator_trntype[number] in (model.code("Trn", "JOINT"), model.code("Trn", "JOINTINPARENT"))
+    k = int(m.actuator_trnid[number][0])
+    affine = m.actuator_biastype[number] in (model.code("Bias", "NONE"), model.code("Bias", "AFFINE"))
+    plain = m.actuator_gaintype[number] == model.code("Gain", "FIXED") and affine
+    plain = plain and m.actuator_dyntype[number] == model.code("Dyn", "NONE")
+    if not (joint_transmission and plain and k in made.handle):
+        return "actuators other than motors and servos without dynamics at hinges and slides"
+    if any(
+        _rows(model, array, number)
+        for array in ("actuator_armature", "actuator_damping", "actuator_dampingpoly", "actuator_delay")
+    ):
+        return "actuators with armature, damping or delay of their own"
+    gear = float(m.actuator_gear[number][0])
+    bias = np.array(m.actuator_biasprm[number][:3]) * (m.actuator_biastype[number] == model.code("Bias", "AFFINE"))
+    constant = gear * (float(m.actuator_gainprm[number][0]) * _control(model, number) + bias[0])
+    kp, kd = -bias[1] * gear**2, -bias[2] * gear**2
+    if not (constant or kp or kd):
+        return "motors whose control is zero; act on the joint by quirk.Actuator"
+    if kp < 0 or kd < 0:
+        return "servos that push away from their target"
+    return [
+        _servo(
+            names.take(model.name("ACTUATOR", number), "actuator"),
+            made.handle[k],
+            constant,
+            kp,
+            kd,
+            _range(model, number, k, gear),
+            m.jnt_type[k] == SLIDE,
+        )
+    ]
+
+
+def _servo(
+    name: str, joint: Joint, constant: float, kp: float, kd: float, limits: Any, slides: bool
+) -> Actuator | Controller:
+    """Return what exerts constant - kp x - kd x' on a joint."""
+    of = {"limits": limits, "coordinate": "translation" if slides else "rotation"}
+    if kp > 0:
+        return Controller(name, joint, constant / kp, kp=kp, kd=kd, **of)
+    if kd > 0:
+        return Controller(name, joint, Motion.constant_rate(constant / kd), kp=0.0, kd=kd, **of)
+    return Actuator(name, joint, constant, **of)
+
+
+def _control(model: MjcfModel, number: int) -> float:
+    """Return the control of an actuator at the start, within its range."""
+    m, addresses = model.m, model.get("actuator_ctrladr")
+    if not m.nu:
+        return 0.0
+    value = float(model.d.ctrl[number if addresses is None else addresses[number]])
+    limited, ranges = m.actuator_ctrllimited[number], m.actuator_ctrlrange[number]
+    return float(np.clip(value, *ranges)) if limited else value
+
+
+def _range(model: MjcfModel, number: int, k: int, gear: float) -> list[float] | None:
+    """Return the least and the largest effort at the joint, or None."""
+    m = model.m
+    ranges = []
+    if m.actuator_forcelimited[number]:
+        ranges.append(np.sort(gear * np.array(m.actuator_forcerange[number])))
+    if m.jnt_actfrclimited[k]:
+        ranges.append(np.array(m.jnt_actfrcrange[k]))
+    if not ranges:
+        return None
+    low, high = max(r[0] for r in ranges), min(r[1] for r in ranges)
+    return [float(low), float(high)]

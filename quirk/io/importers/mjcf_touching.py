@@ -1,0 +1,64 @@
+"""Geoms of MJCF that may touch each other."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from .description import Collider
+from .mjcf_model import MjcfModel, pose
+from .touching import GROUND_PLANE, Candidate
+
+
+def candidates(model: MjcfModel, ground: bool) -> Iterator[Candidate]:
+    """Go over pairs of geoms that MuJoCo lets touch, with their friction; if `ground` with a plane z = 0, too."""
+    m = model.m
+    if m.opt.disableflags & model.code("DisableBit", "CONTACT"):
+        return
+    geoms = [_collider(model, geom) for geom in range(m.ngeom)]
+    named = {(min(a, b), max(a, b)) for a, b in zip(m.pair_geom1.tolist(), m.pair_geom2.tolist(), strict=True)}
+    for k in range(m.npair):
+        yield geoms[m.pair_geom1[k]], geoms[m.pair_geom2[k]], float(m.pair_friction[k][0])
+    excluded = set(m.exclude_signature.tolist())
+    touching = np.flatnonzero(m.geom_contype | m.geom_conaffinity).tolist()
+    for a, b in itertools.combinations(touching, 2):
+        if (a, b) not in named and _may_touch(model, a, b, excluded):
+            yield geoms[a], geoms[b], float(max(m.geom_friction[a][0], m.geom_friction[b][0]))
+    for a in touching if ground else ():
+        if m.body_weldid[m.geom_bodyid[a]]:
+            yield GROUND_PLANE, geoms[a], float(m.geom_friction[a][0])
+
+
+def _may_touch(model: MjcfModel, a: int, b: int, excluded: set[int]) -> bool:
+    m = model.m
+    if not (m.geom_contype[a] & m.geom_conaffinity[b] or m.geom_contype[b] & m.geom_conaffinity[a]):
+        return False
+    one, two = sorted((int(m.geom_bodyid[a]), int(m.geom_bodyid[b])))
+    if (one << 16) + two in excluded or (two << 16) + one in excluded:
+        return False
+    first, second = (int(m.body_weldid[body]) for body in (one, two))
+    parents = (int(m.body_weldid[m.body_parentid[body]]) for body in (first, second))
+    above, below = parents
+    if first == second:
+        return False
+    if m.opt.disableflags & model.code("DisableBit", "FILTERPARENT"):
+        return True
+    # A body does not touch its parent, unless that is the world.
+    return not ((above == second and second) or (below == first and first))
+
+
+def _collider(model: MjcfModel, geom: int) -> Collider:
+    m = model.m
+    body, size = int(m.geom_bodyid[geom]), m.geom_size[geom].tolist()
+    kinds = {
+        model.code("Geom", "PLANE"): ("plane", ()), model.code("Geom", "SPHERE"): ("sphere", (size[0],)),
+        model.code("Geom", "CAPSULE"): ("capsule", (size[0], 2 * size[1])),
+        model.code("Geom", "CYLINDER"): ("cylinder", (size[0], 2 * size[1])),
+        model.code("Geom", "BOX"): ("box", tuple(2 * x for x in size)),
+    }  # fmt: skip
+    kind, sizes = kinds.get(int(m.geom_type[geom]), ("mesh", ()))
+    link = model.name("BODY", body) if body else None
+    place = pose(m.geom_pos[geom], m.geom_quat[geom])
+    return Collider(model.name("GEOM", geom), link, kind, place, sizes, where=model.where("GEOM", geom))

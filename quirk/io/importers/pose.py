@@ -1,0 +1,78 @@
+"""Poses of frames in frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.frame import Frame
+
+
+def _still() -> np.ndarray:
+    return np.zeros(3)
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where a frame stands in another.
+
+    Attributes
+    ----------
+    axes : (3, 3) its axes as columns
+    origin : (3,) m
+    """
+
+    axes: np.ndarray = field(default_factory=lambda: np.eye(3))
+    origin: np.ndarray = field(default_factory=_still)
+
+    def __matmul__(self, inner: Pose) -> Pose:
+        """Return the pose of a frame that stands so in this one."""
+        return Pose(self.axes @ inner.axes, self.point(inner.origin))
+
+    def point(self, local: np.ndarray) -> np.ndarray:
+        """Return a point (3,) given in this frame."""
+        return self.axes @ local + self.origin
+
+    @property
+    def inverse(self) -> Pose:
+        """The pose of the other frame in this one."""
+        return Pose(self.axes.T, -(self.axes.T @ self.origin))
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """The unit quaternion (4,) of its axes."""
+        return rotation.from_matrix(self.axes)
+
+    @property
+    def frame(self) -> Frame:
+        """The same as a Frame."""
+        return Frame(self.origin, self.quaternion)
+
+
+def of_frame(frame: Frame) -> Pose:
+    """Return the pose of a Frame in its body."""
+    return Pose(frame.matrix, frame.origin)
+
+
+def turned(axis: int, angle: float) -> np.ndarray:
+    """Return the rotation (3, 3) by an angle, rad, about x, y or z."""
+    R = np.eye(3)
+    a, b = (axis + 1) % 3, (axis + 2) % 3
+    R[a, a] = R[b, b] = np.cos(angle)
+    R[b, a] = np.sin(angle)
+    R[a, b] = -R[b, a]
+    return R
+
+
+def from_rpy(origin: np.ndarray, rpy: np.ndarray) -> Pose:
+    """Return a pose by its origin, m, and the angles roll, pitch and yaw, rad, about the fixed axes x, y and z."""
+    roll, pitch, yaw = rpy
+    return Pose(turned(2, yaw) @ turned(1, pitch) @ turned(0, roll), np.array(origin, dtype=float))
+
+
+def to_rpy(R: np.ndarray) -> np.ndarray:
+    """Return roll, pitch and yaw (3,), rad, of a rotation (3, 3)."""
+    # About fixed axes in one order is about moving axes in the other: R^T = R_x(-r) R_y(-p) R_z(-y).
+    return -rotation.angles_123(R.T)

@@ -1,0 +1,44 @@
+"""Files of any of the formats, told apart by their suffix and root."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from quirk.errors import InputError
+from quirk.util.misuse import explained
+from quirk.util.suggestion import suggestion
+
+from .imported import Imported, checked_path
+from .markup import parse, shortened
+from .mjcf import load_mjcf
+from .sdf import load_sdf
+from .urdf import load_urdf
+
+READERS: dict[str, Callable[..., Imported]] = {"robot": load_urdf, "sdf": load_sdf, "mujoco": load_mjcf}
+
+
+@explained
+def read(path: str | Path, **options: Any) -> Imported:
+    """Read a URDF, SDF or MJCF file, whichever its root element says it is; options are those of its reader.
+
+    Raises
+    ------
+    InputError
+        If it is none of these, or options are not those of its reader.
+    """
+    file = checked_path("read", path)
+    root = parse(file)
+    if root.tag not in READERS:
+        raise root.error(f"a file starts with <robot>, <sdf> or <mujoco>; got <{shortened(root.tag)}>")
+    reader = READERS[root.tag]
+    known = {p.name for p in inspect.signature(reader).parameters.values() if p.kind is p.KEYWORD_ONLY}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise InputError(
+            f"{file.name} is read by {reader.__name__}, which has no option {unknown[0]!r}; "
+            f"{suggestion(unknown[0], sorted(known), every=True)}"
+        )
+    return reader(file, **options)

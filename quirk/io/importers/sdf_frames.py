@@ -1,0 +1,145 @@
+"""Frames of SDF files: which names they have, what they are attached to, and where that puts them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.bodies import rotation
+
+from .markup import Element, shortened
+from .pose import Pose, from_rpy
+
+WORLD = "world"
+MODEL = "__model__"
+
+
+def version_of(root: Element) -> tuple[int, int]:
+    """Return major and minor version of SDF that a root element says."""
+    text = root.get("version") or "1.11"
+    parts = text.strip().split(".")
+    if not 2 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts):
+        raise root.error(f'version must be like "1.9"; got {shortened(text)!r}')
+    return int(parts[0]), int(parts[1])
+
+
+def full_name(scope: str, name: str) -> str | None:
+    """Return the full name of what a scope calls so; None for the world."""
+    if name in (WORLD, MODEL):
+        return None if name == WORLD else scope.removesuffix("::") or None
+    return scope + name.removesuffix(f"::{MODEL}")
+
+
+@dataclass
+class NamedFrame:
+    """A frame as the file has it.
+
+    Attributes
+    ----------
+    element : what declares it
+    link : the link it is, or None for other frames
+    to : full name of the frame that its pose is relative to, or None for the world
+    pose : in that frame
+    attached : full name of the frame that it moves with; None for the world
+    """
+
+    element: Element
+    link: str | None
+    to: str | None
+    pose: Pose
+    attached: str | None
+
+
+class Frames:
+    """All frames of a file by full name, such as "robot::arm::link".
+
+    Attributes
+    ----------
+    named : dict of NamedFrame
+    """
+
+    def __init__(self) -> None:
+        self.named: dict[str, NamedFrame] = {}
+        self._found: dict[str, Pose] = {}
+        # Frames, by model, that stand where the pose of the model says, in place of the model's own.
+        self.placement: dict[str, str] = {}
+
+    def add(self, name: str, frame: NamedFrame) -> None:
+        """Add a frame; InputError if another one has its name."""
+        if name in self.named:
+            raise frame.element.error(f"another link, joint, frame or model is called {shortened(name)!r}")
+        self.named[name] = frame
+
+    def full(self, element: Element, scope: str, name: str) -> str | None:
+        """Return the full name of a frame that an element of a model names; None for the world."""
+        found = full_name(scope, name)
+        if found is None and name == WORLD:
+            return None
+        if found is None or found not in self.named:
+            raise element.error(f"there is no link, joint, frame or model {shortened(name)!r} in its model")
+        return found
+
+    def pose(self, name: str | None) -> Pose:
+        """Return where a frame is in N."""
+        if name is None:
+            return Pose()
+        chain: dict[str, None] = {}
+        at: str | None = name
+        while at is not None and at not in self._found:
+            if at in chain:
+                raise self.named[at].element.error("frames are relative to each other in a circle")
+            chain[at] = None
+            at = self.named[at].to
+        for link in reversed(chain):
+            frame = self.named[link]
+            outer = Pose() if frame.to is None else self._found[frame.to]
+            self._found[link] = outer @ frame.pose
+        return self._found[name]
+
+    def link(self, name: str | None) -> str | None:
+        """Return the full name of the link that a frame moves with, None for the world."""
+        seen: set[str] = set()
+        while name is not None and self.named[name].link is None:
+            if name in seen:
+                raise self.named[name].element.error("frames are attached to each other in a circle")
+            seen.add(name)
+            name = self.named[name].attached
+        return name
+
+    def shift_models(self) -> None:
+        """Move models whose pose is that of a frame in them, before any pose is asked for."""
+        for model, name in self.placement.items():
+            frame = self.named[model]
+            outside, frame.to = frame.to, None
+            placed, frame.pose = frame.pose, Pose()
+            inside = self.pose(name)
+            frame.to, frame.pose = outside, placed @ inside.inverse
+            self._found.clear()
+
+
+def read_pose(element: Element | None) -> Pose:
+    """Return the pose that a <pose> says: roll, pitch and yaw, or a quaternion with its scalar last."""
+    if element is None or not element.text.strip():
+        return Pose()
+    degrees = element.get("degrees") in ("true", "1")
+    if element.get("rotation_format") == "quat_xyzw":
+        x, y, z, *q = element.numbers(7)
+        quaternion = np.array([q[3], q[0], q[1], q[2]])
+        largest = np.abs(quaternion).max()
+        if largest <= 0:
+            raise element.error("its quaternion is zero")
+        quaternion /= largest
+        return Pose(rotation.matrix(quaternion / np.linalg.norm(quaternion)), np.array([x, y, z]))
+    numbers = element.numbers(6)
+    return from_rpy(numbers[:3], numbers[3:] * (math.pi / 180 if degrees else 1.0))
+
+
+def relative_to(element: Element) -> tuple[Pose, str | None]:
+    """Return the pose of an element and the name of the frame that it is relative to, None for the default.
+
+    Before SDF 1.7 the attribute was called frame.
+    """
+    pose = element.one("pose")
+    return read_pose(pose), None if pose is None else (pose.get("relative_to") or pose.get("frame") or None)

@@ -1,0 +1,113 @@
+"""Masses and inertias of SDF links, as they are written or of their collisions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.bodies.solids import Box, Cylinder, Ellipsoid, Mesh
+from quirk.errors import InputError
+
+from .description import Link
+from .geometry import MeshFiles
+from .markup import Element
+from .pose import Pose
+from .sdf_frames import read_pose
+
+# kg/m^3, where neither a collision nor the inertial says one.
+WATER = 1000.0
+
+
+def read_inertial(link: Link, element: Element, meshes: MeshFiles) -> None:
+    """Give a link the mass, center of mass and inertia of its element."""
+    inertial = element.one("inertial")
+    if inertial is None:
+        meshes.left_out.note("no inertial, for which SDF sets 1 kg and 1 kg m^2 about each axis", element.owner)
+        link.mass, link.inertia = 1.0, np.eye(3)
+        return
+    if inertial.get("auto") in ("true", "1"):
+        _sum_collisions(link, element, inertial, meshes)
+        return
+    pose = read_pose(inertial.one("pose"))
+    mass, tensor = inertial.child_number("mass", 1.0), inertial.one("inertia")
+    if mass <= 0:
+        raise inertial.error(f"mass must be positive; got {mass:g}")
+    keys = {"ixx": 1.0, "ixy": 0.0, "ixz": 0.0, "iyy": 1.0, "iyz": 0.0, "izz": 1.0}
+    values = keys if tensor is None else {key: tensor.child_number(key, value) for key, value in keys.items()}
+    xx, xy, xz, yy, yz, zz = values.values()
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    link.mass, link.center, link.inertia = mass, pose.origin, pose.axes @ inertia @ pose.axes.T
+
+
+def _sum_collisions(link: Link, element: Element, inertial: Element, meshes: MeshFiles) -> None:
+    """Give a link the mass and inertia of its collisions, with their densities, or scaled to the mass that is given."""
+    parts = []
+    usual = inertial.child_number("density", WATER)
+    for collision in element.all("collision"):
+        density = collision.child_number("density", usual)
+        if density <= 0:
+            raise collision.error(f"density must be positive; got {density:g}")
+        mass, pose, inertia = _solid(collision.needed("geometry"), density, meshes)
+        parts.append((mass, read_pose(collision.one("pose")) @ pose, inertia))
+    total = sum(mass for mass, _, _ in parts)
+    if total <= 0:
+        raise inertial.error(
+            'auto="true" takes mass and inertia from collisions, of which the link has none with a volume'
+        )
+    center = np.asarray(sum(mass / total * pose.origin for mass, pose, _ in parts))
+    found = np.zeros((3, 3))
+    for mass, pose, inertia in parts:
+        d = pose.origin - center
+        found += pose.axes @ inertia @ pose.axes.T + mass * (d @ d * np.eye(3) - np.outer(d, d))
+    link.mass = inertial.child_number("mass", total)
+    if link.mass <= 0:
+        raise inertial.error(f"mass must be positive; got {link.mass:g}")
+    link.center, link.inertia = center, link.mass / total * found
+
+
+def _solid(geometry: Element, density: float, meshes: MeshFiles) -> tuple[float, Pose, np.ndarray]:
+    """Return the mass of a geometry, its center of mass as a pose in it, and its inertia (3, 3) about that."""
+    box, ellipsoid, sphere, mesh = (geometry.one(tag) for tag in ("box", "ellipsoid", "sphere", "mesh"))
+    try:
+        if box is not None:
+            size = box.needed("size").numbers(3)
+            mass = density * float(np.prod(size))
+            return mass, Pose(), Box(tuple(size)).inertia(mass)
+        if ellipsoid is not None:
+            return _ball(ellipsoid.needed("radii").numbers(3), density)
+        if sphere is not None:
+            return _ball(np.full(3, sphere.needed("radius").numbers(1)[0]), density)
+        for tag in ("cylinder", "capsule"):
+            solid = geometry.one(tag)
+            if solid is not None:
+                radius, length = (float(solid.needed(key).numbers(1)[0]) for key in ("radius", "length"))
+                return _round(radius, length, density, tag == "capsule")
+        if mesh is not None:
+            scale = mesh.one("scale")
+            path = meshes.addresses.find(mesh.needed("uri").word(), mesh.root.folder)
+            if path is None:
+                raise mesh.error("its file is not there, so that mass and inertia cannot be computed; give them")
+            whole = Mesh.load(path, scale=np.ones(3) if scale is None else scale.numbers(3)).solid
+            return density * whole.volume, Pose(np.eye(3), whole.center), density * whole.inertia
+    except InputError as error:
+        raise geometry.error(str(error)) if not str(error).startswith(geometry.file) else error from None
+    if geometry.one("plane") is not None:
+        return 0.0, Pose(), np.zeros((3, 3))
+    raise geometry.error(
+        "mass and inertia are computed of boxes, spheres, ellipsoids, cylinders, capsules and meshes alone; give them"
+    )
+
+
+def _ball(semi_axes: np.ndarray, density: float) -> tuple[float, Pose, np.ndarray]:
+    mass = density * 4 / 3 * np.pi * float(np.prod(semi_axes))
+    return mass, Pose(), Ellipsoid(tuple(semi_axes)).inertia(mass)
+
+
+def _round(radius: float, length: float, density: float, capsule: bool) -> tuple[float, Pose, np.ndarray]:
+    """Return mass, pose and inertia of a cylinder along z, with half a ball on each end if it is a capsule."""
+    mass = density * np.pi * radius**2 * length
+    inertia = Cylinder(radius, length).inertia(mass)
+    if not capsule:
+        return mass, Pose(), inertia
+    ball = density * 4 / 3 * np.pi * radius**3
+    across = 0.4 * ball * radius**2 + ball * (length**2 / 4 + 3 / 8 * length * radius)
+    return mass + ball, Pose(), inertia + np.diag([across, across, 0.4 * ball * radius**2])

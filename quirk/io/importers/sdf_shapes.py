@@ -1,0 +1,53 @@
+"""Visuals of SDF files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.solids import Box, Cylinder, Ellipsoid
+
+from .geometry import MeshFiles, Placed, ball, capsule, color_of, placed
+from .markup import Element
+from .pose import Pose
+from .sdf_frames import read_pose
+
+
+def visual_shapes(visual: Element, meshes: MeshFiles) -> list[Placed]:
+    """Return the shapes of a visual; those that bodies do not have stay unread, and so are noted."""
+    pose, geometry, color = read_pose(visual.one("pose")), visual.one("geometry"), _color(visual)
+    if geometry is None:
+        meshes.left_out.note("visuals without a geometry", visual.owner)
+        return []
+    mesh = geometry.one("mesh")
+    if mesh is not None:
+        scale = mesh.one("scale")
+        factors = np.ones(3) if scale is None else scale.numbers(3)
+        return meshes.shapes(mesh, mesh.needed("uri").word(), factors, pose, color)
+    return _primitive(geometry, pose, color)
+
+
+def _primitive(geometry: Element, pose: Pose, color: Any) -> list[Placed]:
+    box, ellipsoid, sphere = (geometry.one(tag) for tag in ("box", "ellipsoid", "sphere"))
+    if box is not None:
+        return [placed(box, Box, pose, color, box.needed("size").numbers(3))]
+    if ellipsoid is not None:
+        return [placed(ellipsoid, Ellipsoid, pose, color, ellipsoid.needed("radii").numbers(3))]
+    if sphere is not None:
+        return [placed(sphere, ball, pose, color, sphere.needed("radius").numbers(1)[0])]
+    for tag in ("cylinder", "capsule"):
+        solid = geometry.one(tag)
+        if solid is not None:
+            radius, length = (float(solid.needed(key).numbers(1)[0]) for key in ("radius", "length"))
+            if tag == "cylinder":
+                return [placed(solid, Cylinder, pose, color, radius, length)]
+            return capsule(solid, pose, color, radius, length)
+    return []
+
+
+def _color(visual: Element) -> Any:
+    """Return the diffuse color of a material, or None."""
+    material = visual.one("material")
+    diffuse = None if material is None else material.one("diffuse")
+    return None if diffuse is None else color_of(diffuse, diffuse.numbers(3, 4))

@@ -1,0 +1,58 @@
+"""Collisions of SDF links that may touch each other."""
+
+from __future__ import annotations
+
+from quirk.bodies.frame import axes_with_z
+
+from .description import Collider, Link
+from .markup import Element
+from .pose import Pose
+from .sdf_frames import read_pose
+
+# Coefficient of friction that SDF sets where a collision says none.
+USUAL_FRICTION = 1.0
+
+
+def colliders(element: Element, name: str, link: Link) -> list[Collider]:
+    """Return what of a link, given its element and full name, may touch others."""
+    group = None if _collides_with_itself(element) else name.partition("::")[0]
+    found = [(collision, collision.one("geometry")) for collision in element.all("collision")]
+    return [_collider(one, geometry, link.name, group) for one, geometry in found if geometry is not None]
+
+
+def _collides_with_itself(link: Element) -> bool:
+    """Whether parts of the model of a link touch each other."""
+    model = link.parent
+    told = None if model is None else model.one("self_collide")
+    return told is not None and told.text.strip().lower() in ("true", "1")
+
+
+def _collider(collision: Element, geometry: Element, link: str, group: str | None) -> Collider:
+    place = read_pose(collision.one("pose"))
+    kind = "mesh"
+    sizes: tuple[float, ...] = ()
+    box, sphere, plane = (geometry.one(tag) for tag in ("box", "sphere", "plane"))
+    if box is not None:
+        kind, sizes = "box", tuple(box.needed("size").numbers(3).tolist())
+    elif sphere is not None:
+        kind, sizes = "sphere", (float(sphere.needed("radius").numbers(1)[0]),)
+    elif plane is not None:
+        normal = plane.one("normal")
+        kind, place = "plane", place if normal is None else place @ Pose(axes_with_z(normal.numbers(3)))
+        plane.ignore("size")  # planes have no end
+    for tag in ("cylinder", "capsule"):
+        solid = geometry.one(tag)
+        if solid is not None:
+            kind, sizes = tag, tuple(float(solid.needed(key).numbers(1)[0]) for key in ("radius", "length"))
+    if kind == "mesh":
+        geometry.ignore_all()
+    name = f"{link} {collision.attribute('name')}"
+    return Collider(name, link, kind, place, sizes, _friction(collision), group, collision)
+
+
+def _friction(collision: Element) -> float:
+    """Return the coefficient of friction in surface, friction, ode, mu."""
+    at: Element | None = collision
+    for tag in ("surface", "friction", "ode", "mu"):
+        at = None if at is None else at.one(tag)
+    return USUAL_FRICTION if at is None else float(at.numbers(1)[0])

@@ -1,0 +1,176 @@
+"""Contacts between the collision geometries of links, where QuIRK has surfaces that are exactly theirs."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.constraints import Contact, surface
+from quirk.constraints.surface import Surface
+from quirk.errors import InputError
+from quirk.forces import Friction
+
+from .bodies import Bodies
+from .description import Collider, DescriptionNames, Link, at
+from .left_out import LeftOut
+from .pose import Pose
+
+# Contacts beyond this number make runs slow: each is watched in every step.
+MOST_CONTACTS = 1000
+# Points of the end of a cylinder that stands on a plane.
+POINTS = 12
+# Sine of the angle up to which the axis of a cylinder counts as normal to a plane.
+UPRIGHT = 1e-3
+
+
+Candidate = tuple[Collider, Collider, float | None]
+GROUND_PLANE = Collider("floor", None, "plane", Pose(), where="the ground")
+
+
+def checked_contacts(owner: str, value: Any) -> bool | str:
+    """Return whether contacts are asked for, or "ground" for those with a plane z = 0 of the ground, too."""
+    if value is True or value is False or value == "ground":
+        found: bool | str = value
+        return found
+    raise InputError(f'{owner}: contacts must be True, False or "ground"; got {value!r}')
+
+
+def between_links(
+    links: Iterable[Link], joined: Iterable[tuple[str | None, str | None]], bodies: Bodies, ground: bool
+) -> Iterator[Candidate]:
+    """Go over pairs of geometries on different bodies that no joint joins, and not of one group.
+
+    Parameters
+    ----------
+    links : Iterable of Link
+    joined : pairs of names of links, None for the ground
+    bodies : Bodies
+    ground : whether there is a plane z = 0 of the ground, too
+    """
+    colliders = [collider for link in links for collider in link.colliders]
+    near = {frozenset(id(bodies.place(link)[0]) for link in pair) for pair in joined}
+    for one, two in itertools.combinations([*([GROUND_PLANE] if ground else []), *colliders], 2):
+        grouped = one.group is not None and one.group == two.group
+        touching = frozenset(id(bodies.place(collider.link)[0]) for collider in (one, two))
+        if len(touching) == 2 and not grouped and (touching not in near or "plane" in (one.kind, two.kind)):
+            known = [one.friction, two.friction]
+            yield one, two, min((mu for mu in known if mu is not None), default=None)
+
+
+def contacts(
+    pairs: Iterable[Candidate], bodies: Bodies, names: DescriptionNames, left_out: LeftOut
+) -> list[Contact | Friction]:
+    """Return contacts, with friction where there is some, of pairs of geometries on different bodies.
+
+    Pairs that no surfaces of QuIRK stand for exactly are noted, and so are those, planes apart, that are in each other
+    at the start.
+    """
+    made: list[Contact | Friction] = []
+    missing: Counter[str] = Counter()
+    count = 0
+    for one, two, friction in pairs:
+        (body_i, i), (body_j, j) = bodies.place(one.link), bodies.place(two.link)
+        if body_i is body_j or one.kind == two.kind == "plane":
+            continue
+        placed = i @ one.pose, j @ two.pose
+        in_space = tuple(
+            Pose(_axes(body), body.position) @ pose for body, pose in zip((body_i, body_j), placed, strict=True)
+        )
+        touching = _surfaces(one, two, placed, in_space)
+        if touching is None:
+            missing[" and ".join(sorted((one.kind, two.kind)))] += 1
+            continue
+        if "plane" not in (one.kind, two.kind) and _overlap(one, two, in_space):
+            left_out.note("contacts of what is in each other at the start", f'"{one.name}" and "{two.name}"')
+            continue
+        for on_i, on_j in touching:
+            count += 1
+            if count > MOST_CONTACTS:
+                raise InputError(
+                    f"its collisions make more than {MOST_CONTACTS} contacts: take some out of the file, or leave out "
+                    "contacts="
+                )
+            with at(one.where):
+                contact = Contact(names.part(one.name, two.name), body_i, body_j, on_i=on_i, on_j=on_j)
+                made.append(contact)
+                if friction:
+                    made.append(Friction(names.part(contact.name, "friction"), contact, friction))
+    for kinds, number in missing.items():
+        left_out.note("contacts that QuIRK has no surfaces for", f"{kinds} ({number} pairs)")
+    return made
+
+
+def _axes(body: Any) -> np.ndarray:
+    return rotation.matrix(body.orientation)
+
+
+def _surfaces(
+    one: Collider, two: Collider, placed: tuple[Pose, Pose], in_space: tuple[Pose, ...]
+) -> list[tuple[Surface, Surface]] | None:
+    """Return pairs of surfaces, in the coordinates of both bodies, that touch as two geometries do, or None."""
+    kinds = one.kind, two.kind
+    if kinds == ("sphere", "sphere"):
+        return [(_ball(one, placed[0]), _ball(two, placed[1]))]
+    if two.kind == "plane" or kinds == ("sphere", "box"):
+        turned = _surfaces(two, one, (placed[1], placed[0]), (in_space[1], in_space[0]))
+        return None if turned is None else [(b, a) for a, b in turned]
+    if kinds == ("box", "sphere"):
+        ball = _ball(two, placed[1])
+        return [(face, ball) for face in _faces(one, placed[0])]
+    if one.kind != "plane":
+        return None
+    plane = surface.plane(placed[0].origin, placed[0].axes[:, 2])
+    lean = float(np.linalg.norm(np.cross(in_space[0].axes[:, 2], in_space[1].axes[:, 2])))
+    solids = _solids(two, placed[1], upright=lean < UPRIGHT)
+    return None if solids is None else [(plane, solid) for solid in solids]
+
+
+def _ball(collider: Collider, place: Pose) -> Surface:
+    return surface.sphere(collider.sizes[0], place.origin)
+
+
+def _solids(collider: Collider, place: Pose, upright: bool) -> list[Surface] | None:
+    """Return the surfaces of a geometry that touch a plane, of a cylinder the rims, or points of them if it stands."""
+    if collider.kind == "sphere":
+        return [_ball(collider, place)]
+    if collider.kind == "box":
+        half = 0.5 * np.array(collider.sizes)
+        return [surface.point(place.point(half * signs)) for signs in itertools.product((-1, 1), repeat=3)]
+    if collider.kind not in ("cylinder", "capsule"):
+        return None
+    radius, length = collider.sizes
+    ends = [place.point(np.array([0.0, 0.0, z])) for z in (-length / 2, length / 2)]
+    if collider.kind == "capsule":
+        return [surface.sphere(radius, end) for end in ends]
+    if not upright:
+        return [surface.rim(radius, end, place.axes[:, 2]) for end in ends]
+    turns = 2 * np.pi * np.arange(POINTS) / POINTS
+    around = [place.axes @ np.array([radius * np.cos(a), radius * np.sin(a), 0.0]) for a in turns]
+    return [surface.point(end + way) for end in ends for way in around]
+
+
+def _faces(box: Collider, place: Pose) -> list[Surface]:
+    """Return the six faces of a box as rectangles."""
+    found = []
+    for axis, side in itertools.product(range(3), (-1, 1)):
+        a, b = (axis + 1) % 3, (axis + 2) % 3
+        normal = side * place.axes[:, axis]
+        center = place.origin + 0.5 * box.sizes[axis] * normal
+        found.append(surface.rectangle([box.sizes[a], box.sizes[b]], center, normal, along=place.axes[:, a]))
+    return found
+
+
+def _overlap(one: Collider, two: Collider, in_space: tuple[Pose, ...]) -> bool:
+    """Whether a sphere and a sphere or box are in each other."""
+    if one.kind == "box":
+        one, two, in_space = two, one, (in_space[1], in_space[0])
+    apart = in_space[1].inverse.point(in_space[0].origin)
+    if two.kind == "box":
+        half = 0.5 * np.array(two.sizes)
+        return float(np.linalg.norm(apart - np.clip(apart, -half, half))) < one.sizes[0]
+    return float(np.linalg.norm(apart)) < one.sizes[0] + two.sizes[0]

@@ -1,0 +1,120 @@
+"""The tree that the joints of a system form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quirk.bodies.body import GROUND, Body, Ground
+from quirk.bodies.frame import Frame
+from quirk.constraints import Free, Joint
+from quirk.errors import InputError
+from quirk.system.system import System
+
+
+@dataclass
+class Edge:
+    """A body and what joins it to its parent.
+
+    Attributes
+    ----------
+    parent, child : bodies; the parent may be the ground
+    joint : Joint, or None for a body that nothing joins to the ground
+    """
+
+    parent: Body | Ground
+    child: Body
+    joint: Joint | None
+
+    @property
+    def sign(self) -> int:
+        """1 if the child is body j, whose coordinates the joint shows; -1 if it is body i."""
+        return 1 if self.joint is not None and self.joint.body_j is self.child else -1
+
+    @property
+    def frame_of_child(self) -> Frame:
+        """The frame of the joint in the child."""
+        assert self.joint is not None
+        return self.joint.frame_j if self.sign > 0 else self.joint.frame_i
+
+    @property
+    def frame_of_parent(self) -> Frame:
+        """The frame of the joint in the parent."""
+        assert self.joint is not None
+        return self.joint.frame_i if self.sign > 0 else self.joint.frame_j
+
+
+def spanning_tree(system: System, joints: Sequence[Joint]) -> list[Edge]:
+    """Return the edges from the ground outwards; bodies that nothing joins to it hang on it without a joint.
+
+    A `Free` joint is an edge where no other joint leads to one of its bodies, and else none.
+
+    Raises
+    ------
+    InputError
+        If joints close a loop; it names all of these.
+    """
+    at: dict[int, list[Joint]] = {}
+    for joint in joints:
+        for body in joint.bodies if type(joint) is not Free else ():
+            at.setdefault(id(body), []).append(joint)
+    free = [joint for joint in joints if type(joint) is Free]
+    edges: list[Edge] = []
+    held: dict[int, Edge | None] = {id(GROUND): None}
+    used: set[str] = set()
+    reached: list[Body | Ground] = [GROUND]
+    while True:
+        for body in reached:  # which grows meanwhile
+            for joint in at.get(id(body), ()):
+                if joint.name in used:
+                    continue
+                used.add(joint.name)
+                other = joint.body_j if joint.body_i is body else joint.body_i
+                if id(other) in held:
+                    raise InputError(_loop(joint, held))
+                reached.append(_held(Edge(body, _as_body(other), joint), edges, held))
+        edge = next((_across(joint, held) for joint in free if _across(joint, held) is not None), None)
+        if edge is None:
+            floating = next((body for body in system.bodies if id(body) not in held), None)
+            if floating is None:
+                return edges
+            edge = Edge(GROUND, floating, None)
+        reached = [_held(edge, edges, held)]
+
+
+def _held(edge: Edge, edges: list[Edge], held: dict[int, Edge | None]) -> Body:
+    """Add an edge, and return its child."""
+    held[id(edge.child)] = edge
+    edges.append(edge)
+    return edge.child
+
+
+def _as_body(body: Body | Ground) -> Body:
+    assert isinstance(body, Body)  # since the ground was held from the first
+    return body
+
+
+def _across(joint: Joint, held: dict[int, Edge | None]) -> Edge | None:
+    """Return the edge of a joint from a body that is held to one that is not, if it is such."""
+    i, j = joint.body_i, joint.body_j
+    if (id(i) in held) == (id(j) in held):
+        return None
+    return Edge(i, _as_body(j), joint) if id(i) in held else Edge(j, _as_body(i), joint)
+
+
+def _loop(joint: Joint, held: dict[int, Edge | None]) -> str:
+    """Return the message on a joint that closes a loop: the joints on the way from one of its bodies to the other."""
+    ways = []
+    for body in joint.bodies:
+        way: list[str] = []
+        edge = held[id(body)]
+        while edge is not None:
+            way.append(f'"{edge.joint.name}"' if edge.joint is not None else "the ground")
+            edge = held[id(edge.parent)]
+        ways.append(way)
+    shared = set(ways[0]) & set(ways[1])
+    loop = [name for way in ways for name in way if name not in shared]
+    return (
+        f"to_urdf: {joint} closes a loop with {', '.join(loop) or 'itself'}; a URDF is a tree: take one of them out, "
+        "for example by system.without(...)"
+    )

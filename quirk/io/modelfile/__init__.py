@@ -1,0 +1,73 @@
+"""Model files: systems, and the options of runs, as TOML text that people read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from quirk.errors import InputError
+from quirk.system.system import System
+from quirk.util import validate
+from quirk.util.output import whole
+
+from .reading import ModelText, model_of
+from .toml import toml_text
+from .written import tables_of
+
+__all__ = [
+    "Model",
+    "model_of",
+    "read",
+    "system_of",
+    "text_of",
+    "write",
+]
+
+
+def text_of(system: System, run: Mapping[str, Any] | None = None) -> str:
+    """Return a system as TOML text, and with it, if given, the arguments of `simulate` for a run.
+
+    Raises
+    ------
+    InputError
+        If parts cannot be written, such as those with Python functions; all of them are named.
+    """
+    return toml_text(tables_of(system, run))
+
+
+def system_of(text: str, where: str = "the model") -> System:
+    """Return the system that a text describes; `where` says for messages what the text is.
+
+    Raises
+    ------
+    InputError
+        With all mistakes of the text, each with its line.
+    """
+    return model_of(text, where).system
+
+
+def read(path: str | Path) -> ModelText:
+    """Return the system and the run options of a model file.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or with all its mistakes, each with its line.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"load: {str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    return model_of(text, str(path))
+
+
+def write(system: System, path: str | Path, run: Mapping[str, Any] | None = None) -> None:
+    """Write a system, and with it, if given, the arguments of `simulate` for a run, to a file that `read` reads.
+
+    What was there is replaced once the new text is complete.
+    """
+    place = validate.output_file("System.save", path, (".toml",))
+    text = text_of(system, run)
+    with whole("System.save", place) as aside:
+        aside.write_text(text, encoding="utf-8")

@@ -1,0 +1,94 @@
+"""Kinds: what model files call the classes and functions that make parts, as one writes them after `quirk.`.
+
+Such as "Revolute", "Body.box", "planar.PlanarBody.bar", "surface.sphere" and "Motion.spline". They are found in the
+public modules: whatever there remembers what it was called with is a kind.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import quirk
+from quirk.bodies import solids as shapes
+from quirk.bodies.body import Body, Ground
+from quirk.constraints import Constraint, Joint, planar, surface
+from quirk.events import Event
+from quirk.forces import ForceElement
+from quirk.functions.motion import Motion
+from quirk.util.construction import ConstructorMeta
+
+Maker = Callable[..., Any]
+
+# Bases, of which there are no parts; a Motion is made by its class methods.
+BASES = {Constraint, Joint, ForceElement, shapes.Shape, Motion}
+PARTS = (Body, Ground, Constraint, ForceElement, Event)
+
+
+@functools.cache
+def makers() -> Mapping[str, Maker]:
+    """Return what makes each kind."""
+    found: dict[str, Maker] = {}
+    for prefix, module in (("", quirk), ("planar.", planar), ("surface.", surface), ("shapes.", shapes)):
+        names = getattr(module, "__all__", None) or _own_names(module)
+        for name in names:
+            made = getattr(module, name)
+            if isinstance(made, ConstructorMeta):
+                if made not in BASES:
+                    found[prefix + name] = made
+                found.update({f"{prefix}{name}.{way}": getattr(made, way) for way in _ways(made)})
+            elif made is quirk.sensors or getattr(made, "remembers", False):
+                found[prefix + name] = made
+    return found
+
+
+@functools.cache
+def kinds() -> Mapping[Maker, str]:
+    """Return what each maker is called; the first name, if it has several."""
+    return {maker: kind for kind, maker in reversed(list(makers().items()))}
+
+
+def kinds_of(wanted: type) -> list[str]:
+    """Return the kinds that make objects of a class."""
+    classes = {kind: getattr(maker, "__self__", maker) for kind, maker in makers().items()}
+    return [kind for kind, made in classes.items() if isinstance(made, type) and issubclass(made, wanted)]
+
+
+@functools.cache
+def parameters(maker: Maker) -> Mapping[str, inspect.Parameter]:
+    """Return the arguments that a maker takes, by name, with those that it hands on to what it calls."""
+    function = maker.__init__ if isinstance(maker, type) else maker  # type: ignore[misc]
+    listed = list(inspect.signature(function).parameters.values())
+    found = {p.name: p for p in (listed[1:] if isinstance(maker, type) else listed)}
+    for name in [name for name, p in found.items() if p.kind is inspect.Parameter.VAR_KEYWORD]:
+        del found[name]
+        if isinstance(maker, type):
+            inner: Any = next(base for base in maker.__mro__[1:] if "__init__" in vars(base))
+        else:
+            inner = getattr(maker, "__self__")  # noqa: B009  # the class of which it is a method
+        # Which of these it sets itself is its own matter.
+        found = {**{key: p.replace(default=None) for key, p in parameters(inner).items()}, **found}
+    return found
+
+
+@functools.cache
+def names_parts(annotation: str) -> bool:
+    """Whether an argument, by its annotation, is a part of the system or a list of such: files give their names."""
+    named = (getattr(planar, word, getattr(quirk, word, None)) for word in re.findall(r"\w+", annotation))
+    return any(isinstance(found, type) and issubclass(found, PARTS) for found in named)
+
+
+def _own_names(module: Any) -> list[str]:
+    """Names that a module without a list of public ones defines itself: of classes those without a public name."""
+    return [
+        name
+        for name, x in vars(module).items()
+        if getattr(x, "__module__", None) == module.__name__ and getattr(quirk, name, None) is not x
+    ]
+
+
+def _ways(made: Any) -> list[str]:
+    return [name for name in dir(made) if getattr(getattr(made, name), "remembers", False)]

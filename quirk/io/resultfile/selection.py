@@ -1,0 +1,103 @@
+"""What of a result is asked for: which quantities, and of which parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from quirk.bodies.body import Body
+from quirk.constraints import Constraint
+from quirk.errors import InputError
+from quirk.forces import ForceElement
+from quirk.result.part_views import LOAD_FRAMES
+from quirk.util import validate
+
+if TYPE_CHECKING:
+    from quirk.result.result import Result
+
+# Groups of quantities that are cheap come first; the last two are dear, and are not known of all systems and runs.
+GROUPS = (
+    "motion",
+    "activity",
+    "events",
+    "joints",
+    "accelerations",
+    "loads",
+    "forces",
+    "energy",
+    "power",
+    "momentum",
+    "residuals",
+    "sensitivities",
+    "load_sensitivities",
+    "derivatives",
+)
+USUAL = GROUPS[:-2]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What of a result is asked for.
+
+    Attributes
+    ----------
+    result : Result
+    groups : of `GROUPS`
+    bodies, constraints, forces : of which
+    frame : in which joint loads are given
+    """
+
+    result: Result
+    groups: tuple[str, ...]
+    bodies: list[Body]
+    constraints: list[Constraint]
+    forces: list[ForceElement]
+    frame: str
+
+    @classmethod
+    def of(cls, owner: str, result: Result, quantities: Any, only: Any, frame: str = "inertial") -> Chosen:
+        """Return it from the arguments of a user, or raise InputError; `owner` is what messages call the method."""
+        system = result.system
+        validate.choice(owner, "frame", frame, LOAD_FRAMES)
+        groups = groups_named(owner, quantities)
+        if only is None:
+            return cls(result, groups, system.bodies, system.constraints, system.forces, frame)
+        given: list[Any] = (
+            [only] if isinstance(only, str | Body | Constraint | ForceElement) else _listed(owner, "only", only)
+        )
+        parts = list(dict.fromkeys(system[name] for name in given))
+        for part in parts:
+            if not isinstance(part, Body | Constraint | ForceElement):
+                raise InputError(f"{owner}: only must name bodies, constraints and forces; got {part}")
+        bodies = [part for part in parts if isinstance(part, Body)]
+        constraints = [part for part in parts if isinstance(part, Constraint)]
+        return cls(result, groups, bodies, constraints, [p for p in parts if isinstance(p, ForceElement)], frame)
+
+
+def groups_named(owner: str, quantities: Any) -> tuple[str, ...]:
+    """The groups that are named, in the order of `GROUPS`."""
+    if quantities is None:
+        return USUAL
+    named = [quantities] if isinstance(quantities, str) else _listed(owner, "quantities", quantities)
+    for name in named:
+        validate.choice(owner, "quantities", name, GROUPS)
+    return tuple(group for group in GROUPS if group in named)
+
+
+def _listed(owner: str, argument: str, given: Any) -> list[Any]:
+    if not isinstance(given, Iterable):
+        raise InputError(f"{owner}: {argument} must be a name or a list of names; got {given!r}")
+    return list(given)
+
+
+def check_names(owner: str, result: Result) -> None:
+    """Raise InputError where a part has a name that files cannot hold."""
+    names = [part.name for part in result.system] + result.events.name
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{owner}: the name {name!r} is no text that files can hold: rename the part") from None
+        if "\0" in name:
+            raise InputError(f"{owner}: the name {name!r} ends, for files, before its end: rename the part")

@@ -1,0 +1,1 @@
+"""The one place that turns Python into machine code: compilation, its cache on disk, vectors of numbers, records."""

@@ -1,0 +1,269 @@
+"""Machine code of entries, kept in files from one process to the next.
+
+A file holds what one entry was compiled to for one list of argument types, processor and version of Python:
+
+    32 bytes   SHA-256 of all that follows
+    32 bytes   identity: SHA-256 of the sources and versions from which the code was made
+    the rest   what numba rebuilds the compiled function from, pickled
+
+Nothing is unpickled, let alone run, unless no other user can have written it (`quirk.util.ownership`) and the checksum
+and the identity are right; otherwise the entry is compiled anew and the file replaced. Files are written aside and
+moved into place, each by itself complete. Of processes that need the same entry at the same time, one compiles it and
+the others wait for its file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import inspect
+import os
+import pickle
+import stat
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import llvmlite
+import numba
+from numba.core import caching
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from ..util.files import held, let_go, made_folder, whole
+from ..util.ownership import UntrustedError, check_file, check_folder
+from .compile_times import expected, note, said
+from .kernel_sources import kernel_digest
+
+DIGEST = 32
+# Bytes; no machine code comes near, and what else may lie in its place need not be read to the end.
+LARGEST = 1 << 28
+# s that one process waits for another one to compile what it needs, too, before it does so itself.
+LONGEST_WAIT = 120.0
+
+SAID: set[str] = set()
+
+
+class MachineCode(caching._Cache):
+    """Where numba looks for the machine code of one entry before it compiles, and leaves it afterwards.
+
+    Parameters
+    ----------
+    function : the entry as plain Python
+    needed_by : what the entry is compiled for, as it is said on standard error; "" for nothing
+    effort : how long that takes, in relation to other entries
+    """
+
+    def __init__(self, function: Callable[..., Any], needed_by: str = "", effort: float = 0.0) -> None:
+        self.function = function
+        self.needed_by, self.effort = needed_by, effort
+        self._began: float | None = None
+        self.folders = folders(function)
+        # Now, not when it is compiled: by then the files may no longer be what was imported.
+        self.sources = kernel_digest(Path(inspect.getfile(function)), function.__module__)
+        self._turn: BinaryIO | None = None
+
+    @property
+    def cache_path(self) -> str:
+        """The folder that is looked at first."""
+        return str(self.folders[0]) if self.folders else ""
+
+    def one_at_a_time(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return what compiles the entry, or loads it, such that other processes do not compile it meanwhile."""
+
+        def compile_alone(sig: Any) -> Any:
+            try:
+                result = compile(sig)
+                if self._began is not None:
+                    note(folders(note), self.name, self.effort, time.perf_counter() - self._began)
+                return result
+            finally:
+                self._began = None
+                self._give_back()
+
+        return compile_alone
+
+    def _give_back(self) -> None:
+        """Let other processes compile it."""
+        if self._turn is not None:
+            let_go(self._turn)
+            self._turn = None
+
+    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
+        """Return the function for the argument types `sig`, or None if it has to be compiled."""
+        self._give_back()
+        name, identity = self._name_and_identity(sig, target_context.codegen())
+        found, trouble = self._found(name, identity, target_context)
+        if found is None:
+            turns = (held(folder / f"{name}.lock", LONGEST_WAIT) for folder in self.folders if trusted(folder))
+            self._turn = next((turn for turn in turns if turn is not None), None)
+            found, trouble = self._found(name, identity, target_context)  # by now there may be one
+        if found is not None:
+            return found
+        if trouble:
+            say("trouble", trouble)
+        self._announce()
+        return None
+
+    @property
+    def name(self) -> str:
+        """Module and name of the entry."""
+        return f"{self.function.__module__}.{self.function.__qualname__}"
+
+    def _announce(self) -> None:
+        """Say what is compiled and, if other entries have been compiled here before, how long it will take."""
+        self._began = time.perf_counter()
+        if not self.needed_by:
+            return
+        seconds = expected(folders(note), self.name, self.effort)
+        how_long = "once for this installation" if seconds is None else f"which takes about {said(seconds)} here"
+        say(self.needed_by, f"compiling what {self.needed_by}, {how_long}")
+
+    def _found(self, name: str, identity: bytes, target_context: Any) -> tuple[CompileResult | None, str]:
+        """Return the function in the first file that can be used, or None; and what is wrong with others."""
+        trouble = ""
+        for folder in self.folders:
+            try:
+                payload = read(folder / name, identity)
+                if payload is not None:
+                    return CompileResult._rebuild(target_context, *pickle.loads(payload)), ""
+            except Exception as error:  # a damaged file may lead to any
+                trouble = f"machine code in {folder / name} cannot be used ({reason(error)}), so it is compiled anew"
+        return None, trouble
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function in the first folder that takes it."""
+        if data.library.has_dynamic_globals:  # addresses of this process
+            return
+        name, identity = self._name_and_identity(sig, data.codegen)
+        refusals = [] if self.folders else ["its source is not in a file"]
+        try:
+            payload = dumps(data._reduce()) if self.folders else b""
+            for folder in self.folders:
+                try:
+                    write(folder / name, identity, payload)
+                    return
+                except OSError as error:
+                    refusals.append(reason(error))
+        except Exception as error:  # the function is there; that it cannot be kept must not end the run
+            refusals.append(reason(error))
+        say("not kept", f"machine code cannot be kept, so that each process compiles it anew: {'; '.join(refusals)}")
+
+    def enable(self) -> None:
+        """Do nothing: there is no switch."""
+
+    def disable(self) -> None:
+        """Do nothing: there is no switch."""
+
+    def flush(self) -> None:
+        """Do nothing: files are replaced, never emptied."""
+
+    def _name_and_identity(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
+        """Return the name of the file, and what it must have been made from."""
+        python = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
+        if sys.flags.optimize:  # without assertions, or docstrings, bytecode is another one
+            python += f".opt-{sys.flags.optimize}"
+        kind = repr((str(sig), codegen.magic_tuple()))
+        fields = tuple(map(layouts, sig))
+        code = self.function.__code__
+        versions = (numba.__version__, llvmlite.__version__, python)
+        function = self.function.__qualname__, code.co_firstlineno, code.co_code
+        made_from = (*function, kind, fields, versions, self.sources)
+        plain_name = self.function.__qualname__.replace("<", "").replace(">", "")
+        stem = f"{Path(code.co_filename).stem}.{plain_name}"
+        tag = hashlib.sha256(kind.encode()).hexdigest()[:12]
+        return f"{stem}.{python}.{tag}.quirk", hashlib.sha256(repr(made_from).encode()).digest()
+
+
+def read(path: Path, identity: bytes) -> bytes | None:
+    """Return what `write` wrote, or None where nothing is, or something of another identity.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read, or another user may have written it.
+    ValueError
+        If it is not as it was written.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(mode):  # opening a pipe would wait for its other end
+        raise ValueError("it is not a file")
+    check_folder(path.parent)
+    with path.open("rb") as file:
+        check_file(path, file.fileno())
+        content = file.read(LARGEST)
+    checksum, rest = content[:DIGEST], content[DIGEST:]
+    if len(rest) < DIGEST or hashlib.sha256(rest).digest() != checksum:
+        raise ValueError("it is damaged")
+    return rest[DIGEST:] if rest[:DIGEST] == identity else None
+
+
+def write(path: Path, identity: bytes, payload: bytes) -> None:
+    """Write a file as a whole or not at all, in place of what was there.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, something that is not a file is in its place, or other users may write to its folder.
+    """
+    check_folder(path.parent)
+    made_folder(path.parent)
+    rest = identity + payload
+    with whole(path) as aside, open(aside, "xb", opener=_closed_to_others) as file:
+        file.write(hashlib.sha256(rest).digest() + rest)
+
+
+def _closed_to_others(name: str, flags: int) -> int:
+    """Open a file that others may not write to, whatever the umask."""
+    return os.open(name, flags, 0o644)
+
+
+def trusted(folder: Path) -> bool:
+    """Whether no other user can put files into a folder."""
+    try:
+        check_folder(folder)
+    except UntrustedError:
+        return False
+    return True
+
+
+def folders(function: Callable[..., Any]) -> list[Path]:
+    """Return where machine code of a function may lie, in the order of preference.
+
+    In NUMBA_CACHE_DIR alone if that is set; else beside the function, or in the user's cache folder. Nowhere if the
+    function's source is not in a file, as changes could not be noticed.
+    """
+    source = inspect.getfile(function)
+    if not os.path.isfile(source):
+        return []
+    provided = (caching.UserProvidedCacheLocator,)
+    found = (caching.InTreeCacheLocator, caching.UserWideCacheLocator)
+    locators = provided if getattr(numba.config, "CACHE_DIR", "") else found
+    # With links followed, so that a folder that was checked stays the one that is used.
+    return [Path(os.path.realpath(locator(function, source).get_cache_path())) for locator in locators]
+
+
+def layouts(kind: Any) -> Any:
+    """Return the names of the fields of a type of records or named tuples, and of those of its fields."""
+    fields: Any = getattr(kind, "names", None) or getattr(getattr(kind, "instance_class", None), "_fields", ())
+    members: Any = getattr(kind, "members", None) or getattr(kind, "types", ())
+    return fields and (tuple(fields), tuple(map(layouts, members)))
+
+
+def say(kind: str, line: str) -> None:
+    """Write a line to standard error, one of each kind in a process."""
+    if kind in SAID or sys.stderr is None:
+        return
+    SAID.add(kind)
+    with contextlib.suppress(OSError, ValueError):  # it may be full or closed
+        print(f"quirk: {line}", file=sys.stderr, flush=True)
+
+
+def reason(error: Exception) -> str:
+    """Return an error in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,0 +1,209 @@
+"""Machine code of functions traced by themselves, to be called by pointer as ``function(t, inputs, outputs)``.
+
+What such a function does is written down once as instructions (`quirk.jit.tracing`) and compiled without numba's
+analysis of Python code. Functions that come to the same instructions share their machine code; that of functions of
+QuIRK itself stays on disk for later processes, and that of others is freed when nobody uses it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import hashlib
+import itertools
+import pickle
+import re
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+from llvmlite import ir
+from llvmlite.binding.ffi import ObjectRef
+from llvmlite.binding.newpassmanagers import NewPassManager
+from numba import types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+
+from .cache import folders, read, reason, say, write
+from .compilation import EntryLibrary
+from .tracing import DOUBLE, TracedValue
+
+FUNCTION = ir.FunctionType(ir.VoidType(), [DOUBLE, DOUBLE.as_pointer(), DOUBLE.as_pointer()])
+ARRAY = types.Array(types.float64, 1, "C")
+
+# An address in code.
+ADDRESS = re.compile(r"inttoptr i64 \d")
+
+# Stands for the name of a function in its code: within a process, functions of the same name would be one.
+PLACEHOLDER = "written.here"
+# Its name where it is alone in an engine.
+OWN_SYMBOL = "quirk.function"
+# The array of numbers beside it; how numbers are written, and which of them stay in the code: 0, 1, 2, 1/2 and their
+# negatives, of which the compiler makes simpler operations.
+DATA = "quirk.numbers"
+NUMBER, CONSTANT_LANES = re.compile(r"\b0x[0-9a-fA-F]{16}\b"), "<double "
+PLAIN_NUMBERS = {f"0x{struct.pack('>d', sign * x).hex()}" for x in (0.0, 1.0, 2.0, 0.5) for sign in (1.0, -1.0)}
+# Names of libraries, which are never used twice.
+_NUMBERS = itertools.count()
+
+# So many functions are kept compiled for systems to come; those of present ones are kept by these.
+MOST_COMPILED = 256
+
+
+class Native:
+    """A function in machine code.
+
+    Parameters
+    ----------
+    owner : what keeps the machine code; the code is freed with it
+    address : of the function
+
+    Attributes
+    ----------
+    address : of the function, valid as long as this object lives
+    """
+
+    def __init__(self, owner: Any, address: int) -> None:
+        self._owner, self.address = owner, address
+
+
+class TracedPointer(TracedValue):
+    """An array of doubles that a function is given by the address of its first element."""
+
+    def __init__(self, context: Any, builder: Any, pointer: Any) -> None:
+        super().__init__(context, builder, ARRAY, None)
+        self._data = pointer
+
+
+def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
+    """Return the machine code of a function of a time and two arrays of numbers, which is run once to write it.
+
+    `keep` lets it stay on disk. Whatever the function raises is raised here.
+    """
+
+    def write(context: Any, builder: Any, t: Any, inputs: Any, outputs: Any) -> None:
+        arrays = (TracedPointer(context, builder, array) for array in (inputs, outputs))
+        function(TracedValue(context, builder, types.float64, t), *arrays)
+        builder.ret_void()
+
+    return written(write, keep=keep)
+
+
+def written(write: Callable[..., None], *, keep: bool) -> Native:
+    """Return the machine code that ``write(context, builder, t, inputs, outputs)`` puts down, with all its blocks."""
+    context = cpu_target.target_context
+    context.refresh()
+    module = ir.Module(PLACEHOLDER)
+    made = ir.Function(module, FUNCTION, PLACEHOLDER)
+    builder = ir.IRBuilder(made.append_basic_block())
+    write(context, builder, *made.args)
+    code = str(module)
+    # An address of this process has no meaning in others.
+    return _kept(code) if keep and not ADDRESS.search(code) else _freed_later(code)
+
+
+@functools.lru_cache(MOST_COMPILED)
+@global_compiler_lock
+def _freed_later(code: str) -> Native:
+    """Compile a module, given as text, to machine code that is freed with the object that is returned.
+
+    Modules that differ in numbers alone are compiled once: the numbers are data beside a copy of the machine code.
+    """
+    text, numbers = _without_numbers(code)
+    image, known = _image(text)
+    library = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
+    for name, address in known.items():
+        library.import_symbol(name, address)
+    library.export_symbol(OWN_SYMBOL).export_symbol(DATA)
+    tracker = library.link(_linker(), f"quirk.{next(_NUMBERS)}")
+    ctypes.memmove(tracker[DATA], numbers.ctypes.data, numbers.nbytes)
+    return Native(tracker, int(tracker[OWN_SYMBOL]))
+
+
+def _without_numbers(code: str) -> tuple[str, np.ndarray]:
+    """Return a module in which numbers are read from an array where they are used, and the array.
+
+    Numbers that let the compiler leave out operations stay where they are, and those in constant lanes.
+    """
+    found: dict[str, int] = {}
+    lines: list[str] = []
+    for line in code.replace(PLACEHOLDER, OWN_SYMBOL).splitlines():
+        instruction = line.startswith("  ") and CONSTANT_LANES not in line
+        for number in dict.fromkeys(NUMBER.findall(line)) if instruction else ():
+            if number in PLAIN_NUMBERS:
+                continue
+            k, name = found.setdefault(number, len(found)), f'%"number.{len(lines)}"'
+            place = f'getelementptr ([1 x double], [1 x double]* @"{DATA}", i32 0, i32 {k})'
+            lines.append(f"  {name} = load double, double* {place}, !invariant.load !0")
+            line = line.replace(number, name)
+        lines.append(line)
+    text, size = "\n".join(lines).replace("[1 x double]", f"[{max(len(found), 1)} x double]"), max(len(found), 1)
+    data = f'@"{DATA}" = global [{size} x double] zeroinitializer\n!0 = !{{}}\n'
+    values = [struct.unpack(">d", bytes.fromhex(number[2:]))[0] for number in found]
+    return f"{text}\n{data}", np.array([*values, *[0.0] * (size - len(values))])
+
+
+@functools.lru_cache(MOST_COMPILED)
+def _image(text: str) -> tuple[bytes, dict[str, int]]:
+    """Return a module as machine code to be linked, and the addresses of functions that LLVM alone knows."""
+    codegen = cpu_target.target_context.codegen()
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = llvm.get_process_triple(), codegen._data_layout
+    manager, builder = codegen._module_pass_manager()
+    manager.run(module, builder)
+    if type(manager)._dispose is ObjectRef._dispose:  # which does nothing, and leaves 60 KB behind
+        NewPassManager._dispose(manager)
+    declared = [function.name for function in module.functions if function.is_declaration]
+    known = {name: llvm.address_of_symbol(name) for name in declared}
+    return codegen._tm.emit_object(module), {name: address for name, address in known.items() if address}
+
+
+@functools.cache
+def _linker() -> Any:
+    """What links machine code that can be freed."""
+    return llvm.create_lljit_compiler()
+
+
+def _of_library(library: Any, symbol: str) -> Native:
+    return Native(library, int(library.get_pointer_to_function(symbol)))
+
+
+@functools.lru_cache(MOST_COMPILED)
+@global_compiler_lock
+def _kept(code: str) -> Native:
+    """Compile a module, given as text, and keep it on disk, or find what it was compiled to before."""
+    codegen = cpu_target.target_context.codegen()
+    made_from = (code, codegen.magic_tuple(), numba.__version__, llvmlite.__version__)
+    identity = hashlib.sha256(repr(made_from).encode()).digest()
+    symbol = f"quirk.{identity.hex()}"
+    file, places = f"traced.{identity.hex()[:16]}.quirk", folders(native)
+    for folder in places:
+        try:
+            payload = read(folder / file, identity)
+            if payload is not None:
+                return _of_library(codegen.unserialize_library(pickle.loads(payload)), symbol)
+        except Exception as error:  # a damaged file may lead to any
+            say("trouble", f"machine code in {folder / file} cannot be used ({reason(error)}), so it is compiled anew")
+    library = EntryLibrary(codegen, symbol)
+    library.enable_object_caching()
+    library.add_llvm_module(llvm.parse_assembly(code.replace(PLACEHOLDER, symbol)))
+    library.finalize()
+    made = _of_library(library, symbol)
+    for folder in places:
+        # Where it cannot be kept, the next process takes a few hundredths of a second to compile it anew.
+        with contextlib.suppress(OSError):
+            write(folder / file, identity, pickle.dumps(library.serialize_using_object_code()))
+            break
+    return made
+
+
+def call_address(array: TracedValue, index: int, t: TracedValue, inputs: Any, outputs: Any) -> None:
+    """Write a call of the function whose address is kept, as an integer, in the place of one element of an array."""
+    build = array.builder
+    place = build.bitcast(array.address(index), ir.IntType(64).as_pointer())
+    build.call(build.inttoptr(build.load(place), FUNCTION.as_pointer()), [t.value, inputs, outputs])

@@ -1,0 +1,461 @@
+"""Small functions without loops or branches that become part of each compiled kernel that calls them.
+
+A function marked `traced` runs as plain Python on numbers and arrays. Inside a kernel it is run once per call
+while that is being compiled, on values that write down each operation as an instruction. So it costs neither a
+call nor a compilation of its own, and serves any kind of argument for which its operations are defined.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import inspect
+import math
+import operator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.registry import cpu_target
+from numba.extending import lower_builtin, models, register_model, type_callable
+from numba.np.unsafe.ndarray import to_fixed_tuple
+
+from .scalar import Scalar
+
+WIDTH = 8
+# Stands for the length of arrays that are given by an address; nobody asks for it.
+LONGEST = 1 << 40
+# Integers from here on are not exact as doubles.
+LARGEST_INDEX = 1 << 53
+
+
+class LanesType(types.Type):
+    """What numba calls eight doubles, or the first four of eight."""
+
+    def __init__(self, width: int) -> None:
+        self.width, self.vector = width, ir.VectorType(ir.DoubleType(), width)
+        super().__init__(name=f"Lanes{width}")
+
+
+class HalvedType(types.Array):
+    """What numba calls a flat array of which but the first four of eight neighbors are read and written."""
+
+    def __init__(self) -> None:
+        super().__init__(types.float64, 1, "C", name="Halved")
+
+
+LANES, HALF, HALVED = LanesType(WIDTH), LanesType(WIDTH // 2), HalvedType()
+VECTOR, DOUBLE, INT = LANES.vector, ir.DoubleType(), ir.IntType(32)
+
+# Another name of `pow`, of which the compiler knows nothing: it would make x * x of pow(x, 2), with other bits.
+POWER = "quirk.pow"
+_LIBRARY = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
+llvm.add_symbol(POWER, ctypes.cast(_LIBRARY.pow, ctypes.c_void_p).value)
+
+# What the compiler may do: fuse a product and a sum, ignore the sign of zero. Not: assume finite numbers.
+FLAGS = ("contract", "nsz")
+
+
+@register_model(LanesType)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        super().__init__(dmm, fe_type, fe_type.vector)
+
+
+register_model(HalvedType)(models.ArrayModel)
+
+
+class TooLongError(Exception):
+    """Raised where a function writes down more instructions than are worth it."""
+
+
+@contextmanager
+def bounded(instructions: int) -> Iterator[None]:
+    """A block in which about so many instructions may be written, or else TooLongError is raised."""
+    before = TracedValue.limit
+    TracedValue.limit = min(before, TracedValue.made + instructions)
+    try:
+        yield
+    finally:
+        TracedValue.limit = before
+
+
+@contextmanager
+def exactly() -> Iterator[None]:
+    """A block in which operations are those of Python: none is fused with others, and zeros keep their signs."""
+    before, TracedValue.flags = TracedValue.flags, ()
+    try:
+        yield
+    finally:
+        TracedValue.flags = before
+
+
+class TracedValue(Scalar):
+    """A value of a kernel: operations on it become instructions.
+
+    Attributes
+    ----------
+    kind : its numba type: an integer, float64, LANES, HALF or a flat array
+    value : its instruction
+    """
+
+    # How many there have been, and how many there may be: see `bounded`.
+    made, limit = 0, math.inf
+    # What the compiler may do: see `exactly`.
+    flags: tuple[str, ...] = FLAGS
+
+    def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
+        self.context, self.builder, self.kind, self.value = context, builder, kind, value
+        self._data: Any = None
+        self._splat: tuple[Any, TracedValue] | None = None
+        TracedValue.made += 1
+        if TracedValue.made > TracedValue.limit:
+            raise TooLongError("it comes to more instructions than are worth writing down")
+
+    @property
+    def written(self) -> bool:
+        """Yes: operations become instructions."""
+        return True
+
+    @classmethod
+    def chosen(cls, truth: TracedValue, a: Any, b: Any) -> TracedValue:
+        """Return `a` where a truth holds and `b` where not, numbers or lanes."""
+        return truth.selected(a, b)
+
+    def like(self, kind: Any, value: Any) -> TracedValue:
+        """Return another value of the same kernel."""
+        return TracedValue(self.context, self.builder, kind, value)
+
+    def splat(self, kind: LanesType = LANES) -> TracedValue:
+        """Return the number in all lanes."""
+        if self.kind is kind:
+            return self
+        block = self.builder.block
+        # Written once; in another block anew, as that one may not have run.
+        if self._splat is None or self._splat[0] is not block or self._splat[1].kind is not kind:
+            self._splat = block, self._in_all_lanes(self.number().value, kind)
+        return self._splat[1]
+
+    def _in_all_lanes(self, number: Any, kind: LanesType) -> TracedValue:
+        width, undefined = kind.width, ir.Constant(kind.vector, ir.Undefined)
+        if isinstance(number, ir.Constant):
+            return self.like(kind, ir.Constant(kind.vector, [number] * width))
+        one = self.builder.insert_element(undefined, number, ir.Constant(INT, 0))
+        first = ir.Constant(ir.VectorType(INT, width), [0] * width)
+        return self.like(kind, self.builder.shuffle_vector(one, undefined, first))
+
+    @property
+    def zero(self) -> TracedValue:
+        """The number zero, in the same kernel."""
+        return self._constant(0.0)
+
+    def number(self) -> TracedValue:
+        """Return an integer or double as a double."""
+        if self.kind is types.float64:
+            return self
+        return self.like(types.float64, self.context.cast(self.builder, self.value, self.kind, types.float64))
+
+    def address(self, index: Any) -> Any:
+        """Return the pointer to an element of this array."""
+        if self._data is None:
+            self._data = self.context.data_model_manager[self.kind].get(self.builder, self.value, "data")
+        return self.builder.gep(self._data, [self._constant(index).value])
+
+    def __getitem__(self, index: Any) -> TracedValue:
+        return self.like(self.kind.dtype, self.builder.load(self.address(index)))
+
+    def __setitem__(self, index: Any, x: Any) -> None:
+        self.builder.store(self._constant(x).number().value, self.address(index))
+
+    @property
+    def lanes(self) -> LanesType:
+        """Into how many lanes neighbors of this array are read."""
+        return HALF if self.kind is HALVED else LANES
+
+    def halved(self) -> TracedValue:
+        """Return this array as one of whose eight neighbors but four are read and written."""
+        return self.like(HALVED, self.value)
+
+    def load(self, index: Any) -> TracedValue:
+        """Return eight neighbors of this array, or the first four."""
+        pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
+        return self.like(self.lanes, self.builder.load(pointer, align=8))
+
+    def store(self, index: Any, lanes: Any) -> None:
+        """Write eight neighbors of this array, or the first four."""
+        pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
+        self.builder.store(self._constant(lanes).splat(self.lanes).value, pointer, align=8)
+
+    def folded(self, combine: Callable[[Any, Any], Any]) -> TracedValue:
+        """Combine lanes in pairs, upper half with lower half, until one number is left."""
+        part, width = self.value, WIDTH
+        while width > 1:
+            width //= 2
+            halves = [
+                self.builder.shuffle_vector(part, part, ir.Constant(ir.VectorType(INT, width), list(lanes)))
+                for lanes in (range(width), range(width, 2 * width))
+            ]
+            part = combine(*halves)
+        return self.like(types.float64, self.builder.extract_element(part, ir.Constant(INT, 0)))
+
+    def greater(self, other: Any) -> TracedValue:
+        """Return the larger of two, lane by lane."""
+        a, b = self.splat().value, self._constant(other).splat().value
+        return self.like(LANES, self.builder.select(self.builder.fcmp_ordered(">", b, a), b, a))
+
+    def spread(self, lane: int) -> TracedValue:
+        """Return one lane in all lanes."""
+        return self.like(self.kind, self._shuffled(self.value, [lane] * self.kind.width))
+
+    def permuted(self, order: Sequence[int]) -> TracedValue:
+        """Return these lanes with the first ones in another order."""
+        return self.like(self.kind, self._shuffled(self.value, [*order, *range(len(order), self.kind.width)]))
+
+    def replaced(self, lane: int, other: Any) -> TracedValue:
+        """Return these lanes with one taken from `other`."""
+        width = self.kind.width
+        mask = [width + k if k == lane else k for k in range(width)]
+        return self.like(self.kind, self._shuffled(self._constant(other).splat(self.kind).value, mask))
+
+    def widened(self) -> TracedValue:
+        """Return these four lanes and four of zeros."""
+        zeros = ir.Constant(HALF.vector, [0.0] * HALF.width)
+        return self.like(LANES, self._shuffled(zeros, list(range(LANES.width)))) if self.kind is HALF else self
+
+    def _shuffled(self, other: Any, mask: list[int]) -> Any:
+        return self.builder.shuffle_vector(self.value, other, ir.Constant(ir.VectorType(INT, len(mask)), mask))
+
+    def lane(self, lane: int) -> TracedValue:
+        """Return the number in one lane."""
+        return self.like(types.float64, self.builder.extract_element(self.value, ir.Constant(INT, lane)))
+
+    def reciprocal_above(self, limit: Any, of: TracedValue) -> TracedValue:
+        """Return 1 / `of` where this number is above `limit`, 0 where it is not."""
+        small = self.builder.fcmp_ordered("<=", self.value, self._constant(limit).number().value)
+        zero = ir.Constant(DOUBLE, 0.0)
+        return self.like(types.float64, self.builder.select(small, zero, (1.0 / of).value))
+
+    def compared(self, operator: str, other: Any) -> TracedValue:
+        """Return whether this number is less than another, or in what relation else; not so if one is not a number."""
+        a, b = self.number().value, self._constant(other).number().value
+        # Unequal alone holds for what is not a number.
+        compare = self.builder.fcmp_unordered if operator == "!=" else self.builder.fcmp_ordered
+        return self.like(types.boolean, compare(operator, a, b))
+
+    def logical(self, operator: str, other: Any) -> TracedValue:
+        """Combine two truths by "and_", "or_" or "xor"."""
+        value = other.value if isinstance(other, TracedValue) else ir.Constant(ir.IntType(1), int(bool(other)))
+        return self.like(types.boolean, getattr(self.builder, operator)(self.value, value))
+
+    def selected(self, a: Any, b: Any) -> TracedValue:
+        """Return `a` where this truth holds and `b` where not, numbers or lanes."""
+        a, b = (self._constant(float(x) if isinstance(x, int) else x) for x in (a, b))
+        if LANES in (a.kind, b.kind):
+            a, b = a.splat(), b.splat()
+        else:
+            a, b = a.number(), b.number()
+        return self.like(a.kind, self.builder.select(self.value, a.value, b.value))
+
+    def root(self) -> TracedValue:
+        """Return square roots."""
+        signature = ir.FunctionType(VECTOR, [VECTOR])
+        function = cgutils.get_or_insert_function(self.builder.module, signature, f"llvm.sqrt.v{WIDTH}f64")
+        return self.like(LANES, self.builder.call(function, [self.value]))
+
+    def function(self, name: str, *numbers: Any) -> TracedValue:
+        """Return a function of doubles, one of those of `math` or "rint"."""
+        values = [self._constant(x).number().value for x in numbers]
+        kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
+        # Three are instructions of the processor; the others are found in the C library.
+        symbol = f"llvm.{name}.f64" if name in ("sqrt", "rint", "fabs") else name
+        if name == "pow" and not self.flags:
+            symbol = POWER
+        function = cgutils.get_or_insert_function(self.builder.module, kind, symbol)
+        return self.like(types.float64, self.builder.call(function, values))
+
+    def computed(self, function: Callable[..., Any], arguments: Sequence[Any], count: int) -> list[TracedValue]:
+        """Return the `count` doubles that a function of this array returns, compiled as it stands, loops and all.
+
+        Further arguments are integers known now, and then doubles.
+        """
+        build = self.builder
+        known = tuple(x for x in arguments if not isinstance(x, TracedValue))
+        given = [x.number().value for x in arguments[len(known) :]]
+        with build.goto_entry_block():
+            numbers, found = (build.alloca(DOUBLE, size=max(size, 1)) for size in (len(given), count))
+        for k, x in enumerate(given):
+            build.store(x, build.gep(numbers, [ir.Constant(INT, k)]))
+        address = ir.Constant(ir.IntType(64), _computing(function, known, len(given), count).address)
+        pointer = DOUBLE.as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer] * 3)
+        build.call(build.inttoptr(address, kind.as_pointer()), [self.address(0), numbers, found])
+        places = (build.gep(found, [ir.Constant(INT, k)]) for k in range(count))
+        return [self.like(types.float64, build.load(place)) for place in places]
+
+    def _constant(self, x: Any) -> TracedValue:
+        if isinstance(x, TracedValue):
+            return x
+        if not isinstance(x, int | float | np.integer | np.floating | np.bool_):
+            raise TypeError(f"{x!r} is no number")
+        # Larger integers are numbers, and no places in arrays.
+        whole = isinstance(x, int | np.integer) and not isinstance(x, bool) and abs(int(x)) < LARGEST_INDEX
+        kind = types.intp if whole else types.float64
+        return self.like(kind, self.context.get_constant(kind, int(x) if whole else float(x)))
+
+    def _with(self, other: Any, name: str, turned: bool = False) -> Any:
+        if not isinstance(other, TracedValue | int | float | np.integer | np.floating):
+            return NotImplemented
+        a, b = self, self._constant(other)
+        if turned:
+            a, b = b, a
+        lanes = next((kind for kind in (a.kind, b.kind) if isinstance(kind, LanesType)), None)
+        if lanes is not None:
+            a, b = a.splat(lanes), b.splat(lanes)
+        elif isinstance(a.kind, types.Integer) and isinstance(b.kind, types.Integer) and name != "div":
+            x, y = (self.context.cast(self.builder, v.value, v.kind, types.intp) for v in (a, b))
+            return self.like(types.intp, getattr(self.builder, name)(x, y))
+        else:
+            a, b = a.number(), b.number()
+        return self.like(a.kind, getattr(self.builder, "f" + name)(a.value, b.value, flags=self.flags))
+
+    def __add__(self, other: Any) -> TracedValue:
+        return self._with(other, "add")
+
+    def __radd__(self, other: Any) -> TracedValue:
+        return self._with(other, "add", turned=True)
+
+    def __sub__(self, other: Any) -> TracedValue:
+        return self._with(other, "sub")
+
+    def __rsub__(self, other: Any) -> TracedValue:
+        return self._with(other, "sub", turned=True)
+
+    def __mul__(self, other: Any) -> TracedValue:
+        return self._with(other, "mul")
+
+    def __rmul__(self, other: Any) -> TracedValue:
+        return self._with(other, "mul", turned=True)
+
+    def __truediv__(self, other: Any) -> TracedValue:
+        return self._with(other, "div")
+
+    def __rtruediv__(self, other: Any) -> TracedValue:
+        return self._with(other, "div", turned=True)
+
+    def __neg__(self) -> TracedValue:
+        return self.like(self.kind, self.builder.fneg(self.value))
+
+
+@functools.cache
+def _computing(function: Callable[..., Any], known: tuple[int, ...], numbers: int, count: int) -> Any:
+    """A C function that calls `function` on an array, integers and as many numbers, and writes what it returns."""
+
+    def call(array, given, found):  # type: ignore[no-untyped-def]
+        whole = numba.carray(array, LONGEST)
+        results = function(whole, *(known + to_fixed_tuple(numba.carray(given, numbers), numbers)))  # type: ignore[call-arg]
+        for k in range(count):
+            found[k] = results[k]
+
+    function = numba.njit(error_model="numpy")(function)
+    doubles = types.CPointer(types.float64)
+    return numba.cfunc(types.void(doubles, doubles, doubles))(call)
+
+
+def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., Any]:
+    """Let kernels take up the instructions of `function` wherever they call it.
+
+    What it returns is found by a trial, unless it is said to return nothing.
+    """
+    results: dict[tuple[Any, ...], Any] = {}
+
+    @type_callable(function)
+    def typed(_: Any) -> Callable[..., Any]:
+        def result_type(*kinds: Any) -> Any:
+            if kinds not in results:
+                results[kinds] = _kind(_trial(function, kinds)) if returns else types.none
+            return results[kinds]
+
+        result_type.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        return result_type
+
+    @lower_builtin(function, types.VarArg(types.Any))
+    def lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        given = (_given(context, builder, kind, x) for kind, x in zip(signature.args, args, strict=True))
+        result = function(*given)
+        return context.get_dummy_value() if result is None else _value(context, builder, result)
+
+    return function
+
+
+def _trial(function: Callable[..., Any], kinds: tuple[Any, ...]) -> Any:
+    """Run a function on arguments of these types in a kernel that is thrown away."""
+    context = cpu_target.target_context
+    signature = ir.FunctionType(ir.VoidType(), [context.get_value_type(kind) for kind in kinds])
+    scratch = ir.Function(ir.Module(), signature, "scratch")
+    builder = ir.IRBuilder(scratch.append_basic_block())
+    return function(*(_given(context, builder, kind, x) for kind, x in zip(kinds, scratch.args, strict=True)))
+
+
+def _given(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    part_kinds = getattr(kind, "types", None)  # of a tuple
+    if part_kinds is not None:
+        parts = zip(part_kinds, cgutils.unpack_tuple(builder, value), strict=True)
+        return tuple(_given(context, builder, part_kind, part) for part_kind, part in parts)
+    return TracedValue(context, builder, kind, value)
+
+
+def _kind(result: Any) -> Any:
+    """The numba type of a result."""
+    if result is None:
+        return types.none
+    if isinstance(result, tuple):
+        return types.Tuple([_kind(part) for part in result])
+    return result.kind
+
+
+def _value(context: Any, builder: Any, result: Any) -> Any:
+    """The instruction of a result, or of a tuple of them."""
+    if not isinstance(result, tuple):
+        return result.value
+    return context.make_tuple(builder, _kind(result), [_value(context, builder, part) for part in result])
+
+
+def _operator(function: Callable[..., Any]) -> None:
+    """Let kernels use an operator between lanes, or between lanes and a number."""
+
+    @type_callable(function)
+    def typed(_: Any) -> Callable[..., Any]:
+        def result_type(a: Any, b: Any) -> Any:
+            kinds = {kind for kind in (a, b) if not isinstance(kind, types.Number)}
+            lanes = kinds.pop() if len(kinds) == 1 else None
+            return lanes if isinstance(lanes, LanesType) else None
+
+        return result_type
+
+    def lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        a, b = (_given(context, builder, kind, x) for kind, x in zip(signature.args, args, strict=True))
+        return function(a, b).value
+
+    for kinds in ((LanesType, LanesType), (LanesType, types.Number), (types.Number, LanesType)):
+        lower_builtin(function, *kinds)(lowered)
+
+
+for _function in (operator.add, operator.sub, operator.mul, operator.truediv):
+    _operator(_function)
+
+
+@type_callable(operator.neg)
+def _typed_negative(_: Any) -> Callable[..., Any]:
+    return lambda a: a if isinstance(a, LanesType) else None
+
+
+@lower_builtin(operator.neg, LanesType)
+def _lowered_negative(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return (-TracedValue(context, builder, signature.args[0], args[0])).value

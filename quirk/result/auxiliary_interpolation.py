@@ -1,0 +1,72 @@
+"""Numbers that runs carry beside the motion, between the times at which they were kept."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from ..bodies.state import STATE_SIZE
+from ..dynamics.sparse.solver.along_states import dynamics_along
+from .state_interpolation import Abscissa, Interpolant
+
+# Nodes of Gauss-Lobatto quadrature on [-1, 1]: its ends, and where a Legendre polynomial is steepest or flat.
+COUNT = 8
+NODES = np.array([-1.0, *legendre.Legendre.basis(COUNT - 1).deriv().roots(), 1.0])
+PARTS = 0.5 + 0.5 * NODES
+# Coefficients of Legendre polynomials from values at the nodes.
+COEFFICIENTS = np.linalg.inv(legendre.legvander(NODES, COUNT - 1))
+# Internal variables are corrected so often, at most, for their own effect on their rates, or until they stay.
+SWEEPS, CONVERGED = 8, 1e-13
+
+
+def with_carried(between: Interpolant, place: Abscissa, flat: np.ndarray) -> np.ndarray:
+    """Return states (p, 13 n + k) with the numbers carried there: what their rates along the motion add up to.
+
+    The sum over an interval differs by what the interpolation is wrong; it is brought to the row behind in proportion.
+    """
+    model = between.segment.model
+    carried = model.carried
+    if not carried.size:
+        return flat
+    left, where = np.unique(place.left, return_inverse=True)
+    nodes = Abscissa(np.repeat(left, COUNT), np.tile(PARTS, len(left)))
+    along = between.states(nodes)
+    rows = between.segment.flat[:, STATE_SIZE * carried.bodies :]
+    before, after, h = rows[left], rows[left + 1], np.diff(between.segment.time)[left][:, None]
+    angles = between.angles(nodes, along) if model.reads_angles else None
+    times, first = between.time(nodes), STATE_SIZE * carried.bodies
+    held = before[:, None] + PARTS[:, None] * (after - before)[:, None]
+    last = np.inf
+    for _ in range(SWEEPS if carried.internal else 1):
+        along[:, first:] = held.reshape(len(along), -1)
+        found = dynamics_along(between.solver, times, along, angles).carried
+        rates = found.reshape(held.shape)
+        better = before[:, None] + _sums(PARTS, rates, before, after, h)
+        change = np.abs(better - held).max()
+        if not change < last:
+            break  # rates that depend on the variables too much: the way there does not converge
+        held, last = better, change
+        if change <= CONVERGED * np.abs(held).max():
+            break
+    flat = flat.copy()
+    flat[:, first:] = before[where] + np.array(
+        [
+            _sums(np.array([x]), rates[k : k + 1], before[k : k + 1], after[k : k + 1], h[k : k + 1])[0, 0]
+            for k, x in zip(where, place.x, strict=True)
+        ]
+    )
+    return flat
+
+
+def _sums(x: np.ndarray, rates: np.ndarray, before: np.ndarray, after: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """What numbers have grown by (i, p, k) at parts x (p,) of i intervals, from rates (i, nodes, k)."""
+    weights, whole = (_integrals(2 * at - 1) @ COEFFICIENTS for at in (x, np.ones(1)))
+    sums, total = (h[:, None] * np.einsum("pn,ink->ipk", of, rates) for of in (weights, whole))
+    return sums + x[:, None] * ((after - before)[:, None] - total)
+
+
+def _integrals(at: np.ndarray) -> np.ndarray:
+    """Integrals (p, COUNT) of Legendre polynomials from -1 to places (p,) on [-1, 1], over the length of this."""
+    values = legendre.legvander(at, COUNT)
+    lower = np.concatenate([-np.ones((len(at), 1)), values[:, : COUNT - 1]], axis=1)
+    return 0.5 * (values[:, 1:] - lower) / (2 * np.arange(COUNT) + 1)

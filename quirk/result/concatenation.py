@@ -1,0 +1,166 @@
+"""Runs that go on where others ended, as one result."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from ..bodies.state import State
+from ..dynamics.model.joint_angles import Turns
+from ..errors import InputError, SensitivityWarning, outside
+from ..events import Event
+from ..integrators import Statistics
+from ..system.comparison import differences, likeness, said
+from ..system.system import System
+from ..util.misuse import explained
+from .resampling import ResampledResult
+from .result import Result
+from .segment import Segment
+from .segment_records import described, rebuilt
+
+# Times meet that differ by this part of the span; states that differ by this part of the size of the system, or of its
+# largest speed: as far as the start of a run may be from the constraints, onto which it is then moved.
+SAME_TIME, SAME_STATE = 1e-12, 1e-7
+# Angles that differ by more, rad, differ by whole turns.
+SAME_TURN = 1.0
+
+
+@explained
+def join(first: Result, *others: Result) -> Result:
+    """Return one result of runs of which each goes on where the one before ended.
+
+    Such are made with ``quirk.simulate(system, duration, initial_state=first.state_at(), start=first.time[-1])``.
+    Where they meet, the state is there twice, as at an event.
+
+    Parameters
+    ----------
+    first, others : Result
+        Of the same system, or of systems that are alike in all their names and numbers, in the order of time; all of
+        them of simulations, or all of kinematic analyses.
+
+    Returns
+    -------
+    Result
+        With the segments and events of all, the sum of their statistics, and the status of the last. Derivatives by
+        parameters are left out, since those of each run are by its own start; a `SensitivityWarning` says so.
+
+    Raises
+    ------
+    InputError
+        If what is given is no result, or runs are of different systems, or do not meet in time or in their states.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", 1.0, 0.1, velocity=[1.0, 0, 0])
+    >>> system = quirk.System([ball])
+    >>> first = quirk.simulate(system, 1.0, output=0.5)
+    >>> second = quirk.simulate(system, 1.0, output=0.5, initial_state=first.state_at(), start=1.0)
+    >>> quirk.join(first, second).time
+    array([0. , 0.5, 1. , 1. , 1.5, 2. ])
+    """
+    results = (first, *others)
+    for result in results:
+        if not isinstance(result, Result) or isinstance(result, ResampledResult):
+            raise InputError(f"join: give results of whole runs; got {result!r}")
+        if type(result) is not type(first):
+            raise InputError("join: results of simulations and of kinematic analyses cannot be joined")
+    segments, end = list(first.segments), first
+    for number, result in enumerate(others, start=2):
+        which = f"join: result {number}"
+        taken = [*result.segments]
+        if result.system is not first.system:
+            found = differences(likeness(first.system), likeness(result.system))
+            if found:
+                raise InputError(f"{which} is of another system: {said(found)}")
+            taken = [_of(segment, first.system, result) for segment in taken]
+        _check_time(which, end, result)
+        _check_state(which, end.state_at(), result.state_at(0), first._model.length)
+        segments += _from(taken, float(end.time[-1]))
+        end = result
+    if any(result._sensitivities is not None or result._judged is not None for result in results):
+        warnings.warn(
+            "join: the joined result has no sensitivities and no gradient, as those of each run are by its own start: "
+            "read them from the single results",
+            SensitivityWarning,
+            stacklevel=outside(),
+        )
+    statistics, events = Statistics(), [event for result in results for event in result.events]
+    for result in results:
+        _add(statistics, result.statistics)
+    options = [given for result in results for given in result.options]
+    return type(first)(first.system, segments, statistics, end.status, events, options)
+
+
+def run_events(result: Result) -> list[Event]:
+    """Return all events that may have changed the parts of a result: of its system, and those of single runs."""
+    given = [event for options in result.options for event in options.get("events", ()) if isinstance(event, Event)]
+    return [*result.system.events, *given]
+
+
+def _of(segment: Segment, system: System, result: Result) -> Segment:
+    """The same segment with the objects of another system."""
+    told = described(segment, result.system, run_events(result))
+    configuration, changes = rebuilt(told, system, [*run_events(result), *system.events])
+    plant = system.plant_for(configuration)
+    turns = Turns(plant.model.joints, segment.turns.quadrants, segment.turns.whole)
+    return Segment(plant, segment.time, segment.flat, turns, segment.rank, changes, segment.changed)
+
+
+def _from(segments: list[Segment], start: float) -> list[Segment]:
+    """Segments of which the first time is exactly where the run before has ended."""
+    first = segments[0]
+    if first.time[0] == start:
+        return segments
+    time = first.time.copy()
+    time[time == time[0]] = start
+    changes = first.switched, first.replaced
+    moved = Segment(first.plant, time, first.flat, first.turns, first.rank, changes, first.changed)
+    return [moved, *segments[1:]]
+
+
+def _check_time(which: str, before: Result, after: Result) -> None:
+    end, start = float(before.time[-1]), float(after.time[0])
+    if abs(start - end) > SAME_TIME * max(abs(end), abs(after.time[-1]), float(np.ptp(before.time))):
+        raise InputError(
+            f"{which} starts at t = {start:.9g} s, and the one before ends at {end:.9g} s: let it go on from there, "
+            "with start=before.time[-1]"
+        )
+
+
+def _check_state(which: str, before: State, after: State, length: float) -> None:
+    """Raise InputError if a run does not start where the one before has ended."""
+    cure = "let it go on from there, with initial_state=before.state_at()"
+    speed = max(float(np.abs(before.velocity).max()), length * float(np.abs(before.angular_velocity).max()))
+    far = max(length, 1e-6 * float(np.abs(before.position).max()))
+    sign = np.sign((before.orientation * after.orientation).sum(axis=1, keepdims=True))
+    for what, missed, size in (
+        ("positions", before.position - after.position, far),
+        ("orientations", before.orientation - sign * after.orientation, 1.0),
+        ("velocities", before.velocity - after.velocity, speed),
+        ("angular velocities", before.angular_velocity - after.angular_velocity, speed / length),
+    ):
+        worst = float(np.abs(missed).max(initial=0.0))
+        if not worst <= SAME_STATE * max(size, np.finfo(float).tiny / SAME_STATE):
+            raise InputError(
+                f"{which} starts with {what} that differ by {worst:.3g} from the end of the run before: {cure}"
+            )
+    for name, angles in before.angles.items():
+        if np.abs(angles - after.angles[name]).max() > SAME_TURN:
+            raise InputError(f'{which} starts with other turns of joint "{name}" than the run before has made: {cure}')
+    for name, numbers in before.internal.items():
+        size = max(float(np.abs(numbers).max(initial=0.0)), 1.0)
+        if np.abs(numbers - after.internal[name]).max(initial=0.0) > SAME_STATE * size:
+            raise InputError(f'{which} starts with other internal variables of "{name}": {cure}')
+
+
+def _add(total: Statistics, more: Statistics) -> None:
+    """Add what a run cost to a sum."""
+    for part in fields(Statistics):
+        if part.name != "in_python":
+            setattr(total, part.name, getattr(total, part.name) + getattr(more, part.name))
+    for name, (calls, spent) in more.in_python.items():
+        before: Any = total.in_python.get(name, (0, 0.0))
+        total.in_python[name] = before[0] + calls, before[1] + spent

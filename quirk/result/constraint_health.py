@@ -1,0 +1,160 @@
+"""How well the constraints are along a motion, and whether it keeps all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..analysis.assembly import FAR, constraint_of, missing, violations
+from ..analysis.mobility import nearly_dependent, said_nearly
+from ..bodies.state import State
+from ..dynamics.dense.projection import factorise
+from ..dynamics.dense.rows import tangent_rows
+from ..dynamics.inconsistency import others, tautness
+from ..dynamics.model.applied_loads import summed
+from ..dynamics.model.metric import Metric
+from ..dynamics.sparse.solver.along_states import residuals_along
+from ..errors import SimulationError
+from .segment import Segment, joined
+
+if TYPE_CHECKING:
+    from .result import Result
+
+# Violations beyond this part of the size of the system, over the tolerance of ranks, at any of so many states are no
+# round-off, nor what rows left out as nearly dependent may be violated by.
+CONTRADICTION, CHECKED_STATES = 10.0, 10
+
+
+@dataclass(frozen=True)
+class Health:
+    """The state of the constraints over time, arrays (nt,).
+
+    Attributes
+    ----------
+    time : s
+    rank : number of independent rows
+    smallest_singular_value : over the largest, of the rows that are independent most of the time, scaled to unit
+        length, for bodies all alike; it falls towards zero where a configuration is singular
+    nearly_dependent : rows that nearly follow from others at some time, by label, with their least distance from them
+    position, velocity : largest ``|Phi|`` and ``|Phi_dot|``
+    norm : largest departure of a quaternion from unit length
+    power : W, of all constraint forces: that of drivers, zero without any
+    power_balance : W, rate of the kinetic energy less the power of applied and constraint forces
+    """
+
+    time: np.ndarray
+    rank: np.ndarray
+    smallest_singular_value: np.ndarray
+    nearly_dependent: dict[str, float]
+    position: np.ndarray
+    velocity: np.ndarray
+    norm: np.ndarray
+    power: np.ndarray
+    power_balance: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"<Health: of the constraints at {len(self.time)} times; print it>"
+
+    def _repr_html_(self) -> str:
+        from ..graphics.notebook.results import of_health
+
+        return of_health(self)
+
+    def __str__(self) -> str:
+        low = int(np.argmin(self.smallest_singular_value)) if len(self.time) else 0
+        near = [said_nearly(self.nearly_dependent)] if self.nearly_dependent else []
+        return "\n".join(
+            [
+                f"rank                      {self.rank.min()} to {self.rank.max()}",
+                f"smallest singular value   {self.smallest_singular_value[low]:.3g} at t = {self.time[low]:g} s",
+                *near,
+                f"residuals                 {self.position.max():.1e} at position level, {self.velocity.max():.1e} at "
+                "velocity level",
+                f"| |q| - 1 |               {self.norm.max():.1e}",
+                f"power of constraints      {self.power.min():.6g} to {self.power.max():.6g} W",
+                f"power balance             {np.abs(self.power_balance).max():.1e} W",
+            ]
+        )
+
+
+def health(result: Result) -> Health:
+    """Look at the constraints at all times of a result."""
+    found = [_along(segment) for segment in result.segments]
+    near: dict[str, float] = {}
+    for part in found:
+        for label, distance in part.nearly_dependent.items():
+            near[label] = min(distance, near.get(label, distance))
+    arrays = [field.name for field in fields(Health) if field.name != "nearly_dependent"]
+    whole = {name: joined([getattr(part, name) for part in found]) for name in arrays}
+    return Health(nearly_dependent=near, **whole)
+
+
+def _along(segment: Segment) -> Health:
+    model, metric, count = segment.model, Metric.uniform(segment.model), len(segment.time)
+    solver, motion = segment.solver(), segment.dynamics
+    velocity, spin = segment.state.velocity, segment.state.angular_velocity
+    kinetic = np.einsum("n,tni,tni->t", model.mass, motion.linear, velocity)
+    kinetic += np.einsum("tni,nij,tnj->t", spin, model.inertia, motion.angular)
+    rank = np.zeros(count, dtype=int)
+    smallest, power, applied = np.zeros((3, count))
+    near: dict[str, float] = {}
+    for row, (t, kin) in enumerate(zip(segment.time, segment.kinematics, strict=True)):
+        force, torque = summed(model, (motion.forces[element.name].loads[row, :, 0] for element, _ in model.forces))
+        applied[row] = np.sum(force * velocity[row]) + np.sum(torque * kin.spin[:-1])
+        if model.rows:
+            A = tangent_rows(model, kin, float(t))
+            power[row] = motion.multipliers[row] @ (A @ np.concatenate([velocity[row], spin[row]], axis=1).ravel())
+            verdict = solver.verdict(segment.state_at(row), float(t))
+            rank[row] = verdict.rank
+            for label, distance in nearly_dependent(model, verdict).items():
+                near[label] = min(distance, near.get(label, distance))
+            singular = factorise(model, metric, kin, float(t), least=0.0).s
+            smallest[row] = singular[min(segment.rank, len(singular)) - 1] / singular[0] if segment.rank else 0.0
+    norm = np.abs(np.linalg.norm(segment.state.orientation, axis=2) - 1).max(axis=1)
+    phi, phi_dot = np.abs(segment.residuals).max(axis=1, initial=0.0).T
+    return Health(segment.time, rank, smallest, near, phi, phi_dot, norm, power, kinetic - applied - power)
+
+
+def check_kept(result: Result, owner: str) -> None:
+    """Raise SimulationError where constraints contradict each other: of redundant rows some are left out."""
+    rows = np.unique(np.linspace(0, len(result.time) - 1, CHECKED_STATES).astype(int))
+    first = 0
+    for segment in result.segments:
+        here = rows[(first <= rows) & (rows < first + len(segment.time))] - first
+        first += len(segment.time)
+        unknown = segment.changed and not segment.recorded
+        if not here.size or not segment.model.rows or unknown:
+            continue
+        miss = _missed(segment, here)
+        wrong = ~(miss.max(axis=1) <= CONTRADICTION * segment.model.rank_tolerance)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            _contradiction(result, owner, segment, int(here[row]), int(np.argmax(miss[row])))
+
+
+def _missed(segment: Segment, here: np.ndarray) -> np.ndarray:
+    """How far each row is from satisfied at some of the times, (k, m), angles in rad and lengths over the size."""
+    state, model = State(*(part[here] for part in segment.state.parts)), segment.model
+    if segment.recorded:
+        residuals = segment.residuals[here]
+    else:
+        residuals = residuals_along(segment.plant.for_residuals, segment.time[here], state)
+    amount, _ = missing(model, residuals)
+    reach = np.abs(state.position).max(axis=(1, 2))
+    return np.asarray(amount / np.where(model.row_torque, 1.0, model.length + FAR * reach[:, None]))
+
+
+def _contradiction(result: Result, owner: str, segment: Segment, row: int, worst: int) -> None:
+    """Raise the error of the row that is violated the most at one of the times."""
+    state, t = segment.state_at(row), float(segment.time[row])
+    system = result.system.as_computed_by(segment.plant)
+    amount, _, angular = violations(system, state, t)
+    raise SimulationError(
+        f"{owner}: at t = {t:.9g} s {constraint_of(system, worst)} is violated by {amount[worst]:.3g} "
+        f"{'rad' if angular[worst] else 'm'} (row {system.model.labels[worst]}): {others(system, state, t, worst)}"
+        f"{tautness(system, segment.state_at(0), float(segment.time[0]))}; the result is in this error's .result",
+        time=t,
+        result=result,
+    )

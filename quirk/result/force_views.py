@@ -1,0 +1,271 @@
+"""What a result shows of one force element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..bodies import rotation
+from ..bodies.body import Body
+from ..dynamics.model.applied_loads import Exerted
+from ..errors import InputError
+from ..forces import Controller, Friction
+from ..forces.joint_actuation import Actuated
+from ..forces.spring import BetweenPoints
+from ..forces.stored_loads import stored_loads
+from ..util import validate
+from ..util.misuse import explained
+
+if TYPE_CHECKING:
+    from ..forces import ForceElement
+    from .contact_loads import ContactLoads
+    from .result import Result
+    from .segment import Segment
+
+FRAMES = ("inertial", "i", "j")
+# Of coordinates of force elements, by their unit: of themselves, of their rates, and of what acts along them.
+UNITS = {
+    "m": {"m": "m", "m/s": "m/s", "N": "N"},
+    "rad": {"m": "rad", "m/s": "rad/s", "N": "N m"},
+    "m/s": {"m": "m/s", "m/s": "m/s^2", "N": "N"},
+    "m or rad": {"m": "m or rad", "m/s": "m/s or rad/s", "N": "N or N m"},
+}
+
+
+@explained
+class ForceView:
+    """What a force element exerts over time (nt,), and the coordinates along which it acts.
+
+    Attributes
+    ----------
+    of : the element
+    """
+
+    def __init__(self, result: Result, element: ForceElement) -> None:
+        self._result, self.of = result, element
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.of} at {len(self._result.time)} times>"
+
+    def _repr_html_(self) -> str:
+        from ..graphics.notebook.results import of_force
+
+        return of_force(self, self._result)
+
+    @property
+    def exerted(self) -> Exerted:
+        """All that the law gives: loads about centers of mass, energy, coordinates; zero while it does not act."""
+        found: Exerted | None = self._result._exerted.get(self.of.name)
+        if found is not None:
+            return found
+        nt, ends = len(self._result.time), len(self.of.ends)
+        coordinates, rates = np.zeros((nt, len(self.of.coordinates), 3)), np.zeros((nt, len(self.of.internal), 1))
+        return Exerted(np.zeros((nt, ends, 1, 6)), np.zeros(nt), coordinates, rates)
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Stored energy (nt,), J; zero for elements that store none."""
+        return self.exerted.energy
+
+    @property
+    def power(self) -> np.ndarray:
+        """Power (nt,), W, of its loads on all its bodies."""
+        return self._result.power.of.get(self.of.name, np.zeros(len(self._result.time)))
+
+    def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
+        """Force (nt, 3), newton, on the body of one end, the last by default; in N or in the axes of body i or j."""
+        return self._turned(self.exerted.loads[:, self._end(end), 0, :3], frame)
+
+    def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
+        """Torque (nt, 3), N m, on the body of one of its ends, about the origin of the element's frame there."""
+        end = self._end(end)
+        load = self.exerted.loads[:, end, 0]
+        return self._turned(load[:, 3:] - np.cross(self._arm(end), load[:, :3]), frame)
+
+    def coordinate(self, name: str | None = None) -> np.ndarray:
+        """Value (nt,) of a coordinate of the element, m or rad, by name; the only one by default."""
+        return self.exerted.coordinates[:, self._number(name), 0]
+
+    def rate(self, name: str | None = None) -> np.ndarray:
+        """Rate (nt,) of a coordinate, m/s or rad/s; as for `coordinate`."""
+        return self.exerted.coordinates[:, self._number(name), 1]
+
+    def along(self, name: str | None = None) -> np.ndarray:
+        """Force, N, or torque, N m, (nt,) that the law gives along a coordinate, without that of stored energy."""
+        return self.exerted.coordinates[:, self._number(name), 2]
+
+    def load(self, name: str | None = None) -> np.ndarray:
+        """Force, N, or torque, N m, (nt,) along a coordinate, of all that the element exerts.
+
+        Positive where it increases the coordinate: along its length, a spring under tension has a negative load.
+
+        Raises
+        ------
+        InputError
+            If the element does not act along its coordinates alone; `force` and `torque` then show what it exerts.
+        """
+        number = self._number(name)
+        if isinstance(self.of, BetweenPoints):
+            line = self._point(1) - self._point(0)
+            length = np.linalg.norm(line, axis=1)
+            return np.einsum("ti,ti->t", self.force(), line) / np.where(length > 0, length, 1.0)
+        if not self.loads_coordinates:
+            raise InputError(f"{self.of}: it does not act along its coordinates alone; take its force() and torque()")
+        return self.along(name) + self._stored_loads()[:, number]
+
+    @property
+    def loads_coordinates(self) -> bool:
+        """Whether all that the element exerts are loads along its coordinates, see `load`."""
+        return isinstance(self.of, BetweenPoints) or not (
+            self.of.has("potential") or self.of.has("load") or self.of.has("shown")
+        )
+
+    def _stored_loads(self) -> np.ndarray:
+        """Loads (nt, C) of the energy stored in the coordinates."""
+        if not self.of.has("stored"):
+            return np.zeros((len(self._result.time), len(self.of.coordinates)))
+        x, found, first = self.exerted.coordinates[:, :, 0], [], 0
+        for segment in self._result.segments:
+            rows = range(first, first := first + len(segment.time))
+            element = next((one for one, _ in segment.model.forces if one.name == self.of.name), None)
+            for row in rows:
+                internal = {name: self.internal(name)[row] for name in self.of.internal}
+                t = float(self._result.time[row])
+                found.append(np.zeros(x.shape[1]) if element is None else stored_loads(element, t, x[row], internal))
+        return np.array(found)
+
+    @property
+    def effort(self) -> np.ndarray:
+        """Force, N, or torque, N m, (nt,) of an actuator on its coordinate, as `effort` of drivers."""
+        if not isinstance(self.of, Actuated | Controller):
+            raise InputError(
+                f"{self.of}: effort is of actuators of joints and of drivers; take its force() and torque()"
+            )
+        return self.along()
+
+    def internal(self, name: str | None = None) -> np.ndarray:
+        """Value (nt,) of an internal variable of the element by name; the only one by default."""
+        known = self.of.internal
+        if name is None and len(known) == 1:
+            name = known[0]
+        if name not in known:
+            listed = ", ".join(map(repr, known)) or "none"
+            raise InputError(f"{self.of}: it has no internal variable {name!r}; its internal variables: {listed}")
+        return self._result.state.internal[self.of.name][:, known.index(name)]
+
+    @property
+    def length(self) -> np.ndarray:
+        """Length (nt,), m, of an element between two points."""
+        return self.coordinate("length")
+
+    def _number(self, name: str | None) -> int:
+        known = self.of.coordinates
+        if name is None and len(known) == 1:
+            return 0
+        if name not in known:
+            listed = ", ".join(map(repr, known)) or "none"
+            raise InputError(f"{self.of}: it has no coordinate {name!r}; its coordinates: {listed}")
+        return known.index(name)
+
+    def _end(self, end: int) -> int:
+        count = len(self.of.ends)
+        if not isinstance(end, int | np.integer) or not -count <= end < count:
+            raise InputError(f"{self.of}: end must be the number of one of its {count} ends; got {end!r}")
+        return int(end) % count
+
+    def _arm(self, end: int) -> np.ndarray:
+        """Origin of the frame of an end from the center of mass of its body (nt, 3) in N, m."""
+        return np.concatenate([R @ element.ends[end][1].origin for element, R in self._acting(end)])
+
+    def _point(self, end: int) -> np.ndarray:
+        """Origin of the frame of an end (nt, 3) in N, m."""
+        body, frame = self.of.ends[end]
+        if not isinstance(body, Body):
+            return np.broadcast_to(frame.origin, (len(self._result.time), 3))
+        found: np.ndarray = self._result[body.name].path(frame.origin).position
+        return found
+
+    def _rotations(self, end: int) -> np.ndarray:
+        return np.concatenate([R for _, R in self._acting(end)])
+
+    def _acting(self, end: int) -> Iterator[tuple[ForceElement, np.ndarray]]:
+        """In each segment the element that acts under this name, and the axes (nt, 3, 3) of the body of an end.
+
+        While it is switched off it has no load to be turned, and any axes do.
+        """
+        for segment in self._result.segments:
+            acting = [(element, rows) for element, rows in segment.model.forces if element.name == self.of.name]
+            element, rows = acting[0] if acting else (self.of, (-1,) * len(self.of.ends))
+            R = np.broadcast_to(np.eye(3), (len(segment.time), 3, 3))
+            if 0 <= rows[end] < len(segment.model.mass):
+                R = rotation.matrix(rotation.unit(segment.state.orientation[:, rows[end]]))
+            yield element, R
+
+    def _turned(self, vectors: np.ndarray, frame: str) -> np.ndarray:
+        frame = validate.choice(f"{self.of}", "frame", frame, FRAMES)
+        if frame == "inertial":
+            return vectors
+        R = self._rotations(self._end({"i": 0, "j": 1}[frame]))
+        return np.einsum("tki,tk->ti", R, vectors)
+
+
+@explained
+class FrictionView(ForceView):
+    """What a friction exerts over time (nt,), sliding or sticking, and its slip.
+
+    What it exerts as a law, `exerted`, is zero while it sticks. Where several contacts or joints could share a force
+    that holds bodies, one way to share it is shown.
+    """
+
+    of: Friction
+
+    @property
+    def sticking(self) -> np.ndarray:
+        """Whether it sticks (nt,), bool: nothing slips, be it that it holds bodies or that others do."""
+        pairs = zip(self._result.segments, self._result._contact_loads, strict=True)
+        return np.concatenate([self._sticks_in(segment, contacts) for segment, contacts in pairs])
+
+    def _sticks_in(self, segment: Segment, contacts: ContactLoads | None) -> np.ndarray:
+        count = len(segment.time)
+        acting = [element for element, _ in segment.model.forces if element.name == self.of.name]
+        if not acting:
+            held = self.of.name in segment.model.joint_rows
+            return np.full(count, held or (contacts is not None and self.of.name in contacts.sticking))
+        slip = segment.dynamics.forces[self.of.name].coordinates[:, 1:, 0]
+        return np.asarray(np.linalg.norm(slip, axis=1) <= getattr(acting[0], "floor", 0.0))
+
+    @property
+    def slip(self) -> np.ndarray:
+        """Components of slip (nt, d), m/s; zero while it sticks."""
+        return self.exerted.coordinates[:, 1:, 0]
+
+    def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
+        """Force (nt, 3), newton, on body j, or on body i for end 0; in N or in the axes of body i or j."""
+        held, sign = self._held(), 1.0 if self._end(end) else -1.0
+        return super().force(frame, end) + self._turned(sign * held[:, 0], frame)
+
+    def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
+        """Torque (nt, 3), N m, on the body of one end, about the origin of the frame there."""
+        held = self._held()
+        if self._end(end):
+            moment = held[:, 1]
+        else:
+            apart = self._point(1) - self._point(0)
+            moment = -held[:, 1] - np.cross(apart, held[:, 0])
+        return super().torque(frame, end) + self._turned(moment, frame)
+
+    def _held(self) -> np.ndarray:
+        """Force and torque (nt, 2, 3) on body j at the origin of its frame, in N, while it sticks."""
+        none = np.zeros((len(self._result.time), 2, 3))
+        return self._result._joint_loads.get(self.of.name, none)
+
+
+def unit_of_coordinate(force: ForceElement, coordinate: str) -> str:
+    """Return the unit of a coordinate of a force element."""
+    if isinstance(force, Friction):
+        return "m/s"
+    if force.coordinates.index(coordinate) in force.turning or coordinate.startswith(("angle", "about ")):
+        return "rad"
+    return "m" if force.built_in else "m or rad"

@@ -1,0 +1,234 @@
+"""Quantities of a result by name, such as "rod.position.x", "hinge.angle", "spring.force" and "energy.kinetic"."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from ..bodies.euler_angles import SEQUENCES
+from ..errors import InputError
+from ..forces import Controller
+from ..forces.joint_actuation import Actuated
+from ..util import validate
+from ..util.suggestion import nearest_names, suggestion
+from .curves import Curve
+from .force_views import UNITS, unit_of_coordinate
+from .part_views import FREE
+from .result import BodyView, JointView, Result
+
+LETTERS = "xyz"
+OF_BODIES = {
+    "position": "m",
+    "velocity": "m/s",
+    "acceleration": "m/s$^2$",
+    "jerk": "m/s$^3$",
+    "snap": "m/s$^4$",
+    "angular_velocity": "rad/s",
+    "angular_acceleration": "rad/s$^2$",
+}
+OF_JOINTS = {
+    "displacement": "m",
+    "velocity": "m/s",
+    "rotation": "rad",
+    "rotation_rate": "rad/s",
+    "angular_velocity": "rad/s",
+    "force": "N",
+    "torque": "N m",
+}
+OF_FORCES = {"force": "N", "torque": "N m"}
+# What some quantities are called in short.
+SHORT = {"speed": "velocity", "angular_speed": "angular_velocity", "distance": "displacement"}
+# Units of free coordinates of joints.
+OF_FREE = {"angle": "rad", "travel": "m"}
+# Euler angles are called by this and their axes, such as "euler_zxz", and by number; in degrees, names end in this.
+EULER, NUMBERS, DEGREES = "euler_", "123", ".deg"
+ENERGIES = ("kinetic", "potential", "total")
+# What follows from what by differentiation, for phase portraits.
+RATE_OF = {
+    "angle": "angle_rate",
+    "travel": "travel_rate",
+    "position": "velocity",
+    "velocity": "acceleration",
+    "acceleration": "jerk",
+    "displacement": "velocity",
+    "rotation": "rotation_rate",
+    "angular_velocity": "angular_acceleration",
+}
+
+
+def curves(owner: str, result: Result, what: Any) -> list[Curve]:
+    """Return a quantity as `curve` does, or all three Euler angles of a name such as "rod.euler_zxz"."""
+    name = what.removesuffix(DEGREES) if isinstance(what, str) else ""
+    body, _, rest = name.rpartition(".")
+    if rest.startswith(EULER) and body in {one.name for one in result.system.bodies}:
+        return [curve(owner, result, f"{name}.{number}{what[len(name) :]}") for number in NUMBERS]
+    return [curve(owner, result, what)]
+
+
+def curve(owner: str, result: Result, what: Any) -> Curve:
+    """Return a quantity by name, or one that is given as (label, values) or (label, values, unit).
+
+    Names are "time", "energy.kinetic", ".potential" and ".total", or begin with a part of the system:
+
+    * of a body "position", "velocity", "acceleration", "jerk", "snap", "angular_velocity" and "angular_acceleration"
+      with ".x", ".y" or ".z", or their magnitude without; "speed" and "angular_speed"; "euler_zxz.1", ".2" and ".3" and
+      so on, of `BodyView.euler_angles`;
+    * of a joint "angle", "angle_rate", "travel" and "travel_rate", if it has a free one, and "displacement",
+      "velocity", "rotation", "rotation_rate", "angular_velocity", "force" and "torque" with a letter or without;
+      "distance"; the name alone stands for the angle or else the travel;
+    * of a force "force" and "torque" likewise, "energy", its coordinates, and their rates as "length_rate";
+    * of an actuator, or a driver of one coordinate, "effort": force or torque along what it drives, with its sign;
+    * of all that does work "power".
+
+    Angles and their rates are in degrees with ".deg" at the end.
+    """
+    if isinstance(what, tuple | list):
+        return _given(owner, result, what)
+    if not isinstance(what, str):
+        raise InputError(f'{owner}: a quantity must be a name such as "hinge.angle", or (label, values); got {what!r}')
+    if what == "time":
+        return Curve(what, "s", result.time)
+    name, _, rest = what.rpartition(".")
+    known = {part.name for group in (result.system.bodies, result.system.constraints, result.system.forces)
+             for part in group}  # fmt: skip
+    if what in known:
+        return _alone(owner, result, what)
+    if what.endswith(DEGREES):
+        return _in_degrees(owner, result, what)
+    if name == "energy" and name not in known and rest in ENERGIES:
+        return Curve(f"{rest} energy", "J", getattr(result.energy, rest))
+    letter = None
+    if rest in LETTERS + NUMBERS and name not in known:
+        letter, (name, _, rest) = rest, name.rpartition(".")
+    found = _of(result, name, rest) if name in known else None
+    if found is None:
+        raise InputError(f'{owner}: there is no quantity "{what}"{_hint(result, what, known)}')
+    values, unit = found
+    if values.ndim == 1:
+        if letter is not None:
+            raise InputError(f'{owner}: "{name}.{rest}" is a number, and has no {letter}')
+        return Curve(what, unit, values)
+    letters = NUMBERS if rest.startswith(EULER) else LETTERS
+    if (letters == NUMBERS) if letter is None else (letter not in letters):
+        raise InputError(f'{owner}: say which of three "{name}.{rest}" is meant, by .{", .".join(letters)}')
+    of_axis = np.linalg.norm(values, axis=1) if letter is None else values[:, letters.index(letter)]
+    return Curve(f"|{what}|" if letter is None and rest not in SHORT else what, unit, of_axis)
+
+
+def rate_of(owner: str, result: Result, what: Any) -> str:
+    """Return the name of the rate of a named quantity."""
+    names = [what] if isinstance(what, str) else []
+    for name in names:
+        if name in {c.name for c in result.system.constraints}:
+            return f"{_alone(owner, result, name).name}_rate"
+        head, _, rest = name.rpartition(".")
+        letter = ""
+        if rest in LETTERS and rest:
+            letter, (head, _, rest) = f".{rest}", head.rpartition(".")
+        if rest in RATE_OF and (letter or rest in FREE):
+            return f"{head}.{RATE_OF[rest]}{letter}"
+        element = {f.name: f for f in result.system.forces}.get(head)
+        if element is not None and rest in element.coordinates:
+            return f"{name}_rate"
+    raise InputError(f"{owner}: the rate of {what!r} is not known; name the quantity of the vertical axis as `y`")
+
+
+def _given(owner: str, result: Result, what: Any) -> Curve:
+    if len(what) not in (2, 3) or not isinstance(what[0], str):
+        raise InputError(f'{owner}: a quantity must be a name such as "hinge.angle", or (label, values); got {what!r}')
+    label, values, unit = (*what, "")[:3]
+    return Curve(label, str(unit), validate.array(owner, f"values of {label!r}", values, result.time.shape))
+
+
+def _in_degrees(owner: str, result: Result, what: str) -> Curve:
+    found = curve(owner, result, what.removesuffix(DEGREES)).in_degrees(what)
+    if found is None:
+        raise InputError(f"{owner}: {what!r} must be an angle or the rate of one to be in degrees")
+    return found
+
+
+def _alone(owner: str, result: Result, name: str) -> Curve:
+    """What the name of a joint stands for."""
+    view = result[name]
+    for kind in FREE if isinstance(view, JointView) else ():
+        found = _of(result, name, kind)
+        if found is not None:
+            return Curve(f"{name}.{kind}", found[1], found[0])
+    raise InputError(f'{owner}: say what of "{name}" is meant; there are: {", ".join(_choices(result, name))}')
+
+
+def _of(result: Result, name: str, rest: str) -> tuple[np.ndarray, str] | None:
+    """Values (nt,) or (nt, 3) and the unit of a quantity of a part; None if there is none."""
+    view = result[name]
+    if rest == "power" and name in result.power:
+        return result.power[name], "W"
+    vector = SHORT.get(rest, rest)
+    if isinstance(view, BodyView):
+        if rest.startswith(EULER) and rest.removeprefix(EULER) in SEQUENCES:
+            return view.euler_angles(rest.removeprefix(EULER)), "rad"
+        return (getattr(view, vector), OF_BODIES[vector]) if vector in OF_BODIES else None
+    if isinstance(view, JointView):
+        if rest.removesuffix("_rate") in FREE:
+            return _free(view, rest)
+        if rest == "effort" and view.of.effort_unit is not None:
+            return view.effort, view.of.effort_unit
+        if vector not in OF_JOINTS:
+            return None
+        values = getattr(view, vector)
+        return (values() if callable(values) else values), OF_JOINTS[vector]
+    if rest in OF_FORCES:
+        return getattr(view, rest)(), OF_FORCES[rest]
+    if rest == "energy":
+        return view.energy, "J"
+    if rest == "effort" and isinstance(view.of, Actuated | Controller):
+        return view.effort, "N m" if view.of.rotates else "N"
+    coordinate = rest.removesuffix("_rate")
+    if coordinate in getattr(view.of, "coordinates", ()):
+        unit = unit_of_coordinate(view.of, coordinate)
+        return (
+            (view.rate(coordinate), UNITS[unit]["m/s"]) if rest != coordinate else (view.coordinate(coordinate), unit)
+        )
+    return None
+
+
+def _free(view: JointView, rest: str) -> tuple[np.ndarray, str] | None:
+    kind = rest.removesuffix("_rate")
+    if getattr(view.of, FREE[kind], None) is None:
+        return None
+    return getattr(view, rest), OF_FREE[kind] + ("/s" if rest != kind else "")
+
+
+def _choices(result: Result, name: str) -> list[str]:
+    """What there is of a part, for messages."""
+    view = result[name]
+    if isinstance(view, BodyView):
+        words = [f"{vector}.x" for vector in OF_BODIES] + ["speed", "angular_speed", f"{EULER}zxz.1"]
+    elif isinstance(view, JointView):
+        free = [kind for kind, axis in FREE.items() if getattr(view.of, axis, None) is not None]
+        words = [*free, *(f"{kind}_rate" for kind in free), *(f"{vector}.x" for vector in OF_JOINTS), "distance"]
+        words += ["effort"] if view.of.effort_unit is not None else []
+    else:
+        words = ["force.x", "torque.x", "energy", "power"]
+        words += [f"{name}{rate}" for name in getattr(view.of, "coordinates", ()) for rate in ("", "_rate")]
+        words += ["effort"] if isinstance(view.of, Actuated | Controller) else []
+    return [f"{name}.{word}" for word in words]
+
+
+def _hint(result: Result, what: str, known: Collection[str]) -> str:
+    """What may be meant by a name that stands for no quantity, and what there is."""
+    pieces = what.split(".")
+    heads = [".".join(pieces[:count]) for count in range(len(pieces), 0, -1)]
+    name = next((head for head in heads if head in known), None)
+    if name is None:
+        close = nearest_names(pieces[0], known)
+        if not close:
+            return '; a quantity is "time", "energy.total", or a part and what is meant of it, such as "rod.position.x"'
+        name = close[0]
+        what = ".".join([name, *pieces[1:]])
+    choices = _choices(result, name)
+    every = choices + [f"{one[:-1]}{letter}" for one in choices if one.endswith(".x") for letter in LETTERS[1:]]
+    if what in every:
+        return f'; did you mean "{what}"? There are: {", ".join(choices)}'
+    return f"; {suggestion(what, choices, every=True)}"

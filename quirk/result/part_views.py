@@ -1,0 +1,379 @@
+"""What a result shows of one body or one constraint."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..bodies import euler_angles as euler
+from ..bodies import rotation
+from ..bodies.body import Body, Ground
+from ..constraints import Constraint, relative
+from ..constraints.relative import FrameMotion
+from ..dynamics.model.time_derivatives import MotionTower
+from ..dynamics.sparse.solver.derivatives import require_order
+from ..errors import InputError
+from ..util import validate
+from ..util.misuse import explained
+from .point_paths import InPlane, PointPath, local_point
+
+if TYPE_CHECKING:
+    from ..analysis.mobility import Uniqueness
+    from ..constraints.planar import PlanarBody
+    from .result import Result
+
+# The axes in which loads are given: of N, of the bodies, or of the joint frames.
+LOAD_FRAMES = ("inertial", "i", "j", "joint i", "joint j")
+# Free coordinates of joints, and what says which axis of joint frame i they are about or along.
+FREE = {"angle": "rotation_axis", "travel": "translation_axis"}
+
+
+@explained
+class BodyView:
+    """The motion of one body over time.
+
+    Attributes
+    ----------
+    position, velocity, acceleration, jerk, snap : (nt, 3) of the center of mass in N
+    orientation : (nt, 4) unit quaternions (w, x, y, z), body to inertial
+    quaternion : (nt,) the same as numpy-quaternion objects
+    angular_velocity, angular_acceleration, angular_jerk, angular_snap : (nt, 3) in body axes
+    """
+
+    def __init__(self, result: Result, row: int) -> None:
+        self._result, self._row = result, row
+        self.of = result.system.bodies[row]
+        state = result.state
+        self.position = state.position[:, row]
+        self.orientation = state.orientation[:, row]
+        self.velocity = state.velocity[:, row]
+        self.angular_velocity = state.angular_velocity[:, row]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.of} at {len(self.position)} times>"
+
+    def _repr_html_(self) -> str:
+        from ..graphics.notebook.results import of_body
+
+        return of_body(self)
+
+    @property
+    def speed(self) -> np.ndarray:
+        """Magnitude of `velocity` (nt,), m/s."""
+        return np.linalg.norm(self.velocity, axis=1)
+
+    @property
+    def angular_speed(self) -> np.ndarray:
+        """Magnitude of `angular_velocity` (nt,), rad/s."""
+        return np.linalg.norm(self.angular_velocity, axis=1)
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """Orientations (nt,) as numpy-quaternion objects."""
+        import quaternion
+
+        return quaternion.as_quat_array(np.ascontiguousarray(self.orientation))
+
+    def euler_angles(self, sequence: str) -> np.ndarray:
+        """Return three angles (nt, 3), rad, of turns about body axes that lead from N to the body.
+
+        `sequence` names the axes in order, each as it is after the turns before: R = R_z(t1) R_x(t2) R_z(t3) for "zxz".
+        There are six with two axes alike, "zyz" and so on, and six with three, such as "xyz" and "zyx".
+
+        The first and third angle start in (-pi, pi], the second in [0, pi], or in [-pi/2, pi/2] if all axes differ.
+        From there they go on without jumps, over turns and through singularities, behind which the second angle leaves
+        its range. Between times the body is taken to turn about one axis, as far as the mean of the angular velocities
+        at both tells: what turns fast about several axes wants close times.
+
+        On a singularity, where the second angle is 0 or pi, or a right one if all axes differ, the motion tells the sum
+        or the difference of the others alone. The rest is then taken from the times before and after, or is zero; and
+        a body that passes by closely, or leaves in another direction, turns the first and third angle quickly.
+        """
+        return euler.continued(
+            validate.choice(f"{self.of}: euler_angles", "sequence", sequence, euler.SEQUENCES),
+            self._result.time,
+            self.orientation,
+            self.angular_velocity,
+        )
+
+    @property
+    def acceleration(self) -> np.ndarray:
+        """Acceleration of the center of mass (nt, 3) in N, m/s^2."""
+        return self._result._accelerations[0][:, self._row]
+
+    @property
+    def angular_acceleration(self) -> np.ndarray:
+        """Rate of the angular velocity (nt, 3), body axes, rad/s^2."""
+        return self._result._accelerations[1][:, self._row]
+
+    @property
+    def jerk(self) -> np.ndarray:
+        """Rate of the acceleration of the center of mass (nt, 3) in N, m/s^3."""
+        return self._result._acceleration_derivative(2)[0][:, self._row]
+
+    @property
+    def angular_jerk(self) -> np.ndarray:
+        """Rate of `angular_acceleration` (nt, 3), of its components in body axes, rad/s^3."""
+        return self._result._acceleration_derivative(2)[1][:, self._row]
+
+    @property
+    def snap(self) -> np.ndarray:
+        """Second derivative of the acceleration of the center of mass (nt, 3) in N, m/s^4."""
+        return self._result._acceleration_derivative(3)[0][:, self._row]
+
+    @property
+    def angular_snap(self) -> np.ndarray:
+        """Second derivative of `angular_acceleration` (nt, 3), of its components in body axes, rad/s^4."""
+        return self._result._acceleration_derivative(3)[1][:, self._row]
+
+    def tower(self, order: int) -> MotionTower:
+        """Return the poses at all times with `order` derivatives, up to 4."""
+        linear, angular = [self.position, self.velocity], [self.angular_velocity]
+        if order > 1:
+            linear.append(self.acceleration)
+            angular.append(self.angular_acceleration)
+        for k in range(2, order):
+            derivatives = self._result._acceleration_derivative(k)
+            linear.append(derivatives[0][:, self._row])
+            angular.append(derivatives[1][:, self._row])
+        position, omega = (np.stack(parts, axis=1) for parts in (linear[: order + 1], angular[: max(order, 1)]))
+        return MotionTower.in_body_axes(position, self.orientation, omega)
+
+    def path(self, local: Any = (0, 0, 0)) -> PointPath:
+        """Return a point of the body along the motion, with velocity up to snap.
+
+        `local` is (3,) m in body coordinates, or the name of a frame of the body, whose origin is the point.
+        """
+        return PointPath(self, local_point(self.of, local, "BodyView"))
+
+    def frame(self, name: str) -> FrameMotion:
+        """Return a named frame of the body in motion: `origin`, `velocity`, `spin` and `axes` in N."""
+        R = rotation.matrix(self.orientation)
+        spin = np.einsum("tij,tj->ti", R, self.angular_velocity)
+        return FrameMotion.of(self.of.frame(name), self.position, R, self.velocity, spin)
+
+    def point(self, local: Any) -> np.ndarray:
+        """Positions (nt, 3) in N of the point at `local`, as for `path`, which has more of it."""
+        return self.path(local).position
+
+
+@explained
+class PlanarBodyView(BodyView):
+    """The motion of a body in a plane; `in_plane` shows it with two coordinates and an angle."""
+
+    of: PlanarBody
+
+    @property
+    def in_plane(self) -> InPlane:
+        """Coordinates (nt, 2) of the center of mass in the plane and the angle (nt,), with their derivatives."""
+        in_plane = self._result[self.of.companions[0].name]
+        return InPlane(self.of.plane, self, in_plane.rotation[:, 2])
+
+
+@explained
+class JointView:
+    """Relative motion and load of one joint over time.
+
+    Relative quantities are of frame j as seen from frame i, resolved in joint frame i; the load is what
+    body i exerts on body j at the origin of frame j.
+
+    `angle` and `travel`, with their rates, are what a joint leaves free, as in quantities by name ("hinge.angle");
+    `effort` is what a driver exerts along what it drives. Other constraints do not have them: InputError.
+    """
+
+    def __init__(self, result: Result, constraint: Constraint) -> None:
+        self._result, self.constraint = result, constraint
+
+    def __repr__(self) -> str:
+        return f"<JointView: {self.of} at {len(self._result.time)} times>"
+
+    def _repr_html_(self) -> str:
+        from ..graphics.notebook.results import of_joint
+
+        return of_joint(self, self._result)
+
+    @property
+    def of(self) -> Constraint:
+        """The constraint this is a view of."""
+        return self.constraint
+
+    @property
+    def angle(self) -> np.ndarray:
+        """Angle (nt,), rad, about the axis about which a joint is free to turn, with all turns made."""
+        return self.rotation[:, self._free("angle")]
+
+    @property
+    def angle_rate(self) -> np.ndarray:
+        """Rate (nt,) of `angle`, rad/s."""
+        return self.rotation_rate[:, self._free("angle")]
+
+    @property
+    def travel(self) -> np.ndarray:
+        """Displacement (nt,), m, along the axis along which a joint is free to slide."""
+        return self.displacement[:, self._free("travel")]
+
+    @property
+    def travel_rate(self) -> np.ndarray:
+        """Rate (nt,) of `travel`, m/s."""
+        return self.velocity[:, self._free("travel")]
+
+    @property
+    def distance(self) -> np.ndarray:
+        """Distance (nt,), m, of the origins of both frames."""
+        return np.linalg.norm(self.displacement, axis=1)
+
+    @property
+    def effort(self) -> np.ndarray:
+        """Force, N, or torque, N m, (nt,) of a driver on the one coordinate that it drives; zero while it is off.
+
+        Times the rate of that coordinate it is the power that the driver puts in, so it is positive where it pushes the
+        coordinate up.
+        """
+        if self.of.effort_unit is None:
+            raise InputError(
+                f"{self.of}: effort is of drivers of one coordinate, such as quirk.Drive, and of actuators; take its "
+                "force() and torque()"
+            )
+        multipliers = self._result.multipliers.get(self.of.name)
+        if multipliers is None:
+            return np.zeros(len(self._result.time))
+        return multipliers[:, 0] * (2.0 * self.distance if self.of.of_squares else 1.0)
+
+    def _free(self, kind: str) -> int:
+        """The axis of a free coordinate, "angle" or "travel"."""
+        axis = getattr(self.of, FREE[kind], None)
+        if axis is None:
+            free = [name for name, attribute in FREE.items() if getattr(self.of, attribute, None) is not None]
+            does, all_of = ("turn about", "rotation") if kind == "angle" else ("slide along", "displacement")
+            raise InputError(
+                f"{self.of}: it has no {kind}, as there is no single axis that it is free to {does}; "
+                f"it has {', '.join([*free, all_of])} (nt, 3)"
+            )
+        return int(axis)
+
+    @property
+    def displacement(self) -> np.ndarray:
+        """Origin of frame j relative to that of frame i (nt, 3), m."""
+        return relative.displacement(*self._frames)
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Rate of `displacement` (nt, 3), m/s: the velocity of frame j's origin as an observer on frame i sees it."""
+        return relative.velocity(*self._frames)
+
+    @property
+    def relative_velocity(self) -> np.ndarray:
+        """Velocity of frame j's origin in N less that of frame i's (nt, 3), m/s, resolved in frame i.
+
+        It differs from `velocity` by omega_i x displacement, with omega_i the angular velocity of body i.
+        """
+        return relative.relative_velocity(*self._frames)
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """1-2-3 angles (nt, 3), rad, of a `Universal` those about both axes of its cross and zero.
+
+        All turns count that the run has made, however far apart its outputs are: of the first and third angle, and of
+        both of a cross. A run starts in (-pi, pi], from the angles of its initial state, or where drivers start.
+        """
+        return self._result._angles[:, self._result._model.joints.number[self.constraint.name]]
+
+    @property
+    def rotation_rate(self) -> np.ndarray:
+        """Rates (nt, 3) of `rotation`, rad/s; of 1-2-3 angles not finite where the second is a right one."""
+        rates = relative.cross_rates if relative.crossed(self.constraint) else relative.angle_rates
+        return rates(self.rotation, self.angular_velocity)
+
+    @property
+    def angular_velocity(self) -> np.ndarray:
+        """Angular velocity of j relative to i (nt, 3), rad/s."""
+        return relative.angular_velocity(*self._frames)
+
+    @property
+    def point(self) -> np.ndarray:
+        """The joint point of body j (nt, 3) in N, m."""
+        return self._frames[1].origin
+
+    @property
+    def frames(self) -> tuple[FrameMotion, FrameMotion]:
+        """Both joint frames in motion: `origin`, `velocity`, `spin` (nt, 3) and `axes` (nt, 3, 3), all in N."""
+        return self._frames
+
+    @property
+    def unique(self) -> Uniqueness:
+        """Whether the motion determines `force` and `torque`; see `Mobility.loads`."""
+        rows = np.flatnonzero(self._result.active(self.constraint.name))
+        if not len(rows):
+            raise InputError(f"{self.constraint}: it is switched off and carries no load")
+        middle = len(self._result.time) // 2
+        row = middle if middle in rows else int(rows[len(rows) // 2])
+        return self._result.mobility_at(row).loads[self.constraint.name]
+
+    def force(self, frame: str = "inertial") -> np.ndarray:
+        """Force (nt, 3), newton, on body j by body i, in the inertial frame or the axes of a body or joint frame.
+
+        `frame` is "inertial", "i", "j", "joint i" or "joint j"; `unique` says whether the motion determines it.
+        """
+        return self._load(0, frame)
+
+    def torque(self, frame: str = "inertial") -> np.ndarray:
+        """Torque (nt, 3), N m, on body j by body i about the joint point; `frame` as for `force`."""
+        return self._load(1, frame)
+
+    def force_rate(self, frame: str = "inertial") -> np.ndarray:
+        """Rate (nt, 3), N/s, of the components that `force` gives."""
+        return self._load_rate(0, frame)
+
+    def torque_rate(self, frame: str = "inertial") -> np.ndarray:
+        """Rate (nt, 3), N m/s, of the components that `torque` gives."""
+        return self._load_rate(1, frame)
+
+    @cached_property
+    def _frames(self) -> tuple[FrameMotion, FrameMotion]:
+        c = self.constraint
+        return self._carried(c.frame_i, c.body_i), self._carried(c.frame_j, c.body_j)
+
+    def _carried(self, frame: Any, body: Body | Ground) -> FrameMotion:
+        position, orientation, velocity, omega = self._motion(body)
+        R = rotation.matrix(orientation)
+        return FrameMotion.of(frame, position, R, velocity, np.einsum("tij,tj->ti", R, omega))
+
+    def _motion(self, body: Body | Ground) -> tuple[np.ndarray, ...]:
+        if isinstance(body, Body):
+            view = self._result[body.name]
+            return view.position, view.orientation, view.velocity, view.angular_velocity
+        nt = len(self._result.time)
+        return tuple(
+            np.tile(x, (nt, 1)) for x in (body.position, body.orientation, body.velocity, body.angular_velocity)
+        )
+
+    def _load(self, which: int, frame: str) -> np.ndarray:
+        axes = self._axes(frame)
+        if self.constraint.name not in self._result._joint_loads:
+            return np.zeros((len(self._result.time), 3))
+        load = self._result._joint_loads[self.constraint.name][:, which]
+        return load if axes is None else np.einsum("tji,tj->ti", axes[0], load)
+
+    def _load_rate(self, which: int, frame: str) -> np.ndarray:
+        axes = self._axes(frame)
+        if self.constraint.name not in self._result._joint_loads:
+            return np.zeros((len(self._result.time), 3))
+        require_order(self._result._model, 2)
+        load = self._result._load_derivatives[self.constraint.name][:, which]
+        if axes is None:
+            return load[:, 1]
+        # R^T F changes with the axes, too.
+        return np.einsum("tji,tj->ti", axes[0], load[:, 1] - np.cross(axes[1], load[:, 0]))
+
+    def _axes(self, frame: str) -> tuple[np.ndarray, np.ndarray] | None:
+        """Axes (nt, 3, 3) and angular velocity (nt, 3), both in N, of the frame named; None for the inertial frame."""
+        validate.choice(str(self.constraint), "frame", frame, LOAD_FRAMES)
+        if frame == "inertial":
+            return None
+        moving = self._frames[0 if frame.endswith("i") else 1]
+        if frame.startswith("joint"):
+            return moving.axes, moving.spin
+        body = self.constraint.body_i if frame == "i" else self.constraint.body_j
+        return rotation.matrix(self._motion(body)[1]), moving.spin

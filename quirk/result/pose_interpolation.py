@@ -1,0 +1,55 @@
+"""Poses between the times of a result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..bodies import rotation
+
+if TYPE_CHECKING:
+    from .result import Result
+
+
+def orientations(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (nt, 3), m, and unit quaternions (nt, 4) of a body, between outputs by cubic interpolation."""
+    view = result[name]
+    rates = rotation.rate(view.orientation, view.angular_velocity)
+    position = _between(result, view.position, view.velocity, times)
+    q = _between(result, view.orientation, rates, times)
+    return position, q / np.linalg.norm(q, axis=1, keepdims=True)
+
+
+def poses(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (nt, 3), m, and rotation matrices (nt, 3, 3) of a body; see `orientations`."""
+    position, q = orientations(result, name, times)
+    return position, rotation.matrix(q)
+
+
+def stretches(result: Result, times: np.ndarray) -> np.ndarray:
+    """For each of `times` which time of a result is the last before it; of both sides of an event the later one."""
+    return np.maximum(np.searchsorted(result.time, times, side="right") - 1, 0)
+
+
+def linear(result: Result, values: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Values (nt, k) at `times`, by linear interpolation of those at the times of a result; right across its events."""
+    start, end, s = _stretched(result, times)
+    return values[start] + s[:, None] * (values[end] - values[start])
+
+
+def _between(result: Result, values: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Values (nt, k) at `times`, by cubic interpolation of those at the times of a result, with their rates."""
+    start, end, fraction = _stretched(result, times)
+    h, s = (result.time[end] - result.time[start])[:, None], fraction[:, None]
+    ahead = s**2 * (3 - 2 * s)
+    bent = h * s * (1 - s) * ((1 - s) * rates[start] - s * rates[end])
+    return values[start] + ahead * (values[end] - values[start]) + bent
+
+
+def _stretched(result: Result, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which times of a result are before and behind each of `times`, and how far it is between them, 0 to 1."""
+    start = stretches(result, times)
+    end = np.minimum(start + 1, len(result.time) - 1)
+    h = result.time[end] - result.time[start]
+    return start, end, np.divide(times - result.time[start], h, out=np.zeros(len(times)), where=h > 0)

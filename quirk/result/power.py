@@ -1,0 +1,163 @@
+"""The books of a run: the power of all that does work, by name, and whether it balances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..bodies.rotation import matrix, unit
+from ..dynamics.model.energy import gravity_energy, kinetic_energy
+from ..errors import UnknownNameError
+from ..util.misuse import explained
+
+if TYPE_CHECKING:
+    from .result import Result
+
+IMPACTS = "impacts"
+GRAVITY = "gravity"
+# Of splines through powers: an odd one, at which times of output every hundredth of a second leave round-off.
+DEGREE = 7
+
+
+@explained
+class Power(Mapping[str, np.ndarray]):
+    """Power (nt,), W, of each force and constraint by name, and of "gravity": what it does on the bodies.
+
+    Constraints whose points do not move on their own, and ideal joints between bodies, have none; drivers have that
+    which they put in. The kinetic energy grows at the rate `total`.
+
+    Attributes
+    ----------
+    of : the same as a dict
+    work : work (nt,), J, of each since the first time, and of "impacts", if there were any. That of gravity, and of
+        forces that store energy alone, is the change of this but for jumps at events; that of all others the run
+        integrates with the motion, to its tolerance. Of drivers of which some are redundant, those whose rows are kept
+        do all the work. In kinematics, where nothing is integrated, it is found by splines of degree 7 through the
+        power at the times, and is as good as these are close; `uncertainty` says how good.
+    uncertainty : by how much the sum of all work differs, J, if splines of degree 5 are taken instead
+    """
+
+    def __init__(
+        self,
+        of: dict[str, np.ndarray],
+        done: Callable[[], tuple[dict[str, np.ndarray], float]],
+        kinetic: np.ndarray,
+        stored: dict[str, np.ndarray],
+    ) -> None:
+        self.of, self._done = of, done
+        self._kinetic, self._stored = kinetic, stored
+
+    def __repr__(self) -> str:
+        return f"<Power: of {', '.join(self.of) if len(self.of) <= 8 else f'{len(self.of)} names'}>"
+
+    @cached_property
+    def _work(self) -> tuple[dict[str, np.ndarray], float]:
+        return self._done()
+
+    @property
+    def work(self) -> dict[str, np.ndarray]:
+        """Work (nt,), J, since the first time, by name."""
+        return self._work[0]
+
+    @property
+    def uncertainty(self) -> float:
+        """By how much the sum of all work is uncertain, J."""
+        return self._work[1]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.of:
+            raise UnknownNameError(f"Power: nothing that does work is named {name!r}; there are: {', '.join(self.of)}")
+        return self.of[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.of
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.of)
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    @property
+    def total(self) -> np.ndarray:
+        """The sum of all (nt,), W: the rate of the kinetic energy."""
+        return np.sum(list(self.of.values()), axis=0)
+
+    @property
+    def dissipated(self) -> np.ndarray:
+        """Work (nt,), J, that force elements have taken out of the motion, less what they have stored of it."""
+        kept = [stored - stored[0] + self.work[name] for name, stored in self._stored.items()]
+        return -np.sum([np.zeros_like(self._kinetic), *kept], axis=0)
+
+    @property
+    def balance(self) -> np.ndarray:
+        """Change of the kinetic energy less all work (nt,), J: zero but for errors of integration."""
+        return self._kinetic - self._kinetic[0] - np.sum(list(self.work.values()), axis=0)
+
+
+def power_of(result: Result, done: Callable[[], tuple[dict[str, np.ndarray], float]] | None = None) -> Power:
+    """Return the power of everything in a run; `done` tells its work and the uncertainty, in place of what is usual."""
+    model, state, exerted = result._model, result.state, result._exerted
+    nt, n = len(result.time), len(model.mass)
+    spin = np.zeros((nt, n + 1, 6))  # velocity and angular velocity in N; the ground comes last
+    spin[:, :n, :3] = state.velocity
+    spin[:, :n, 3:] = np.einsum("tnij,tnj->tni", matrix(unit(state.orientation)), state.angular_velocity)
+    of = {GRAVITY: np.einsum("n,i,tni->t", model.mass, model.gravity, state.velocity)}
+    placed = {element.name: rows for segment in result.segments for element, rows in segment.model.forces}
+    for name, rows in placed.items():
+        of[name] = np.einsum("tfc,tfc->t", exerted[name].loads[:, :, 0], spin[:, list(rows)])
+    of.update(result._constraint_power)
+    # What has held bodies all the time has done nothing.
+    of |= {name: np.zeros(nt) for name in (*result.work, *model.carried.work) if name not in of}
+    stored = {name: exerted[name].energy for name in placed}
+    kinetic = kinetic_energy(model, state)
+
+    def usual() -> tuple[dict[str, np.ndarray], float]:
+        work, uncertainty = work_of(result, of, stored)
+        return work | work_of_impacts(result, kinetic), uncertainty
+
+    return Power(of, usual if done is None else done, kinetic, stored)
+
+
+def work_of(
+    result: Result, power: dict[str, np.ndarray], stored: dict[str, np.ndarray]
+) -> tuple[dict[str, np.ndarray], float]:
+    """Return the work (nt,), J, of everything in a run, and how uncertain the sum of it is."""
+    weight = gravity_energy(result._model, result.state)
+    work = {name: np.zeros_like(result.time) for name in power}
+    # What is stored may also jump, as where a spring is switched off; that is no work.
+    for name, energy in {GRAVITY: weight, **stored}.items():
+        work[name] = energy[0] - energy + jumps(result.time, energy)
+    if result.work or not result._model.carried.work:
+        return {**work, **{name: done - done[0] for name, done in result.work.items()}}, 0.0
+    splined = list(result._model.carried.work)
+    powers = np.stack([power[name] for name in splined], axis=1)
+    found, coarser = (integrals(result.time, powers, degree) for degree in (DEGREE, DEGREE - 2))
+    work.update(zip(splined, found.T, strict=True))
+    return work, float(np.abs((found - coarser).sum(axis=1)).max(initial=0.0))
+
+
+def work_of_impacts(result: Result, kinetic: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the work (nt,), J, that impulses at events have done since the start, negative where energy is lost."""
+    done = jumps(result.time, kinetic)
+    return {IMPACTS: done} if done.any() else {}
+
+
+def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return what values (nt,) have changed by at events since the start: where both sides are at the same time."""
+    return np.cumsum([0.0, *np.where(np.diff(time) == 0, np.diff(values), 0.0)])
+
+
+def integrals(time: np.ndarray, powers: np.ndarray, degree: int, at: np.ndarray | None = None) -> np.ndarray:
+    """Return integrals (nt, k) over time of what has these values (nt, k), by splines; at other times if given."""
+    at = time if at is None else at
+    from scipy.interpolate import make_interp_spline  # takes 0.2 s to import
+
+    degree = min(degree, len(time) - 1)
+    if degree < 1:
+        return np.zeros((len(at), powers.shape[1]))
+    found = make_interp_spline(time, powers, k=degree).antiderivative()
+    return np.asarray(found(at) - found(time[0]))

@@ -1,0 +1,179 @@
+"""A result at any times of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..dynamics.model.joint_angles import Turns
+from ..errors import InputError
+from ..util import validate
+from ..util.misuse import explained
+from .auxiliary_interpolation import with_carried
+from .power import DEGREE, GRAVITY, IMPACTS, Power, integrals, power_of
+from .result import Result
+from .segment import Segment, joined
+from .state_interpolation import Abscissa, Interpolant
+
+SIDES = ("before", "after")
+# Outputs are too far apart where the interpolation is uncertain by more than this part of the size of the system, or
+# of the way between two outputs if that is longer.
+MOST_UNCERTAIN = 1e-2
+# Below this part of the size of the system it is known well enough without jerk and snap.
+WELL_KNOWN = 1e-10
+
+
+@explained
+class ResampledResult(Result):
+    """A run at a few times, with all that results show; see `at`.
+
+    Attributes
+    ----------
+    run : Result
+        Of which it shows these times.
+    uncertainty : (nt,)
+        By how much positions are uncertain, m, or turns in radians times the size of the system; zero at times that
+        the run has kept. It is that of an interpolation one degree of derivatives poorer than the one used.
+    """
+
+    def __init__(self, run: Result, segments: Sequence[Segment], rows: np.ndarray, uncertainty: np.ndarray) -> None:
+        super().__init__(run.system, segments, run.statistics, run.status, run.events, run.options)
+        self.run, self.uncertainty, self._rows = run, uncertainty, rows
+
+    def at(self, t: ArrayLike, side: str = "after") -> ResampledResult:
+        """Return the run at other times."""
+        return at(self.run, t, side)
+
+    @property
+    def _accelerations(self) -> tuple[np.ndarray, np.ndarray]:
+        """Linear accelerations in N and angular ones in body axes (nt, n, 3)."""
+        return self._acceleration_derivative(1) if self.run._prescribed else super()._accelerations
+
+    @property
+    def work(self) -> dict[str, np.ndarray]:
+        """Work (nt,), J, since the first of these times that the run itself integrated, by name."""
+        found = {}
+        for name, done in self.run.work.items():
+            here, kept = (_carried(segments, name) for segments in (self.segments, self.run.segments))
+            found[name] = done[self._rows] + here - kept[self._rows]
+        return {name: done - done[0] for name, done in found.items()}
+
+    @cached_property
+    def power(self) -> Power:
+        """Power at these times, and the work since the first of them."""
+        return power_of(self, lambda: work_between(self, self._rows))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self.time)} times of {self.run!r}>"
+
+
+def at(run: Result, t: Any, side: str = "after") -> ResampledResult:
+    """Return a run at any times between its first and its last; see `Result.at`."""
+    owner = "Result.at"
+    validate.choice(owner, "side", side, SIDES)
+    numbers = validate.numbers(t)
+    given = np.atleast_1d(t) if numbers is not None and numbers.ndim == 0 else t
+    times = validate.times(owner, "t", given, float(run.time[0]), float(run.time[-1]))
+    rows = _rows(run.time, times, side)
+    starts = np.cumsum([0, *(len(segment.time) for segment in run.segments)])
+    which = np.searchsorted(starts, rows, side="right") - 1
+    segments, apart = [], []
+    for number in np.unique(which):
+        here = which == number
+        segment, uncertain = _within(run.segments[number], rows[here] - starts[number], times[here])
+        segments.append(segment)
+        apart.append(uncertain)
+    return ResampledResult(run, segments, rows, np.concatenate(apart))
+
+
+def _rows(known: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
+    """The row (nt,) at each time, or the last one before it."""
+    last = np.searchsorted(known, times, side="right") - 1
+    first = np.searchsorted(known, times, side="left")
+    exact = known[last] == times
+    return np.where(exact & (side == "before"), first, last)
+
+
+def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segment, np.ndarray]:
+    """Return a segment at some times that are at its rows or behind them, and the uncertainty (nt,)."""
+    flat, quadrants = segment.flat[rows], segment.turns.quadrants[rows]
+    uncertainty = np.zeros(len(times))
+    for path, here in _paths(segment, rows, np.flatnonzero(segment.time[rows] != times)):
+        left = rows[here]
+        before, after = segment.time[left], segment.time[left + 1]
+        place = Abscissa(left, (times[here] - before) / (after - before))
+        uncertainty[here] = path.uncertainty(place)
+        _check(segment, place, times[here], uncertainty[here])
+        flat[here] = with_carried(path, place, path.states(place))
+        quadrants[here] = path.quadrants(place, flat[here])
+    turns = Turns(segment.turns.joints, quadrants, segment.turns.whole)
+    changes = segment.switched, segment.replaced
+    return Segment(segment.plant, times, flat, turns, segment.rank, changes, segment.changed), uncertainty
+
+
+def _paths(segment: Segment, rows: np.ndarray, between: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
+    """Interpolations of a segment, each with the numbers of the times between rows that it is for.
+
+    Jerk and snap take long where there are force elements: where outputs are close, accelerations are enough.
+    """
+    if not len(between):
+        return
+    left = rows[between]
+    if left[-1] + 1 >= len(segment.time):
+        raise InputError(f"Result.at: the run is not known between t = {segment.time[-1]:g} s and its next segment")
+    rough = Interpolant(segment, left, order=1)
+    # In the middle of intervals all polynomials are farthest from each other.
+    near = rough.uncertainty(Abscissa(left, np.full(len(left), 0.5))) <= WELL_KNOWN * segment.model.length
+    if near.any():
+        yield rough, between[near]
+    if not near.all():
+        yield Interpolant(segment, left[~near]), between[~near]
+
+
+def _check(segment: Segment, place: Abscissa, times: np.ndarray, uncertainty: np.ndarray) -> None:
+    """Raise InputError where the interpolation says too little."""
+    position = segment.state.position
+    moved = np.linalg.norm(position[place.left + 1] - position[place.left], axis=2).max(axis=1)
+    size = np.maximum(segment.model.length, moved)
+    excess = uncertainty / size
+    worst = int(np.argmax(excess))
+    if not excess[worst] <= MOST_UNCERTAIN:
+        apart = segment.time[place.left[worst] + 1] - segment.time[place.left[worst]]
+        raise InputError(
+            f"Result.at: at t = {times[worst]:g} s positions would be uncertain by {uncertainty[worst]:.2g} m, as "
+            f"outputs are {apart:.3g} s apart: let the run keep more of them, as with output={apart / 4:.1g}"
+        )
+
+
+def _carried(segments: Sequence[Segment], name: str) -> np.ndarray:
+    """Work (nt,), J, as the segments carry it."""
+    return joined([segment.work.get(name, np.zeros_like(segment.time)) for segment in segments])
+
+
+def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str, np.ndarray], float]:
+    """Return the work (nt,), J, since the first of a few times of a run, whatever has jumped in between."""
+    run, integrated, work = instants.run, instants.work, {}
+    weight, weight_now = run.energy.potential_of["gravity"], instants.energy.potential_of["gravity"]
+    for name, done in run.power.work.items():
+        if name in integrated:
+            work[name] = integrated[name]
+        elif name in run._model.carried.work:
+            # Where nothing is integrated, work is found by splines.
+            work[name] = integrals(run.time, run.power.of[name][:, None], DEGREE, instants.time)[:, 0]
+        elif name == IMPACTS:
+            work[name] = done[rows]
+        else:
+            stored, now = (weight, weight_now) if name == GRAVITY else _energies(run, instants, name)
+            work[name] = done[rows] + stored[rows] - now
+    return {name: done - done[0] for name, done in work.items()}, run.power.uncertainty
+
+
+def _energies(run: Result, instants: ResampledResult, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Energy stored in a force, J, at all times of a run and at a few; none in constraints."""
+    none = np.zeros_like(run.time), np.zeros_like(instants.time)
+    kept, now = (result._exerted.get(name) for result in (run, instants))
+    return (none[0] if kept is None else kept.energy), (none[1] if now is None else now.energy)

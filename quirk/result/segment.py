@@ -1,0 +1,190 @@
+"""An interval of a motion along which the same parts of a system are active."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..bodies.state import Kinematics, State
+from ..constraints.sticking import Sticking
+from ..dynamics.model.energy import gravity_energy, kinetic_energy
+from ..dynamics.model.joint_angles import Turns, angles_by_name
+from ..dynamics.plant import CompiledModel
+from ..dynamics.sparse.solver.along_states import Dynamics, constraint_power_along, dynamics_along, residuals_along
+from ..dynamics.sparse.solver.derivatives import Differentiator, FoundDerivatives, highest_order
+from ..dynamics.sparse.solver.solver import Solver
+from ..errors import ChangedFunctionWarning, outside
+
+if TYPE_CHECKING:
+    from .contact_loads import ContactLoads
+
+
+class Segment:
+    """Times and states of one plant, and what follows from them.
+
+    Attributes
+    ----------
+    plant : Plant
+    time : (nt,) s
+    flat : (nt, 13 n + k) states with what is carried beside the motion
+    turns : what joints have turned since its start
+    rank : number of independent constraint rows met along it
+    active : names of the constraints that are switched on
+    switched, replaced : what events had changed, see `State`
+    changed : titles of the parts with a function of the user that events may have changed since
+    contact_loads : how contacts share loads, if it was recorded during the run
+    """
+
+    def __init__(
+        self,
+        plant: CompiledModel,
+        time: np.ndarray,
+        flat: np.ndarray,
+        turns: Turns,
+        rank: int,
+        changes: tuple[dict[str, bool], dict[str, Any]] = ({}, {}),
+        changed: tuple[str, ...] = (),
+    ) -> None:
+        self.switched, self.replaced = changes
+        self.active = frozenset(plant.model.joint_rows)
+        self.plant, self.model = plant, plant.model
+        self.time, self.flat, self.turns, self.rank = time, flat, turns, rank
+        self.changed = changed
+        self.contact_loads: ContactLoads | None = None
+        self._recording: Solver | None = None
+
+    @cached_property
+    def state(self) -> State:
+        """Poses and velocities, arrays (nt, n, 3) and (nt, n, 4), and internal variables."""
+        return self.model.carried.state(self.flat)
+
+    @cached_property
+    def angles(self) -> np.ndarray:
+        """Angles (nt, K, 3), rad, of all joints, with all turns made."""
+        return self.turns.angles(self.state.orientation)
+
+    @property
+    def angles_read(self) -> np.ndarray | None:
+        """The same where functions of loads get angles, else None."""
+        return self.angles if self.model.reads_angles else None
+
+    def state_at(self, row: int) -> State:
+        """Return the state at one of the times, with angles and internal variables."""
+        angles = self.turns.angles(self.state.orientation[row], row)
+        internal = {name: numbers[row].copy() for name, numbers in self.state.internal.items()}
+        named = angles_by_name(self.turns.joints, angles)
+        parts = (part[row].copy() for part in self.state.parts)
+        return State(
+            *parts, angles=named, internal=internal, bodies=self.state.bodies,
+            switched=self.switched, replaced=self.replaced,
+        )  # fmt: skip
+
+    @cached_property
+    def kinematics(self) -> list[Kinematics]:
+        """What follows from the state at each time."""
+        return [Kinematics.of(self.state_at(row)) for row in range(len(self.time))]
+
+    def record(self, solver: Solver, changed: tuple[str, ...]) -> None:
+        """Evaluate accelerations, loads, residuals and power now, before events change the functions of these parts."""
+        self._recording = solver
+        try:
+            _ = self.dynamics, self.residuals, self.constraint_power
+        finally:
+            self._recording = None
+        self.changed = changed
+
+    @property
+    def recorded(self) -> bool:
+        """Whether accelerations, loads, residuals and power are those of the time of the run."""
+        return bool(self.changed) and "constraint_power" in vars(self)
+
+    def solver(self) -> Solver:
+        """Return a new solver to evaluate what was not recorded; warn of functions that events may have changed."""
+        if self._recording is not None:
+            return self._recording
+        if self.changed:
+            warnings.warn(
+                f"what is asked for at t = {self.time[0]:g} to {self.time[-1]:g} s is computed with the function of "
+                f"{', '.join(self.changed)} as it is now; an event may have changed since then what it reads",
+                ChangedFunctionWarning,
+                stacklevel=outside(),
+            )
+        return self.plant.solver()
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        """Accelerations, joint loads, and what forces exert, at all times."""
+        return dynamics_along(self.solver(), self.time, self.flat, self.angles_read)
+
+    @property
+    def joint_loads(self) -> dict[str, np.ndarray]:
+        """Force and torque (nt, 2, 3) in N of each active constraint by name."""
+        return {name: np.stack(load, axis=1) for name, load in self.dynamics.joints.items()}
+
+    @cached_property
+    def residuals(self) -> np.ndarray:
+        """Phi and its rate (nt, m, 2) of each constraint row."""
+        return residuals_along(self.solver(), self.time, self.state)
+
+    @cached_property
+    def constraint_power(self) -> dict[str, np.ndarray]:
+        """Power (nt,), W, of each constraint by name."""
+        by_row = constraint_power_along(self.solver(), self.time, self.state, self.dynamics.multipliers)
+        # What sticks does no work, and is a force otherwise.
+        held = {constraint.name for constraint, _ in self.model.joint_bodies if isinstance(constraint, Sticking)}
+        power = {name: by_row[:, rows].sum(axis=1) for name, rows in self.model.joint_rows.items() if name not in held}
+        # Rows that a user gives with no Phi have no rate of it.
+        for placed in self.model.relations:
+            if placed.relation.of_user and placed.relation.of_velocities:
+                name = self.model.owner(placed.rows.start)
+                power[name] = self.dynamics.carried[:, self.model.carried.work[name]]
+        return power
+
+    @property
+    def work(self) -> dict[str, np.ndarray]:
+        """Work (nt,), J, that the run itself integrated, by name: see `quirk.dynamics.model.auxiliary_states`."""
+        numbers = self.model.carried.numbers(self.flat)
+        return {name: numbers[:, place] for name, place in self.model.carried.work.items()}
+
+    @property
+    def kinetic(self) -> np.ndarray:
+        """Kinetic energy (nt,), J."""
+        return kinetic_energy(self.model, self.state)
+
+    @property
+    def weight(self) -> np.ndarray:
+        """Potential energy (nt,), J, of uniform gravity; zero at the inertial origin."""
+        return gravity_energy(self.model, self.state)
+
+    @cached_property
+    def derivatives(self) -> FoundDerivatives:
+        """Accelerations and as many derivatives of them as constraints have, up to snap; see `Differentiator`."""
+        return self._differentiator().along(self.time, self.flat, self.angles_read)
+
+    @cached_property
+    def load_derivatives(self) -> dict[str, np.ndarray]:
+        """Force and torque (nt, 2, K, 3) in N of each active constraint, with derivatives up to the second."""
+        _, loads = self._differentiator().with_loads(self.time, self.flat, self.angles_read)
+        both = np.stack([loads.force, loads.torque], axis=1)
+        return {name: both[:, :, :, c] for c, name in enumerate(self.model.joint_rows)}
+
+    def _differentiator(self) -> Differentiator:
+        return Differentiator(self.solver(), highest_order(self.model))
+
+
+def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return one array over all times from those of segments, which share all other dimensions."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def joined_by_name(parts: Sequence[Mapping[str, np.ndarray]], counts: Sequence[int]) -> dict[str, np.ndarray]:
+    """Return the same of arrays by name; zero in segments of which a name is not part, with `counts` times each."""
+    shapes = {name: array.shape[1:] for part in parts for name, array in part.items()}
+    return {
+        name: joined([part.get(name, np.zeros((count, *shape))) for part, count in zip(parts, counts, strict=True)])
+        for name, shape in shapes.items()
+    }

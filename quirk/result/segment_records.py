@@ -1,0 +1,194 @@
+"""Segments without the objects of their system: as plain data, from which they are made again in the same system.
+
+What differs from the system along a segment is told by how it came about: which contacts push, which friction slides
+or sticks, which joints hold bodies as they stood, and which action of which event has put in a part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..bodies.frame import Frame
+from ..bodies.rotation import matrix
+from ..constraints import Distance, Joint
+from ..constraints.constraint import with_frame_i
+from ..constraints.slip import OfGap, OfSurfaces
+from ..constraints.sticking import Sticking
+from ..constraints.unilateral import Unilateral
+from ..errors import InputError
+from ..events import Event
+from ..events.actions import After, Follow, Replace
+from ..forces import Friction
+from ..system.configuration import Configuration
+from ..system.system import System
+from .segment import Segment
+
+
+class LostPartError(InputError):
+    """A part that acted along a run cannot be made again."""
+
+
+def described(segment: Segment, system: System, events: Iterable[Event]) -> dict[str, Any]:
+    """Return which parts are active along a segment, and what had changed since the start of its run, as plain data."""
+    model, actions = segment.model, dict(_actions(events))
+    acting = {element.name: element for element, _ in model.forces}
+    placed = {constraint.name: constraint for constraint, _ in model.joint_bodies} | acting
+    others = {**segment.replaced, **{name: part for name, part in placed.items() if system[name] is not part}}
+    return {
+        "active": sorted(segment.active),
+        "idle": [force.name for force in system.forces if force.name not in acting],
+        "others": [_part(part, system, actions) for part in others.values()],
+        "switched": dict(segment.switched),
+        "replaced": list(segment.replaced),
+    }
+
+
+def rebuilt(
+    description: Mapping[str, Any], system: System, events: Iterable[Event]
+) -> tuple[Configuration, tuple[dict[str, bool], dict[str, Any]]]:
+    """Return the configuration that `described` has told, and what had changed since the start of the run.
+
+    Raises
+    ------
+    LostPartError
+        If a part cannot be made again in this system.
+    """
+    configuration = rebuilt_configuration(description, system, events)
+    others = dict(configuration.others)
+    for name in description["switched"]:
+        system[name]
+    switched = {name: bool(on) for name, on in description["switched"].items()}
+    return configuration, (switched, {name: others[name] for name in description["replaced"]})
+
+
+def described_configuration(configuration: Configuration, system: System, events: Iterable[Event]) -> dict[str, Any]:
+    """Return which parts are active, as plain data."""
+    actions = dict(_actions(events))
+    return {
+        "active": sorted(configuration.active),
+        "idle": sorted(configuration.idle),
+        "others": [_part(part, system, actions) for _, part in configuration.others],
+    }
+
+
+def rebuilt_configuration(description: Mapping[str, Any], system: System, events: Iterable[Event]) -> Configuration:
+    """Return the configuration that `described_configuration` or `described` has told.
+
+    Raises
+    ------
+    LostPartError
+        If a part cannot be made again in this system.
+    """
+    actions = dict(_actions(events))
+    others = {one["name"]: _made(one, system, actions) for one in description["others"]}
+    active, idle = frozenset(description["active"]), frozenset(description["idle"])
+    for name in (*active, *idle):
+        system[name]
+    return Configuration(active, idle, tuple(others.items()))
+
+
+def lost_parts(descriptions: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return what functions of events have put in, which cannot be made again."""
+    others = [one for each in descriptions for one in each["others"] if one["by"] == "function"]
+    return list(dict.fromkeys(one["what"] for one in others))
+
+
+def used_events(descriptions: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the names of the events whose actions have put in parts."""
+    return {part["event"] for one in descriptions for part in one["others"] if part["by"] == "action"}
+
+
+def _actions(events: Iterable[Event]) -> Iterator[tuple[tuple[str, int], Any]]:
+    """All actions that put in a part, by the name of their event and their number in it."""
+    for event in events:
+        for number, action in enumerate(_flat(event.actions)):
+            if isinstance(action, Replace | Follow):
+                yield (event.name, number), action
+
+
+def _flat(actions: Sequence[Any]) -> Iterator[Any]:
+    for action in actions:
+        if isinstance(action, After):
+            yield from _flat(action.actions)
+        else:
+            yield action
+
+
+def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> dict[str, Any]:
+    """How a part came about that stands in the place of one of the system."""
+    own: Any = system[part.name]
+    name = {"name": part.name}
+    if isinstance(part, Sticking):
+        held: Any = part.primitives[0].function  # type: ignore[union-attr]
+        sticks = {"which": list(part.which), "side": _side(held.slip), "part": part.friction.part}
+        return {**name, "by": "sticking", **sticks}
+    if isinstance(part, Friction) and isinstance(own, Friction):
+        slides = {"direction": part.direction.tolist(), "floor": part.floor, "side": _side(part.slip)}
+        shares = [list(share) for share in part.shares]
+        return {**name, "by": "sliding", **slides, "part": part.part, "shares": shares}
+    if isinstance(part, Unilateral):
+        return {**name, "by": "closed", "gap": [one is part for one in own.closed].index(True)}
+    for (event, number), action in actions.items():
+        if (isinstance(action, Replace) and action.force is part) or (
+            isinstance(action, Follow) and action.name == part.name and getattr(part, "motion", None) is action.motion
+        ):
+            return {**name, "by": "action", "event": event, "action": number}
+    if isinstance(part, Distance):
+        return {**name, "by": "length", "length": part.length}
+    if isinstance(part, Joint) and type(part) is type(own):
+        frame = part.frame_i
+        return {**name, "by": "frame", "origin": frame.origin.tolist(), "rotation": frame.rotation.tolist()}
+    return {**name, "by": "function", "what": f"{part}"}
+
+
+def _side(slip: Any) -> int:
+    return slip.side if isinstance(slip, OfSurfaces | OfGap) else 1
+
+
+def _made(one: Mapping[str, Any], system: System, actions: Mapping[tuple[str, int], Any]) -> Any:
+    """Make a part again."""
+    own: Any = system[one["name"]]
+    match one["by"]:
+        case "sticking":
+            return own.sticking(tuple(int(c) for c in one["which"]), int(one["side"]), int(one.get("part", 0)))
+        case "sliding":
+            direction, on = tuple(float(x) for x in one["direction"]), (int(one["side"]), int(one.get("part", 0)))
+            shares = [(str(held), int(row), float(weight)) for held, row, weight in one.get("shares", own.shares)]
+            return own.sliding(direction, float(one["floor"]), *on, tuple(shares))
+        case "closed":
+            return own.closed[int(one["gap"])]
+        case "length":
+            ends = {"point_i": own.frame_i.origin, "point_j": own.frame_j.origin}
+            return Distance(own.name, own.body_i, own.body_j, **ends, length=float(one["length"]))
+        case "frame":
+            return with_frame_i(own, _frame(one["origin"], one["rotation"]))
+        case "action":
+            return _put_in(one, own, actions)
+    raise LostPartError(
+        f'what a function of an event has put in the place of "{one["name"]}" along the run ({one.get("what")}) cannot '
+        "be made again: give the parts that events put in as actions, not by functions"
+    )
+
+
+def _put_in(one: Mapping[str, Any], own: Any, actions: Mapping[tuple[str, int], Any]) -> Any:
+    action = actions.get((one["event"], int(one["action"])))
+    if isinstance(action, Follow):
+        return own.following(action.motion)
+    if not isinstance(action, Replace):
+        raise LostPartError(
+            f'event "{one["event"]}" of the run has put another part in the place of "{one["name"]}", and there is no '
+            "such event in the system: add it to its parts"
+        )
+    return action.force
+
+
+def _frame(origin: Any, orientation: Any) -> Frame:
+    """The frame of these numbers to the last bit: making it from a quaternion would round that once more."""
+    made = Frame(origin, orientation)
+    q = np.array(orientation, dtype=float)
+    again: Frame = object.__new__(Frame)
+    vars(again).update({**vars(made), "rotation": q, "matrix": matrix(q)})
+    return again

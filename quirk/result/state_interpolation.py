@@ -1,0 +1,193 @@
+"""States of a segment between the times at which they were kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..bodies import rotation
+from ..bodies.state import STATE_SIZE, State
+from ..dynamics.model.joint_angles import Turns
+from ..dynamics.sparse.solver.along_states import dynamics_along, residuals_along
+from ..dynamics.sparse.solver.derivatives import HIGHEST_ORDER, Differentiator, highest_order, require_order
+from ..dynamics.sparse.solver.solver import Solver
+from ..errors import InputError
+from .hermite import between
+from .segment import Segment
+
+# States that satisfy the constraints to this part of the size of the system are on them.
+ON_CONSTRAINTS = 1e-8
+
+
+@dataclass(frozen=True)
+class Abscissa:
+    """Where states are asked for: in intervals that begin with the rows `left` (p,), at parts x (p,) of them."""
+
+    left: np.ndarray
+    x: np.ndarray
+
+
+class Interpolant:
+    """Interpolates the states of a segment in some of the intervals between its rows.
+
+    Positions and quaternions follow polynomials through both rows of an interval with all derivatives that are known
+    there, up to snap: then of degree 9. They are moved onto the constraints. Numbers carried beside the motion are
+    integrated along it.
+
+    Parameters
+    ----------
+    segment : Segment
+    left : (k,)
+        The first row of each interval.
+    order : of the derivatives of velocities that are used, if they are known: 1 for accelerations, 3 for snap
+    """
+
+    def __init__(self, segment: Segment, left: np.ndarray, order: int = HIGHEST_ORDER) -> None:
+        self.segment, self.solver, self._order = segment, self._solver(segment), order
+        self._rows = np.unique([left, left + 1])
+        self._time, self._flat = segment.time[self._rows], segment.flat[self._rows]
+        angles = segment.angles_read
+        self._angles = None if angles is None else angles[self._rows]
+        self._position, self._quaternion = self._towers()
+        self._on_constraints = self._satisfied()
+        lanes = self.solver.slots.state_to_lanes(self._flat[0])
+        with self.solver.applied.calling():
+            self.solver.settle(lanes, float(self._time[0]))
+        self.solver.applied.check(float(self._time[0]))
+
+    @staticmethod
+    def _solver(segment: Segment) -> Solver:
+        """A new solver; states between recorded rows need none of the functions that may have changed."""
+        return segment.plant.solver() if segment.recorded else segment.solver()
+
+    def time(self, place: Abscissa) -> np.ndarray:
+        """Times (p,), s."""
+        before, after = self._ends(place, self._time)
+        return before + place.x * (after - before)
+
+    def uncertainty(self, place: Abscissa) -> np.ndarray:
+        """How far the polynomials are from those with one derivative less at both ends (p,), m.
+
+        Turns count times the size of the system.
+        """
+        h, terms = self._lengths(place), self._position.shape[1] - 1
+        apart = np.zeros(len(h))
+        for tower, size in ((self._position, 1.0), (self._quaternion, 2 * self.segment.model.length)):
+            before, after = self._ends(place, tower)
+            values, _ = between(before, after, place.x, h)
+            coarser, _ = between(before[:, :terms], after[:, :terms], place.x, h)
+            apart = np.maximum(apart, size * np.abs(values - coarser).max(axis=(1, 2), initial=0.0))
+        return apart
+
+    def states(self, place: Abscissa) -> np.ndarray:
+        """Return flat states (p, 13 n + k); numbers carried beside the motion are those of the row before."""
+        h = self._lengths(place)
+        r, v = between(*self._ends(place, self._position), place.x, h)
+        q, q_dot = between(*self._ends(place, self._quaternion), place.x, h)
+        norm = np.linalg.norm(q, axis=-1, keepdims=True)
+        q, q_dot = q / norm, q_dot / norm
+        omega = 2 * rotation.multiply(rotation.conjugate(q), q_dot)[..., 1:]
+        flat = self._flat[self._index(place)].copy()
+        flat[:, : STATE_SIZE * r.shape[1]] = np.concatenate([r, q, v, omega], axis=2).reshape(len(h), -1)
+        return self._projected(self.time(place), flat)
+
+    def quadrants(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
+        """Return the quadrants (p, K, 2) of joints at states (p, 13 n + k), next to those of the rows around them."""
+        joints, turns = self.segment.turns.joints, self.segment.turns
+        first = np.array([joints.first_quadrants(state.orientation) for state in self._each(flat)])
+        if not len(joints.ends):
+            return turns.quadrants[self._rows[self._index(place)]]
+        half, rate = self._half_angles()
+        towers = np.stack([half, rate], axis=1)
+        near, _ = between(*self._ends(place, towers), place.x, self._lengths(place))
+        # A quadrant is a quarter of a turn, in the middle of which its angles are.
+        return first + 4 * np.round((near / (0.5 * np.pi) - 0.5 - first) / 4).astype(first.dtype)
+
+    def angles(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
+        """Return angles (p, K, 3), rad, of joints at states (p, 13 n + k), with all turns made."""
+        turns = self.segment.turns
+        found = Turns(turns.joints, self.quadrants(place, flat), turns.whole)
+        return found.angles(self.segment.model.carried.state(flat).orientation)
+
+    def _half_angles(self) -> tuple[np.ndarray, np.ndarray]:
+        """Angles (rows, K, 2), rad, of the plane vectors, with all turns counted, and their rates."""
+        joints, quadrants = self.segment.turns.joints, self.segment.turns.quadrants[self._rows]
+        vectors = joints.plane_vectors(self.segment.model.carried.state(self._flat).orientation)
+        half = joints.half_angles(vectors, quadrants)
+        rates = np.array([joints.half_rates(state) for state in self._each(self._flat)])
+        return half, rates
+
+    def _each(self, flat: np.ndarray) -> list[State]:
+        return [self.segment.model.carried.state(y) for y in flat]
+
+    def _index(self, place: Abscissa) -> np.ndarray:
+        """Numbers (p,) of the rows before, among those that are known here."""
+        return np.searchsorted(self._rows, place.left)
+
+    def _lengths(self, place: Abscissa) -> np.ndarray:
+        """Lengths (p,) of the intervals, s."""
+        before, after = self._ends(place, self._time)
+        return after - before
+
+    def _ends(self, place: Abscissa, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values (p, ...) at the start and at the end of each interval."""
+        index = self._index(place)
+        return values[index], values[index + 1]
+
+    def _towers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (rows, K + 1, n, 3) and quaternions (rows, K + 1, n, 4) with as many derivatives as are known."""
+        linear, angular = self._derivatives()
+        state = self.segment.model.carried.state(self._flat)
+        omega = np.concatenate([state.angular_velocity[:, None], angular], axis=1)
+        r = np.concatenate([state.position[:, None], state.velocity[:, None], linear], axis=1)
+        q = [state.orientation]
+        for k in range(omega.shape[1]):
+            binomials = np.cumprod([1.0, *((k - m) / (m + 1) for m in range(k))])
+            q.append(sum(binomials[m] * rotation.rate(q[m], omega[:, k - m]) for m in range(k + 1)))
+        return r, np.stack(q, axis=1)
+
+    def _derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+        """Accelerations, and jerk and snap where they exist, (rows, K, n, 3) each."""
+        model, known = self.segment.model, vars(self.segment).get("derivatives")
+        if self.segment.recorded:
+            motion = self.segment.dynamics
+            return motion.linear[self._rows, None], motion.angular[self._rows, None]
+        order = min(self._order, highest_order(model))
+        try:
+            require_order(model, 2)
+        except InputError:
+            order = 1
+        if known is not None and order > 1:
+            return known.linear[self._rows, :order], known.angular[self._rows, :order]
+        if order > 1:
+            found = Differentiator(self.solver, order).along(self._time, self._flat, self._angles)
+            return found.linear, found.angular
+        motion = dynamics_along(self.solver, self._time, self._flat, self._angles)
+        return motion.linear[:, None], motion.angular[:, None]
+
+    def _satisfied(self) -> bool:
+        """Whether the rows are on the constraints: runs may have been made without holding them there.
+
+        States between recorded rows stay as interpolated, since the constraints may have changed since.
+        """
+        if self.segment.recorded:
+            return False
+        state = self.segment.model.carried.state(self._flat)
+        found = residuals_along(self.solver, self._time, state)[..., 0]
+        return bool(np.abs(found).max(initial=0.0) <= ON_CONSTRAINTS * max(1.0, self.segment.model.length) ** 2)
+
+    def _projected(self, time: np.ndarray, flat: np.ndarray) -> np.ndarray:
+        slots, found = self.solver.slots, np.empty_like(flat)
+        with self.solver.applied.calling():
+            for row, (t, y) in enumerate(zip(time, flat, strict=True)):
+                lanes = slots.state_to_lanes(y)
+                if not self.solver.project(lanes, float(t), self._on_constraints):
+                    self.solver.applied.check(float(t))
+                    raise InputError(
+                        f"Result.at: no state on the constraints is found near t = {t:g} s: the outputs around it are "
+                        "too far apart; let the run keep more of them"
+                    )
+                found[row] = slots.state_from_lanes(lanes)
+                found[row, STATE_SIZE * slots.bodies :] = y[STATE_SIZE * slots.bodies :]
+        return found

@@ -1,0 +1,67 @@
+"""Functions of the user that actions of events may change during a run, and what results keep of the time before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from quirk.analysis.contact.gap_functions import Gaps
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.plant import CompiledModel
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.user_functions import functions_of
+from quirk.events import Event
+from quirk.events.actions import functions_in
+from quirk.forces import Friction
+from quirk.functions.changes import Changes
+from quirk.result.contact_loads import ContactLoads
+from quirk.result.segment import Segment
+from quirk.system.system import System
+
+
+class Changeable:
+    """Which functions of a system the actions of events may change.
+
+    A result evaluates user functions when it is read, and they then read values of that time. So segments that end
+    before the run does are evaluated during the run if any of these functions belongs to them.
+
+    Parameters
+    ----------
+    system : System
+    events : of the run
+    """
+
+    def __init__(self, system: System, events: Sequence[Event]) -> None:
+        self._system = system
+        self._beside = [function for event in events for function in event.user_functions]
+        self._changes = {event.name: Changes(functions_in(event.actions)) for event in events}
+        self._parts: dict[tuple[CompiledModel, str], tuple[str, ...]] = {}
+        self._solver: Solver | None = None
+        self._has_contacts = any(isinstance(one, Unilateral) for one in system.constraints)
+
+    def parts(self, plant: CompiledModel, event: str) -> tuple[str, ...]:
+        """Titles of the active parts, and of all contacts, with a function that the action of an event may change."""
+        key = plant, event
+        if key not in self._parts:
+            changes = self._changes[event]
+            gaps = (
+                (f"{one}", gap.source)
+                for one in self._system.constraints
+                if isinstance(one, Unilateral)
+                for gap in one.gaps
+                if gap.source is not None
+            )
+            found = [title for title, function in (*functions_of(plant.model), *gaps) if changes(function)]
+            self._parts[key] = tuple(dict.fromkeys(found))
+        return self._parts[key]
+
+    def record(self, segment: Segment) -> None:
+        """Evaluate what a result shows of a segment, if an event may change its functions later."""
+        found = dict.fromkeys(title for event in self._changes for title in self.parts(segment.plant, event))
+        if not found:
+            return
+        if self._solver is None or self._solver.model is not segment.model:
+            self._solver = segment.plant.solver(self._beside)
+        segment.record(self._solver, tuple(found))
+        if self._has_contacts:
+            frictions = [force for force in self._system.forces if isinstance(force, Friction)]
+            segment.contact_loads = ContactLoads(self._system, Gaps(self._system, frictions), segment)

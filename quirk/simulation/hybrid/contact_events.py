@@ -1,0 +1,479 @@
+"""Unilateral constraints along a run: impacts, rest and release.
+
+The directions in which contacts push, w (n, 6) for each gap, and the response of the mechanism to them, W = w M_c^-1 w
+with M_c^-1 under the constraints that hold both ways, are those of the state. From them follow by complementarity
+
+* the impulses: rates after the impact are v+ = v + W x >= -e min(v, 0), the least change in the mass metric that does
+  it (Newton's law for several contacts at once);
+* the loads at rest: accelerations are a + W x >= 0.
+
+Those that push are rows of the equation of motion until their multiplier falls to zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quirk.analysis.contact.friction_states import FLOOR, Frictions, head
+from quirk.analysis.contact.gap_functions import Gaps, Opening
+from quirk.analysis.contact.parts_touched import border_guards
+from quirk.bodies.rotation import matrix
+from quirk.bodies.state import State
+from quirk.constraints import Contact
+from quirk.constraints.gap_functions import FLAT
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.contact.contact_modes import NOTHING, ContactModes
+from quirk.dynamics.contact.impulse import Impulse, distance, moved_onto
+from quirk.dynamics.model.model import Model
+from quirk.dynamics.plant import CompiledModel
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
+from quirk.errors import InputError, SwitchingError
+from quirk.events.names import Reading, Shared
+from quirk.events.quantity import Gap
+from quirk.forces import Friction
+from quirk.system.configuration import Configuration
+from quirk.system.system import System
+
+from .contact_states import CLOSED, ROUND_OFF, ContactState, ImpactOutcome, Speeds, opens
+from .event_actions import NEAR
+from .frictional import Frictional, Shares, rubbing_of
+from .frictionless import Frictionless, response
+from .run_factory import RunFactory
+
+# How far a gap that is closed without pushing may go beyond zero until the contact is looked at again.
+SLACK = 1e-9
+# What opens from farther below zero than this part of the size of the system may be there, and as much farther, if it
+# takes longer to rise than this part of the time of a free fall over the size of the system.
+BELOW, LONG = 1e-14, 1e-12
+# Slower than this, in the speed of a free fall over the size of the system, contacts come to rest.
+REST = 1e-6
+# A rim at a smaller angle, rad, to a plane lies on it.
+FLAT_ANGLE = 1e-6
+
+
+class Contacts:
+    """The unilateral constraints of a system.
+
+    Parameters
+    ----------
+    system : System
+    phases : by which its plants are solved
+    """
+
+    def __init__(self, system: System, phases: RunFactory) -> None:
+        self._system, self._phases, self._frictions = system, phases, Frictions(system)
+        self._gaps = Gaps(system, self._frictions.all)
+        self._frictional = Frictional(self._gaps, self._frictions)
+        self._touches = self._gaps.touches
+        self._units = np.array([1.0 if touch.angular else system.model.length for touch in self._touches])
+        given = [touch.constraint.rest_speed for touch in self._touches]
+        self._rest_speed = np.array([np.nan if speed is None else speed for speed in given])
+        self._restitution = np.array([touch.constraint.restitution for touch in self._touches])
+        self._frictionless = Frictionless(self._gaps, self._restitution)
+
+    def __len__(self) -> int:
+        return len(self._touches) + len(self._frictions.all)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of the unilateral constraints."""
+        return frozenset(touch.constraint.name for touch in self._touches)
+
+    def configured(self, base: Configuration, resting: ContactState) -> Configuration:
+        """Return a configuration with the rows of those contacts that push, and with friction as it is."""
+        base = self._frictions.configured(base, resting.rubbing, resting.parts)
+        if not resting.pushing:
+            return base
+        names = {touch.constraint.name: touch.constraint for touch in self._touches}
+        rows = {name: names[name].closed[k] for name, (k, _) in sorted(resting.pushing.items())}
+        return base.with_constraints(on=frozenset(rows)).with_others(rows)
+
+    def guards(self, base: Configuration, resting: ContactState) -> list[EventFunction]:
+        """Return what is to be watched while these rest, of what is not switched off."""
+        found = []
+        for touch, unit in zip(self._touches, self._units, strict=True):
+            if touch.constraint.name in base.idle:
+                continue
+            title = f"{touch.constraint}"
+            row, least = resting.pushing.get(touch.constraint.name, (-1, 0.0))
+            pushes = row >= 0 and touch.constraint.gap_of_row(row) == touch.number
+            load, other = resting.loads.get(touch.key), resting.returns.get(touch.key)
+            if load is not None or (pushes and touch.key not in resting.patched):
+                multiplier = Reading(touch.constraint, "multiplier", None, least)
+                found.append(EventFunction((*touch.key, "push"), title, load or multiplier, -1, True, True))
+            if other is not None:
+                found.append(EventFunction((*touch.key, "return"), title, other, 1, True))
+            if pushes:
+                continue
+            slack = SLACK * unit if touch.key in resting.idle else resting.below.get(touch.key, 0.0)
+            gap = Gap(touch.constraint, touch.number, slack) if slack > 0 else touch.gap
+            found.append(EventFunction((*touch.key, "gap"), title, gap, -1, True, True))
+        return [*found, *border_guards(self._system, resting.parts), *self._frictions.guards(resting.rubbing)]
+
+    def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:
+        """Raise InputError if events watch a load that contacts share: rigid bodies determine only the sum."""
+        for guard in guards:
+            of = guard.quantity.of if isinstance(guard.quantity, Reading) else None
+            if of is not None and of.name in resting.sharing:
+                raise InputError(
+                    f"{guard.title}: {of} shares its load with other contacts, and rigid bodies determine only the "
+                    "sum: watch another quantity, or support the body on contacts that determine their loads"
+                )
+
+    def head(self, plant: CompiledModel, resting: ContactState) -> None:
+        """Let friction follow the direction of slip from where it is now."""
+        if resting.rubbing:
+            head(self._phases.solver_of(plant), resting.rubbing)
+
+    def sticks(self, name: str, resting: ContactState) -> bool:
+        """Whether a friction of that name sticks."""
+        return name in resting.rubbing and resting.rubbing[name].held is not None
+
+    def first_of(self, names: Iterable[str]) -> str:
+        """Return the first unilateral constraint, or the first friction, among these names."""
+        own = {touch.constraint.name for touch in self._touches} | self._frictions.names
+        return next(name for name in names if name in own)
+
+    def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
+        """Raise InputError if bodies interpenetrate initially."""
+        for touch, gap, noise in zip(self._touches, self.values(t, y, angles), self._noise_of_gaps(y), strict=True):
+            if gap < -noise and touch.constraint.name not in base.idle:
+                raise InputError(
+                    f"{touch.constraint}: its gap ({touch.label}) is {gap:.3g} at the start, and cannot be negative: "
+                    "move the bodies apart"
+                )
+
+    def values(self, t: float, y: np.ndarray, angles: np.ndarray) -> np.ndarray:
+        """Return all gaps (c,), m or rad, at a state."""
+        self._gaps.locate(self._system.model.carried.state(y), {})
+        solver = self._phases.solver_of(self._system.plant)
+        return self._gaps.at(solver, t, y, angles).value[: len(self._touches)]
+
+    def _noise_of_gaps(self, y: np.ndarray) -> np.ndarray:
+        """Gaps (c,) that are round-off."""
+        far = np.abs(self._system.model.carried.state(y).position).max()
+        return np.asarray(CLOSED * self._units + ROUND_OFF * far)
+
+    def jumped(
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        base: Configuration,
+        resting: ContactState,
+        before: np.ndarray,
+    ) -> ContactState:
+        """Return which contacts stay closed after an action has changed what gaps read.
+
+        Parameters
+        ----------
+        base : the configuration without contacts
+        resting : what was closed before the action
+        before : gaps (c,) before it
+
+        Raises
+        ------
+        SwitchingError
+            If a gap has jumped to a negative value.
+        """
+        opened = set()
+        rows = zip(self._touches, before, self.values(t, y, angles), self._noise_of_gaps(y), strict=True)
+        for touch, old, gap, noise in rows:
+            if abs(gap - old) <= noise or touch.constraint.name in base.idle:
+                continue
+            if gap < -noise:
+                raise SwitchingError(
+                    f"{touch.constraint}: its gap ({touch.label}) jumps from {old:.3g} to {gap:.3g} {touch.unit} with "
+                    "what the action changes, and cannot be negative: let it change while the bodies are apart, or "
+                    "disable the contact"
+                )
+            if gap > noise:
+                opened.add(touch.key)
+        constraints = {touch.constraint.name: touch.constraint for touch in self._touches}
+        pushing = {
+            name: known
+            for name, known in resting.pushing.items()
+            if (name, constraints[name].gap_of_row(known[0])) not in opened
+        }
+        return replace(resting, pushing=pushing, idle=resting.idle - opened)
+
+    def engaged(
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        configuration: Configuration,
+        names: Collection[str],
+        tolerance: float | None,
+    ) -> np.ndarray:
+        """Return the state as contacts are enabled: bodies that interpenetrate by less than a tolerance move apart.
+
+        Parameters
+        ----------
+        configuration : the configuration without contacts
+        names : of the contacts
+        tolerance : m, by default NEAR of the size of the system
+
+        Raises
+        ------
+        SwitchingError
+            If bodies interpenetrate by more.
+        """
+        length = self._system.model.length
+        tolerance = NEAR * length if tolerance is None else tolerance
+        for c, touch in enumerate(self._touches):
+            if touch.constraint.name not in names:
+                continue
+            gap, moved = self.values(t, y, angles)[c], None
+            if gap >= -self._noise_of_gaps(y)[c]:
+                continue
+            if -gap * length / self._units[c] <= tolerance:
+                closed = {touch.constraint.name: touch.constraint.closed[self._gaps.row_of(touch)]}
+                plant = self._system.plant_for(configuration.with_constraints(frozenset(closed)).with_others(closed))
+                moved = moved_onto(self._phases.settled(plant, y, t), y, t)
+            if moved is None or distance(self._system.model, y, moved) > tolerance:
+                raise SwitchingError(
+                    f"{touch.constraint} cannot engage: its gap ({touch.label}) is {gap:.3g} {touch.unit}, which "
+                    f"cannot be negative, and the tolerance is {tolerance:.3g} m: enable it where the bodies are "
+                    "apart, or give enable(..., tolerance=)"
+                )
+            y = moved
+        return y
+
+    def settle(
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        base: Configuration,
+        resting: ContactState,
+        hit: Sequence[tuple[str, int, str]] = (),
+    ) -> ImpactOutcome:
+        """Return the state after the impact of all that is closed and approaches, and what then stays closed.
+
+        Parameters
+        ----------
+        base : the configuration without contacts
+        resting : what was closed before
+        hit : what has been seen to happen now: gaps that close, slip that ends, friction at its limit
+        """
+        closing = [key[:2] for key in hit if key[2] == "gap"]
+        for name, _, what in hit:
+            if what == "solvable":
+                raise SwitchingError(f"{self._system[name]}: {Friction.undefined}")
+        solver = self._phases.settled(self._system.plant_for(self._frictions.bare(base)), y, t)
+        solver.applied.refer(t, angles)  # loads of what turns are asked for
+        self._gaps.locate(solver.model.carried.state(y), resting.parts)
+        opening = self._gaps.at(solver, t, y, angles)
+        constraints = {touch.constraint.name: touch.constraint for touch in self._touches}
+        pushing = {(name, constraints[name].gap_of_row(row)) for name, (row, _) in resting.pushing.items()}
+        known = {*pushing, *closing}
+        # Of contacts that had no load some have opened since.
+        idle = np.array([touch.key in resting.idle for touch in self._touches], dtype=bool)
+        at_zero = np.abs(opening.value[: len(self._touches)]) <= np.where(idle, SLACK, CLOSED) * self._units
+        closed = [
+            c
+            for c, touch in enumerate(self._touches)
+            if (at_zero[c] or touch.key in known) and touch.constraint.name not in base.idle
+        ]
+        self._check_rims(closed, solver.model.carried.state(y))
+        acting = self._frictions.acting(base, {self._touches[c].constraint.name for c in closed})
+        if not closed and not acting:
+            return ImpactOutcome(y, ContactState(), {})
+        speeds = self._speeds(t, y, angles, closed, opening.of(closed), solver)
+        # What has just closed goes no farther, however slowly it does.
+        least = np.where([self._touches[c].key in closing for c in closed], 0.0, speeds.noise)
+        if acting:
+            settled = self._settled_by_friction(
+                t, y, angles, closed, acting, opening, (speeds, least), solver, hit, resting
+            )
+        else:
+            settled = self._settled_smoothly(t, y, angles, closed, opening.of(closed), (speeds, least), solver)
+        self._let_below(t, angles, closed, opening, speeds, solver, settled)
+        settled.resting.parts = self._parts_of(settled.resting)
+        return settled
+
+    def _parts_of(self, resting: ContactState) -> dict[str, int]:
+        """The parts of bounded surfaces that closed contacts touch, by name."""
+        return {name: part for name, part in self._gaps.parts.items() if resting.closed(name)}
+
+    def _let_below(
+        self,
+        t: float,
+        angles: np.ndarray,
+        closed: list[int],
+        opening: Opening,
+        speeds: Speeds,
+        solver: Solver,
+        settled: ImpactOutcome,
+    ) -> None:
+        """Note how far contacts that open may be below zero: those that rise from there for long, or by round-off.
+
+        The latter are those that seem to close where nothing is hit.
+        """
+        values, names = opening.value, [touch.constraint.name for touch in self._touches]
+        low = []
+        for c in closed:
+            least = BELOW * self._units[c]
+            by_round_off = abs(values[c]) <= least and names[c] not in settled.impulse
+            if (values[c] < -least or by_round_off) and names[c] not in settled.resting.pushing:
+                low.append(c)
+        if not low:
+            return
+        rates = self._gaps.at(solver, t, settled.y, angles).rate
+        for c in low:
+            least, depth, own = BELOW * self._units[c], max(-values[c], 0.0), closed.index(c)
+            slow = rates[c] * self._units[c] * LONG < max(depth, least) * speeds.free[own]
+            if slow or rates[c] <= speeds.noise[own]:
+                settled.resting.below[self._touches[c].key] = float(depth + least)
+
+    def _settled_smoothly(
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        closed: list[int],
+        opening: Opening,
+        known: tuple[Speeds, np.ndarray],
+        solver: Solver,
+    ) -> ImpactOutcome:
+        """Return what `settle` does where there is no friction."""
+        speeds, least = known
+        W, smooth = response(opening, solver, t, y), self._frictionless
+        limits = speeds.limits, speeds.slow, least
+        y, impulse, rates, kept = smooth.impact(t, y, closed, opening, W, limits, solver)
+        still = rates <= np.maximum(speeds.noise, speeds.slow)
+        staying = np.flatnonzero(still)
+        at_rest = smooth.at_rest(t, y, angles, [closed[c] for c in staying], W[np.ix_(staying, staying)], solver)
+        return ImpactOutcome(y, at_rest, impulse, kept)
+
+    def _check_rims(self, closed: list[int], state: State) -> None:
+        """Raise SwitchingError where a rim that touches lies flat on its plane."""
+        for c in closed:
+            contact, rows = self._touches[c].constraint, self._touches[c].rows
+            if not isinstance(contact, Contact) or all(surface.kind != "rim" for surface in contact.surfaces):
+                continue
+            axes = [
+                (matrix(state.orientation[row]) if row < len(state.position) else np.eye(3)) @ frame.matrix[:, 2]
+                for row, (_, frame) in zip(rows, contact.ends, strict=True)
+            ]
+            if np.linalg.norm(np.cross(*axes)) < FLAT_ANGLE:
+                raise SwitchingError(
+                    f"{contact}: {FLAT}; where a rim may come to lie, let some points of it touch instead "
+                    "(quirk.surface.point)"
+                )
+
+    def _settled_by_friction(
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        closed: list[int],
+        acting: list[Friction],
+        opening: Opening,
+        speeds: tuple[Speeds, np.ndarray],
+        solver: Solver,
+        hit: Sequence[tuple[str, int, str]],
+        resting: ContactState,
+    ) -> ImpactOutcome:
+        """Return what `settle` does where there is friction."""
+        (known, least), rough, impulse, kept = speeds, self._frictional, dict[str, Impulse](), 1.0
+        rows = rough.rows(solver, t, y, opening, closed, acting, False)
+        rates = rows.opening.rate
+        closes = (rates[: len(closed)] < -least).any()
+        if closes or rough.held_back(rows, known.noise.max(initial=0.0)):
+            restitution = self._restitution[closed]
+            noise = known.noise.max(initial=0.0)
+            y, impulse, rates, kept = rough.struck(solver, t, y, rows, known.limits, restitution, noise)
+        still = rates[: len(closed)] <= np.maximum(known.noise, known.slow)
+        closed = [c for c, stays in zip(closed, still, strict=True) if stays]
+        names = {self._touches[c].constraint.name for c in closed}
+        acting = [one for one in acting if one.on.name in names or not isinstance(one.on, Unilateral)]
+        if not closed and not acting:
+            return ImpactOutcome(y, ContactState(), impulse, kept)
+        opening = self._gaps.at(solver, t, y, angles)
+        rows = rough.rows(solver, t, y, opening, closed, acting, True)
+        slow = np.full(len(rows.numbers), self._slow_slip(solver, t, y, angles, rows.numbers))
+        at_limit = [name for key in hit if key[2] == "cone" for name in resting.at_limit(key[0])]
+        found = rough.at_rest(solver, t, y, angles, rows, rows.opening.rate, FLOOR * slow, at_limit)
+        if found.rows.any():
+            y = rough.stopped(solver, t, y, rows, found.rows)
+        shares = Shares(rows, found, [self._touches[c].constraint.name for c in closed])
+        rubbing = rubbing_of(rows, found, slow, resting.rubbing, shares)
+        pushing, idle = self._shared_out(closed, found)
+        loads, returns = self._loads(closed, found, shares)
+        patched = frozenset(self._touches[c].key for row, c in enumerate(closed) if shares.in_patch(row))
+        return ImpactOutcome(
+            y, ContactState(pushing, idle, rubbing, loads, returns=returns, patched=patched), impulse, kept
+        )
+
+    def _loads(
+        self, closed: list[int], found: ContactModes, shares: Shares
+    ) -> tuple[dict[tuple[str, int], Shared], dict[tuple[str, int], Shared]]:
+        """The loads of contacts that push, by their keys, and those that closed ones without a load would take up."""
+        largest, loads, returns = found.z[: len(closed)].max(initial=0.0), dict[Any, Shared](), dict[Any, Shared]()
+        for row, c in enumerate(closed):
+            key = self._touches[c].key
+            if found.held[row] and found.z[row] > 0 and not shares.in_patch(row):
+                loads[key] = shares.of(None, [row], opens(found.z[row], largest))
+            elif not found.held[row]:
+                other = shares.returns(row)
+                returns |= {} if other is None else {key: other}
+        return loads, returns
+
+    def _shared_out(
+        self, closed: list[int], found: ContactModes
+    ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
+        """Which of the closed contacts push, with the loads at which they open, and which stay closed without."""
+        count = len(closed)
+        touches, z, w = [self._touches[c] for c in closed], found.z[:count], found.w[:count]
+        largest = z.max(initial=0.0)
+        rest = CLOSED / NOTHING * found.slow[:count]
+        pushing = {
+            touch.constraint.name: (self._gaps.row_of(touch), opens(z[c], largest))
+            for c, touch in enumerate(touches)
+            if found.rows[c]
+        }
+        return pushing, frozenset(
+            touch.key for c, touch in enumerate(touches) if w[c] <= rest[c] and touch.constraint.name not in pushing
+        )
+
+    def _slow_slip(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray, numbers: list[int]) -> float:
+        """Slip, m/s, that is small, as the speeds are at which contacts come to rest."""
+        model = solver.model
+        rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
+        fall = np.abs(self._gaps.accelerations(t, y, angles, numbers, rates)).max(initial=0.0)
+        return float(REST * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length))
+
+    def _speeds(
+        self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], opening: Opening, solver: Solver
+    ) -> Speeds:
+        """The speeds that tell rest from motion; see `Speeds`.
+
+        By default they are a small part of the speed of a free fall over the size of the system: under gravity or,
+        where there is none, with the acceleration by which the gap would close.
+        """
+        model, units = solver.model, self._units[closed]
+        gravity = np.linalg.norm(model.gravity) * np.ones(len(closed)) * units / model.length
+        if not model.gravity.any():
+            rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
+            gravity = np.maximum(-self._gaps.accelerations(t, y, angles, closed, rates), 0.0)
+        default = REST * np.sqrt(gravity * units)
+        given = self._rest_speed[closed]
+        limits = np.where(np.isnan(given), default, given)
+        # What has gone beyond zero by round-off and does not rise out of it stays.
+        slow = np.maximum(np.minimum(limits, default), np.sqrt(2 * gravity * np.maximum(-opening.value, 0.0)))
+        return Speeds(limits, slow, self._noise(closed, model, y), np.sqrt(gravity * units))
+
+    def _noise(self, closed: list[int], model: Model, y: np.ndarray) -> np.ndarray:
+        """Rates (c,) of gaps that are round-off."""
+        state = model.carried.state(y)
+        turning = model.length * np.sqrt((state.angular_velocity**2).sum(axis=1)).max()
+        speed = np.sqrt((state.velocity**2).sum(axis=1)).max() + turning
+        noise: np.ndarray = ROUND_OFF * speed * self._units[closed] / model.length
+        return noise

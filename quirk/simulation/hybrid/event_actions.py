@@ -1,0 +1,327 @@
+"""What the actions of events do to the state of a run and to the parts of its system that are active."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from quirk.analysis.assembly import LEFT_OUT, violations
+from quirk.bodies.body import Body
+from quirk.bodies.frame import Frame
+from quirk.bodies.rotation import conjugate, matrix, multiply
+from quirk.constraints import Constraint, Distance, DistanceDrive, Drive, Joint
+from quirk.constraints.constraint import with_frame_i
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.contact.impulse import Impulse, distance, jump, moved_onto, with_angular_momentum, with_change
+from quirk.dynamics.plant import CompiledModel
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.errors import InputError, SwitchingError, UnknownNameError
+from quirk.events.actions import (
+    Action,
+    After,
+    Disable,
+    Enable,
+    Engage,
+    Follow,
+    Release,
+    Replace,
+    SetVelocity,
+    StopRun,
+    Switch,
+    checked_actions,
+)
+from quirk.forces import ForceElement, Friction
+from quirk.system.configuration import Configuration
+from quirk.system.system import System
+
+# How far bodies are moved onto a constraint that engages unless it says otherwise, in sizes of the system.
+NEAR = 1e-6
+# Below this part of the size of the system bodies have not moved.
+ROUND_OFF = 1e-13
+# What to do where bodies are too far from a constraint that engages, or whose function an action has changed.
+NOT_NEAR = (
+    "let it engage where the poses fit, give enable(..., tolerance=), or keep_offset=True to let it hold what there is"
+)
+JUMPED = "let the function go on from the value that it has, or disable the constraint first"
+# Poses and velocities that rows still miss, over the size of the system and the largest speed, where they contradict
+# each other.
+CONTRADICTED = 1e-8
+
+
+@dataclass
+class EventState:
+    """Where a run stands while actions are done.
+
+    Attributes
+    ----------
+    t : s
+    y : (13 n + k,)
+    configuration : the parts that are active
+    impulse : what constraints have exerted, by name
+    restitution_kept : part of the restitution of contacts with which that gains no energy
+    stopped : whether the run is to end
+    """
+
+    t: float
+    y: np.ndarray
+    configuration: Configuration
+    impulse: dict[str, Impulse] = field(default_factory=dict)
+    restitution_kept: float = 1.0
+    stopped: bool = False
+
+
+class ActionExecutor:
+    """Does the actions of events in a system.
+
+    Parameters
+    ----------
+    system : System
+    solver_of : returns a compiled solver of a plant, with its rows chosen at a state (13 n + k,) and time
+    """
+
+    def __init__(self, system: System, solver_of: Callable[[CompiledModel, np.ndarray, float], Solver]) -> None:
+        self.system, self._solver_of = system, solver_of
+
+    def check(self, title: str, action: Any) -> None:
+        """Raise InputError if an action names what the system does not have, or what it cannot be done to."""
+        kinds: tuple[tuple[Any, Any, str], ...] = (
+            (Enable | Disable, Constraint | ForceElement, "constraint or force"),
+            (Engage, Constraint, "constraint"),
+            (Release, Constraint, "constraint"),
+            (Switch, ForceElement, "force"),
+            (Replace, ForceElement, "force"),
+            (Follow, (Drive, DistanceDrive), "drive"),
+            (SetVelocity, Body, "body"),
+        )
+        for kind, of, what in kinds:
+            if isinstance(action, kind):
+                for name in action.names if hasattr(action, "names") else (action.name,):
+                    part = self._part(title, name)
+                    if not isinstance(part, of):
+                        raise InputError(f"{title}: {part} is no {what}")
+        if isinstance(action, Replace):
+            self._check_replacement(title, action)
+        for one in action.actions if isinstance(action, After) else ():
+            self.check(title, one)
+
+    def _part(self, title: str, name: str) -> Any:
+        try:
+            return self.system[name]
+        except UnknownNameError as error:
+            raise UnknownNameError(f"{title}: its action names what is not there: {error}") from None
+
+    def _check_replacement(self, title: str, action: Replace) -> None:
+        old, new = self.system[action.name], action.force
+        assert isinstance(old, ForceElement)
+        bodies = {id(body) for body in self.system.bodies}
+        if isinstance(old, Friction):
+            raise InputError(f"{title}: {old} cannot be replaced: switch it off, and on another that is in the system")
+        alien = [body for body in new.bodies if isinstance(body, Body) and id(body) not in bodies]
+        if alien:
+            raise InputError(f"{title}: {new} acts on {alien[0]}, which is not in the system")
+        if len(new.ends) != len(old.ends) or new.internal != old.internal or new.coordinates != old.coordinates:
+            raise InputError(
+                f"{title}: {new} must have as many ends, and internal variables and coordinates of the same names, as "
+                f"{old}, in whose place it comes"
+            )
+
+    def do(self, action: Action, now: EventState) -> EventState:
+        """Return the situation after an action.
+
+        Raises
+        ------
+        SwitchingError
+            If poses or velocities that the parts then active allow are not found.
+        """
+        if isinstance(action, StopRun):
+            return replace(now, stopped=True)
+        if isinstance(action, Enable):
+            forces = frozenset(name for name in action.names if isinstance(self.system[name], ForceElement))
+            now = replace(now, configuration=now.configuration.with_forces(on=forces))
+            constraints = tuple(name for name in action.names if name not in forces)
+            return self._engaged(Engage(constraints, action.tolerance, action.keep_offset), now)
+        if isinstance(action, Engage):
+            return self._engaged(action, now)
+        if isinstance(action, Release | Disable):
+            configuration = now.configuration
+            for name in action.names:
+                configuration = configuration.switched(self.system[name], False)
+            return replace(now, configuration=configuration)
+        if isinstance(action, Switch):
+            on, off = (frozenset(action.names) if action.on is flag else frozenset[str]() for flag in (True, False))
+            return replace(now, configuration=now.configuration.with_forces(on, off))
+        if isinstance(action, Replace):
+            return replace(now, configuration=now.configuration.with_others({action.name: action.force}))
+        if isinstance(action, Follow):
+            driver: Any = dict(now.configuration.others).get(action.name, self.system[action.name])
+            changed = driver.following(action.motion)
+            now = replace(now, configuration=now.configuration.with_others({action.name: changed}))
+            return self._onto(now, (action.name,)) if action.name in now.configuration.active else now
+        return self._jumped(self._with_velocity(action, now))
+
+    def _engaged(self, action: Engage, now: EventState) -> EventState:
+        pushing = [part for part in map(self.system.__getitem__, action.names) if isinstance(part, Unilateral)]
+        for part in pushing:
+            now = replace(now, configuration=now.configuration.switched(part, True))
+        fresh = frozenset(action.names) - {part.name for part in pushing} - now.configuration.active
+        if not fresh:
+            return now
+        configuration = now.configuration.with_constraints(on=fresh)
+        if action.keep_offset:
+            state = self.system.plant_for(now.configuration).model.carried.state(now.y)
+            configuration = configuration.with_others(
+                {name: as_it_stands(self.system, self.system[name], state) for name in sorted(fresh)}
+            )
+        return self._onto(replace(now, configuration=configuration), sorted(fresh), action.tolerance)
+
+    def missed(self, now: EventState) -> tuple[float, float]:
+        """Return the largest violation of the constraints in m or rad, and of their rates."""
+        system = self.system.as_computed_by(self.system.plant_for(now.configuration))
+        amount, rate, _ = violations(system, system.model.carried.state(now.y), now.t)
+        return float(amount.max(initial=0.0)), float(rate.max(initial=0.0))
+
+    def follow_functions(self, now: EventState, parts: Sequence[str], before: tuple[float, float]) -> EventState:
+        """Return the situation with velocities that constraints allow whose functions an action may have changed.
+
+        Parameters
+        ----------
+        now : the situation after the action parts : titles of what it may have changed; constraints that push are left
+        to `quirk.simulation.hybrid.contact_events` before : violations before it, see `missed`; nothing jumps if these
+        have not grown
+        """
+        changed = [one for one in self.system.constraints if f"{one}" in parts and not isinstance(one, Unilateral)]
+        names = [one.name for one in changed if one.name in now.configuration.active]
+        amount, rate = self.missed(now) if names else before
+        state = self.system.model.carried.state(now.y)
+        reach = self.system.model.length + np.abs(state.position).max()
+        speed = np.abs(state.velocity).max() + reach * np.abs(state.angular_velocity).max()
+        if amount <= before[0] + ROUND_OFF * reach and rate <= before[1] + ROUND_OFF * speed:
+            return now
+        tolerance = NEAR * self.system.model.length + 2 * before[0]
+        return self._onto(now, names, tolerance, ("jumps away from the bodies with what the action changes", JUMPED))
+
+    def _onto(
+        self,
+        now: EventState,
+        names: Sequence[str],
+        tolerance: float | None = None,
+        refused: tuple[str, str] = ("cannot engage", NOT_NEAR),
+    ) -> EventState:
+        """The situation with all bodies on the constraints now active, those named having been added or changed.
+
+        `refused` is what an error says where they are too far away, and what to do.
+        """
+        plant = self.system.plant_for(now.configuration)
+        solver, length, before = self._solver_of(plant, now.y, now.t), plant.model.length, now.y
+        moved = moved_onto(solver, before, now.t)
+        tolerance = NEAR * length if tolerance is None else tolerance
+        off = np.inf if moved is None else distance(plant.model, before, moved)
+        if moved is None or off > tolerance:
+            far = "no poses are near that satisfy all constraints"
+            if moved is not None:
+                far = f"bodies would have to move by {off:.3g} m to satisfy all constraints"
+            listed, (what, cure) = ", ".join(f"{self.system[name]}" for name in names), refused
+            raise SwitchingError(f"{listed} {what}: {far}, and the tolerance is {tolerance:.3g} m: {cure}")
+        self._check(plant, moved, now.t)
+        now = self._jumped(replace(now, y=moved), solver)
+        free = self._free_to_turn(plant, names)
+        if off > ROUND_OFF * length and free.any():
+            now = replace(now, y=with_angular_momentum(plant, now.y, before, free))
+        return now
+
+    def _check(self, plant: CompiledModel, y: np.ndarray, t: float, before: np.ndarray | None = None) -> None:
+        """Raise SwitchingError where a row that was left out, as it follows from others, asks for another pose.
+
+        Or for another velocity, if `before` is the state before a jump to y.
+        """
+        model, length = plant.model, plant.model.length
+        amount, rate, angular = violations(self.system.as_computed_by(plant), model.carried.state(y), t)
+        missed, scale, what, second = amount, length, "poses", ""
+        if before is not None:
+            missed, what, second = rate, "velocities", "/s"
+            states = [model.carried.state(one) for one in (before, y)]
+            scale = max(np.abs(s.velocity).max() + length * np.abs(s.angular_velocity).max() for s in states)
+        limit = max(CONTRADICTED, LEFT_OUT * model.slack) * np.where(angular, scale / length, scale)
+        if not (missed <= limit).all():
+            worst = int(np.argmax(missed / np.maximum(limit, np.finfo(float).tiny)))
+            unit = "rad" if angular[worst] else "m"
+            raise SwitchingError(
+                f"{what} that constraints ask for contradict each other: {self.system[model.owner(worst)]} misses its "
+                f"own by {missed[worst]:.3g} {unit}{second}"
+            )
+
+    def _free_to_turn(self, plant: CompiledModel, names: Iterable[str]) -> np.ndarray:
+        """Which bodies (n,) constraints connect with those of the ones named; none if they are held by the ground."""
+        n = len(plant.model.mass)
+        group = np.arange(n + 1)
+        for constraint, _ in plant.model.joint_bodies:
+            rows = [
+                n if body not in self.system.bodies else self.system.bodies.index(body) for body in constraint.bodies
+            ]
+            group[np.isin(group, group[rows])] = group[rows].min()
+        ends = [pair for one, pair in plant.model.joint_bodies if one.name in set(names)]
+        if any(group[i] == group[n] for i, _ in ends):
+            return np.zeros(n, dtype=bool)
+        return np.isin(group[:n], [group[i] for i, _ in ends])
+
+    def _jumped(self, now: EventState, solver: Solver | None = None) -> EventState:
+        """The situation with the nearest velocities that the active constraints allow."""
+        plant = self.system.plant_for(now.configuration)
+        solver = self._solver_of(plant, now.y, now.t) if solver is None else solver
+        y, impulse = jump(solver, now.y, now.t)
+        self._check(plant, y, now.t, now.y)
+        added = {name: _sum(now.impulse.get(name), one) for name, one in impulse.items()}
+        return replace(now, y=y, impulse={**now.impulse, **added})
+
+    def _with_velocity(self, action: SetVelocity, now: EventState) -> EventState:
+        body: Any = self.system[action.name]
+        state = self.system.model.carried.state(now.y)
+        row, change = self.system.bodies.index(body), np.zeros((len(self.system.bodies), 6))
+        if action.velocity is not None:
+            change[row, :3] = action.velocity - state.velocity[row]
+        if action.angular_velocity is not None:
+            change[row, 3:] = action.angular_velocity - state.angular_velocity[row]
+        return replace(now, y=with_change(now.y, change))
+
+
+def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
+    """Return a copy of a joint whose frame i is where its frame j is at a state.
+
+    Raises
+    ------
+    SwitchingError
+        If it is no joint of two frames.
+    """
+    if not isinstance(constraint, Joint | Distance):
+        raise SwitchingError(f"{constraint} has no two frames between which an offset could be kept")
+
+    def pose(body: Any) -> tuple[np.ndarray, np.ndarray]:
+        if not isinstance(body, Body):
+            return body.position, body.orientation
+        row = system.bodies.index(body)
+        return state.position[row], state.orientation[row]
+
+    (r_i, q_i), (r_j, q_j) = pose(constraint.body_i), pose(constraint.body_j)
+    point = r_j + matrix(q_j) @ constraint.frame_j.origin
+    if isinstance(constraint, Distance):
+        length = float(np.linalg.norm(point - r_i - matrix(q_i) @ constraint.frame_i.origin))
+        one, two = constraint.frame_i.origin, constraint.frame_j.origin
+        bodies = constraint.body_i, constraint.body_j
+        return Distance(constraint.name, *bodies, point_i=one, point_j=two, length=length)
+    turn = multiply(conjugate(q_i), multiply(q_j, constraint.frame_j.rotation))
+    return with_frame_i(constraint, Frame(matrix(q_i).T @ (point - r_i), turn / np.linalg.norm(turn)))
+
+
+def _sum(one: Impulse | None, other: Impulse) -> Impulse:
+    return other if one is None else Impulse(one.force + other.force, one.torque + other.torque)
+
+
+def actions_of(found: Any, title: str, check: Callable[[str, Any], None]) -> list[Any]:
+    """Return the actions that a function of a user returned, checked."""
+    listed = list(checked_actions(title, found))
+    for one in listed:
+        check(title, one)
+    return listed

@@ -1,0 +1,67 @@
+"""From the events of a system to what its runs watch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.body import Body
+from quirk.bodies.state import Kinematics
+from quirk.constraints import Constraint
+from quirk.dynamics.model.applied_loads import law_inputs
+from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
+from quirk.errors import InputError
+from quirk.events import Event
+from quirk.events.quantity import Noting, Quantity
+from quirk.events.view import StateView
+from quirk.forces.place import Place
+from quirk.system.system import System
+
+
+def guards_of(system: System, events: Sequence[Event], every: bool = False) -> list[EventFunction]:
+    """Return what runs of a system watch for these events; with `every` steps end at all of them."""
+    parts = {part.name: part for part in system}
+    return [
+        EventFunction(
+            event.name,
+            f"{event}",
+            event.quantity(parts, _probe(system, event)),
+            event.direction,
+            every or bool(event.actions),
+        )
+        for event in events
+    ]
+
+
+def _probe(system: System, event: Event) -> Callable[[Any], list[str]]:
+    """Return a function that calls a user's function at the initial state, and says which parts it has asked for."""
+
+    def probe(function: Any) -> list[str]:
+        parts = {part.name: part for part in system if isinstance(part, Body | Constraint)}
+        every = Quantity(event.name, f"{event}", function, 0.0, parts)
+        layout, state = every.layout(), system.initial_state()
+        rows = [_row(system, body) for body in every.bodies]
+        inputs = law_inputs(every, layout, rows, MotionTower.of(Kinematics.of(state), 1), 0.0, {})
+        places = {name: Place(layout, f, inputs, False) for f, name in enumerate(every.places)}
+        noting = Noting(StateView(parts, places))
+        try:
+            value = function(0.0, noting)
+        except InputError as error:
+            raise InputError(f"{event}: {error}") from error
+        except Exception as error:
+            raise InputError(
+                f"{event}: its function, called as f(t, state), failed at the initial state: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if isinstance(value, bool | np.bool_) or np.ndim(value) > 0 or not isinstance(value, float | int | np.number):
+            raise InputError(f"{event}: its function must return a number that crosses zero; got {value!r}")
+        return noting.names
+
+    return probe
+
+
+def _row(system: System, body: Any) -> int:
+    return system.bodies.index(body) if isinstance(body, Body) else len(system.bodies)

@@ -1,0 +1,423 @@
+"""Impacts, rest and sliding of contacts and joints with friction, at one state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.analysis.contact.friction_states import FLOOR, Frictions, SlidingContact, rub_of
+from quirk.analysis.contact.gap_functions import Gaps, Opening
+from quirk.bodies import rotation
+from quirk.constraints.slip import OfGap
+from quirk.dynamics.contact.contact_modes import DEPENDENT, ContactModes, Grip
+from quirk.dynamics.contact.coulomb import coulomb
+from quirk.dynamics.contact.impulse import Impulse, impulses, with_change
+from quirk.dynamics.contact.lcp import completed
+from quirk.dynamics.contact.load_sharing import sharing
+from quirk.dynamics.contact.painleve import has_one_solution
+from quirk.dynamics.model.friction_normal_load import NormalLoad
+from quirk.dynamics.sparse.solver.joint_loads import JointLoads
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.errors import SwitchingError
+from quirk.events.names import Patch, Shared
+from quirk.forces.friction import Friction
+
+# Restitution is lowered by so many parts where it would raise the energy; gains below this part are round-off.
+PARTS, ROUND_OFF = 10, 1e-12
+# Forces below this part of the largest are round-off where there is no load.
+UNLOADED = 1e-12
+# Contacts that share a load have reached their limit within this part of it, and what gives it in terms of multipliers
+# is exact up to this.
+NEAR_LIMIT, NO_WEIGHT = 1e-11, 1e-13
+# Accelerations so many times those that are nothing are none either of what others hold.
+STILL = 1e6
+# Accelerations below this part of the largest of all bodies are round-off.
+NOISE = 1e-13
+# Loads that differ by more than this part of the largest are different.
+UNIQUE = 1e-6
+# A row that constraints leave less than this part of the answer of free bodies is blocked.
+BLOCKED = 1e-12
+
+
+@dataclass(frozen=True)
+class FrictionRows:
+    """Gaps that are closed, and slip where there is friction, at a state.
+
+    Attributes
+    ----------
+    numbers : of the rows among all gaps and slips
+    contacts : how many of them are gaps, which come first
+    opening : of the rows
+    W : (r, r) by which rates change with unit impulses along the rows
+    grips : friction, with its rows
+    frictions : the same, as parts of the system
+    sides : of spheres on which their slip is smooth
+    compliance : (r,) of the rows relative to each other, by which dependent ones share loads
+    """
+
+    numbers: list[int]
+    contacts: int
+    opening: Opening
+    W: np.ndarray
+    grips: list[Grip]
+    frictions: list[Friction]
+    sides: list[int]
+    compliance: np.ndarray
+
+
+class Frictional:
+    """Settles contacts and joints with friction.
+
+    Parameters
+    ----------
+    gaps : of a system
+    frictions : of it
+    """
+
+    def __init__(self, gaps: Gaps, frictions: Frictions) -> None:
+        self._gaps, self._frictions = gaps, frictions
+
+    def rows(
+        self,
+        solver: Solver,
+        t: float,
+        y: np.ndarray,
+        opening: Opening,
+        closed: Sequence[int],
+        acting: Sequence[Friction],
+        loads: bool,
+    ) -> FrictionRows:
+        """Return the rows of closed gaps and of friction; with the loads of joints if these count."""
+        state, touches, slips = solver.model.carried.state(y), self._gaps.touches, self._gaps.slips
+        numbers, grips, sides = list(closed), [], []
+        contact = {touches[c].constraint.name: row for row, c in enumerate(closed)}
+        for friction in acting:
+            push = None
+            if isinstance(friction.slip, OfGap) and friction.on.name in contact:
+                push = self._gaps.push_on_j(opening, closed[contact[friction.on.name]])
+            side = self._frictions.side(friction, state, push)
+            own = [
+                len(touches) + k
+                for k, slip in enumerate(slips)
+                if slip.component.name == friction.name and slip.side == side
+            ]
+            rows = list(range(len(numbers), len(numbers) + len(own)))
+            grips.append(Grip(rows, friction.coefficient, friction.static, contact.get(friction.on.name)))
+            numbers += own
+            sides.append(side)
+            if push is not None:
+                self._gaps.check_slip(friction, opening, closed[contact[friction.on.name]], own)
+        opening = opening.of(numbers)
+        none, lanes = np.zeros(solver.model.rows), solver.slots.state_to_lanes(y)
+        answers = [solver.respond(lanes, t, none, push) for push in opening.push]
+        W = np.array([opening.changed(change) for change, _ in answers]).reshape(len(numbers), len(numbers))
+        W = 0.5 * (W + W.T)
+        # Where constraints allow no motion along a row at all, round-off is what answers.
+        blocked = np.diag(W) <= BLOCKED * _free_response(solver, opening)
+        W[blocked], W[:, blocked] = 0.0, 0.0
+        angular = np.array([k < len(touches) and touches[k].angular for k in numbers], dtype=bool)
+        compliance = np.where(angular, 1 / solver.model.length**2, 1.0)
+        found = FrictionRows(numbers, len(closed), opening, W, grips, list(acting), sides, compliance)
+        joints = [k for k, grip in enumerate(grips) if grip.contact is None]
+        if loads and joints:
+            response = [impulses(solver, y, multipliers) for _, multipliers in answers]
+            self._load_joints(solver, t, y, found, joints, response)
+        return found
+
+    def _load_joints(
+        self,
+        solver: Solver,
+        t: float,
+        y: np.ndarray,
+        rows: FrictionRows,
+        joints: Sequence[int],
+        response: Sequence[Mapping[str, Impulse]],
+    ) -> None:
+        """Tell the friction of joints how their loads depend on forces along the rows."""
+        state = solver.model.carried.state(y)
+        solver.rates(t, solver.slots.state_to_lanes(y))
+        position = np.append(state.position, np.zeros((1, 3)), axis=0)
+        R = rotation.matrix(np.append(state.orientation, [rotation.IDENTITY], axis=0))
+        reader, multipliers = JointLoads(solver, solver.related), [solver.multipliers()]
+        (force,), (torque,) = reader.read([solver.work.G], multipliers, position[None], R[None])
+        kept_rows = [solver.work.x[solver.tables.row_lane]]
+        (other_force,), (other_torque,) = reader.read([solver.work.G], kept_rows, position[None], R[None])
+        place = {name: k for k, name in enumerate(solver.model.joint_rows)}
+        for k in joints:
+            friction = rows.frictions[k]
+            own = place[friction.on.name]
+            base = np.concatenate([force[own], torque[own]])
+            by_row = [np.concatenate([of[friction.on.name].force, of[friction.on.name].torque]) for of in response]
+            axis = self._frictions.axis(friction, state)
+            rows.grips[k].load = NormalLoad(friction, axis, base, np.array(by_row).T)
+            if solver.redundant:
+                kept = np.concatenate([other_force[own], other_torque[own]])
+                _check_unique(friction, NormalLoad(friction, axis, base - kept, np.zeros((6, 0))), force)
+
+    def struck(
+        self,
+        solver: Solver,
+        t: float,
+        y: np.ndarray,
+        rows: FrictionRows,
+        limits: np.ndarray,
+        restitution: np.ndarray,
+        noise: float,
+    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
+        """Return the state after an impact, its impulses, the rates (r,) of all rows then, and the restitution kept.
+
+        Newton's law for each gap that closes faster than its limit (c,), and Coulomb's for the impulses of friction in
+        contacts; that of joints is neglected. What never slips is stopped even if nothing closes.
+        """
+        rates, c = rows.opening.rate, rows.contacts
+        grips = [grip for grip in rows.grips if grip.contact is not None]
+        used = [*range(c), *(row for grip in grips for row in grip.rows)]
+        place = {row: k for k, row in enumerate(used)}
+        own = [Grip([place[row] for row in grip.rows], grip.coefficient, grip.static, grip.contact) for grip in grips]
+        W, v = rows.W[np.ix_(used, used)], rates[used]
+        bouncing = np.zeros(len(used))
+        bouncing[:c] = np.where(rates[:c] < -limits, -restitution * rates[:c], 0.0)
+        for part in np.linspace(1.0, 0.0, PARTS + 1):
+            wanted = part * bouncing
+            found = coulomb(W, v - wanted, range(c), own, noise, rows.compliance[used])
+            if found is None:
+                continue
+            gained = found.z @ (v + 0.5 * W @ found.z)
+            if part == 0.0 or gained <= ROUND_OFF * float(np.abs(found.z) @ np.abs(v)):
+                x = np.zeros(len(rates))
+                x[used] = found.z
+                held, goal = np.zeros(len(rates), dtype=bool), np.zeros(len(rates))
+                held[used], goal[used] = found.rows, wanted
+                kept = float(part) if bouncing.any() else 1.0
+                return *self._pushed(solver, t, y, rows, x, held, goal), kept
+        listed = ", ".join(f"{friction}" for friction in rows.frictions)
+        raise SwitchingError(f"no impulses are found that agree with the friction that they cause: {listed}")
+
+    def held_back(self, rows: FrictionRows, noise: float) -> bool:
+        """Whether anything slips, faster than `noise`, that never should."""
+        never = [row for grip in rows.grips if grip.static == np.inf for row in grip.rows]
+        return bool((np.abs(rows.opening.rate[never]) > noise).any())
+
+    def stopped(self, solver: Solver, t: float, y: np.ndarray, rows: FrictionRows, held: np.ndarray) -> np.ndarray:
+        """Return the state in which no row that is held, (r,) bool, has any rate."""
+        return self._pushed(solver, t, y, rows, np.zeros(len(held)), held, np.zeros(len(held)))[0]
+
+    def _pushed(
+        self,
+        solver: Solver,
+        t: float,
+        y: np.ndarray,
+        rows: FrictionRows,
+        x: np.ndarray,
+        held: np.ndarray,
+        goal: np.ndarray,
+    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
+        """The state after impulses x (r,), corrected so that rows that are held have the rates of the goal (r,)."""
+        lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
+        opening, change, multipliers = rows.opening, np.zeros((solver.slots.bodies, 6)), none
+        x = x.copy()
+        for _ in range(2):
+            if x.any():
+                wrench = np.einsum("c,cni->ni", x, opening.push)
+                change, multipliers = solver.respond(lanes, t, none, wrench)
+            missing = (goal - opening.rate - opening.changed(change))[held]
+            x[held] += np.linalg.solve(rows.W[np.ix_(held, held)], missing)
+        if x.any():
+            change, multipliers = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, opening.push))
+        exerted = impulses(solver, y, multipliers) if solver.model.rows else {}
+        exerted.update(self._gaps.impulses(y, opening, rows.numbers, x))
+        return with_change(y, change), exerted, opening.rate + opening.changed(change)
+
+    def at_rest(
+        self,
+        solver: Solver,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        rows: FrictionRows,
+        rates: np.ndarray,
+        slow: np.ndarray,
+        limits: Sequence[str],
+    ) -> ContactModes:
+        """Return loads and accelerations of the rows, and what slides or sticks.
+
+        Parameters
+        ----------
+        rates : (r,) of the rows
+        slow : (r,) below which slip counts as none
+        limits : names of friction that is known to have reached its limit
+        """
+        still = np.arange(len(rates)) < rows.contacts
+        for grip, friction in zip(rows.grips, rows.frictions, strict=True):
+            slip = rates[grip.rows]
+            speed = np.linalg.norm(slip)
+            moves = speed > slow[grip.rows].max() and grip.static < np.inf
+            grip.moving = slip / speed if moves else None
+            grip.at_limit = friction.name in limits
+            still[grip.rows] = not moves
+        # Accelerations of points of one body that should rest agree only if they do rest.
+        y = self.stopped(solver, t, y, rows, completed(rows.W, np.zeros_like(still), still & (np.diag(rows.W) > 0)))
+        motion = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
+        q = self._gaps.accelerations(t, y, angles, rows.numbers, motion)
+        state = solver.model.carried.state(y)
+        spin = (state.angular_velocity**2).sum(axis=1).max()
+        size = np.abs(motion[:, :3]).max() + np.linalg.norm(solver.model.gravity)
+        size += solver.model.length * (np.abs(motion[:, 3:]).max() + spin)
+        found = coulomb(rows.W, q, range(rows.contacts), rows.grips, NOISE * size, rows.compliance)
+        if found is None or not has_one_solution(rows.W, q, range(rows.contacts), rows.grips, found):
+            listed = ", ".join(f"{friction}" for friction in rows.frictions)
+            what = "no loads are found that agree" if found is None else "no loads, or several, agree"
+            raise SwitchingError(f"{what} with the friction that they cause (Painleve's paradox): {listed}")
+        return found
+
+
+def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray) -> None:
+    """Raise SwitchingError if the load of a joint differs between two ways to share out loads."""
+    off, _ = difference(np.zeros(0))
+    if off > UNIQUE * np.abs(forces).max(initial=0.0):
+        raise SwitchingError(
+            f"{friction}: the load of {friction.on} that counts is not unique, as redundant rows share it (by "
+            f"{off:.3g} N this way or that): leave out length, or replace joints so that nothing is held twice"
+        )
+
+
+def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
+    """How rates (r,) would answer to unit impulses along their rows if no body was constrained."""
+    push, model = opening.push_in_body, solver.model
+    by_force = np.einsum("cni,cni,n->c", push[..., :3], push[..., :3], 1 / model.mass)
+    turned = np.linalg.solve(model.inertia[None], push[..., 3:, None])[..., 0]
+    return np.asarray(by_force + np.einsum("cni,cni->c", push[..., 3:], turned))
+
+
+class Shares:
+    """How loads of contacts and of friction follow from the multipliers of constraints while contacts rest or slide.
+
+    Parameters
+    ----------
+    rows, found : at a state
+    contacts : names of the closed contacts, in the order of their rows
+    """
+
+    def __init__(self, rows: FrictionRows, found: ContactModes, contacts: Sequence[str]) -> None:
+        self._rows, self._found = rows, found
+        self._sharing = sharing(rows.W, found, rows.grips, rows.compliance)
+        # Cones of contacts without a load are round-off.
+        largest = np.abs(found.z).max(initial=0.0)
+        self._largest = 10.0 ** np.ceil(np.log10(largest)) if largest > 0 else 0.0
+        name_of = {row: (name, 0) for row, name in enumerate(contacts)}
+        for grip, friction in zip(rows.grips, rows.frictions, strict=True):
+            kept = [row for row in grip.rows if found.rows[row]]
+            name_of |= {row: (friction.name, place) for place, row in enumerate(kept)}
+        self._names = tuple(name_of[row] for row in self._sharing.rows.tolist())
+        self._patches = [group for group in self._sharing.groups if self._sticks(group)]
+        self._sliding = {row for group in self._sharing.groups if group not in self._patches for row in group}
+
+    def _sticks(self, group: Sequence[int]) -> bool:
+        """Whether a group of rows is of contacts alone, of which none slides."""
+        own = [
+            (grip, e) for grip, e in zip(self._rows.grips, self._found.sliding, strict=True) if grip.rows[0] in group
+        ]
+        sliding = any(
+            e is not None and grip.contact in group
+            for grip, e in zip(self._rows.grips, self._found.sliding, strict=True)
+        )
+        return bool(own) and not sliding and all(grip.contact is not None for grip, _ in own)
+
+    def in_patch(self, row: int) -> bool:
+        """Whether a row is of contacts that stick and share a load."""
+        return any(row in group for group in self._patches)
+
+    def patch_of(self, k: int) -> Patch | tuple[()] | None:
+        """Return what is watched of friction k: a patch, nothing if another friction has it, None if it is in none."""
+        row = self._rows.grips[k].rows[0]
+        group = next((group for group in self._patches if row in group), None)
+        if group is None:
+            return None
+        members = [n for n, grip in enumerate(self._rows.grips) if grip.rows[0] in group]
+        return self._patch(group, members) if members[0] == k else ()
+
+    def _patch(self, group: Sequence[int], members: Sequence[int]) -> Patch:
+        grips, frictions = self._rows.grips, self._rows.frictions
+        ways = self._sharing.ways_of(group)
+        grip_of = {grips[n].contact: grips[n] for n in members}
+        order, coefficients = list[int](), list[float]()
+        for c in (row for row in group if row < self._rows.contacts):
+            grip = grip_of.get(c)
+            order += [c, *(grip.rows if grip is not None else (-1, -1))]
+            coefficients.append(grip.static if grip is not None else 0.0)
+        some = (np.array(order) >= 0)[:, None]
+        return Patch(
+            frictions[members[0]],
+            "patch",
+            None,
+            -NEAR_LIMIT * self._largest,
+            tuple(frictions[n].name for n in members),
+            self._names,
+            tuple(map(tuple, (self._sharing.weights[order] * some).tolist())),
+            tuple(map(tuple, (ways[order] * some).tolist())),
+            tuple(coefficients),
+        )
+
+    def of(self, friction: Friction | None, which: Sequence[int], level: float = 0.0) -> Shared:
+        """Return the force along a row; or for a friction the cone that the load and the forces along rows leave."""
+        weights, offset = self._sharing.weights[list(which)], self._sharing.offset[list(which)].copy()
+        what = "share" if friction is None else "cone"
+        if friction is not None:
+            level = -UNLOADED * self._largest
+        # What slides is in proportion to loads of least norm.
+        offset[[k for k, row in enumerate(which) if row < self._rows.contacts and row in self._sliding]] = 0.0
+        return Shared(
+            friction, what, None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
+        )
+
+    def load(self, contact: int) -> tuple[tuple[str, int, float], ...]:
+        """Return the rows from whose multipliers the load of a contact follows, each with a weight."""
+        weights = self._sharing.weights[contact]
+        terms = zip(self._names, weights.tolist(), strict=True)
+        return tuple((name, row, weight) for (name, row), weight in terms if abs(weight) > NO_WEIGHT)
+
+    def returns(self, row: int) -> Shared | None:
+        """Return the load that a closed contact without one would take if it could pull, where others slide; or None.
+
+        It pushes again where that is positive.
+        """
+        W, sharing = self._rows.W, self._sharing
+        others = [c for c in np.flatnonzero(self._found.held[: self._rows.contacts]) if c in self._sliding]
+        if not others or not W[row, row] > 0:
+            return None
+        soft = np.sqrt(self._rows.compliance[others])
+        scaled = W[np.ix_(others, others)] / soft[:, None] / soft
+        part = np.linalg.pinv(scaled, rcond=DEPENDENT, hermitian=True) @ (W[others, row] / soft)
+        if W[row, row] - part @ scaled @ part > DEPENDENT * W[row, row]:
+            return None
+        weights = (part * soft) @ sharing.weights[others] / self._rows.compliance[row]
+        return Shared(None, "share", None, 0.0, self._names, (0.0,), (tuple(weights.tolist()),))
+
+
+def rubbing_of(
+    rows: FrictionRows, found: ContactModes, slow: np.ndarray, before: Mapping[str, SlidingContact], shares: Shares
+) -> dict[str, SlidingContact]:
+    """Return by name what each friction does from now on."""
+    rubbing = {}
+    for k, (grip, friction) in enumerate(zip(rows.grips, rows.frictions, strict=True)):
+        e, side = found.sliding[k], rows.sides[k]
+        loaded = grip.contact is None or found.held[grip.contact]
+        if e is not None:
+            if loaded:
+                floor = FLOOR * float(slow[grip.rows].max())
+                load = () if grip.contact is None else shares.load(grip.contact)
+                rubbing[friction.name] = rub_of(friction, grip, found, k, side, floor, before.get(friction.name), load)
+            continue
+        kept = tuple(c for c, row in enumerate(grip.rows) if found.rows[row])
+        if not loaded:
+            if grip.moving is None and (np.abs(found.w[grip.rows]) <= STILL * found.slow[grip.rows]).all():
+                rubbing[friction.name] = SlidingContact((), side=side)
+        elif kept or grip.contact is not None:
+            patch = shares.patch_of(k)
+            # The load of a joint is found otherwise: the first row stands for it.
+            load_row = grip.rows[0] if grip.contact is None else grip.contact
+            cone = shares.of(friction, [load_row, *grip.rows]) if patch is None else patch or None
+            rubbing[friction.name] = SlidingContact(kept, side=side, cone=cone)
+    return rubbing

@@ -1,0 +1,116 @@
+"""Impacts and rest of contacts without friction, at one state."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.analysis.contact.gap_functions import Gaps, Opening
+from quirk.dynamics.contact.impulse import Impulse, impulses, with_change
+from quirk.dynamics.contact.lcp import INDEPENDENT, completed, pushes
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.errors import SwitchingError
+
+from .contact_states import CLOSED, ROUND_OFF, ContactState, opens
+
+# Restitution is lowered by so many parts where it would raise the energy.
+PARTS = 10
+
+
+class Frictionless:
+    """Settles contacts without friction.
+
+    Parameters
+    ----------
+    gaps : of a system
+    restitution : (c,) of each of them
+    """
+
+    def __init__(self, gaps: Gaps, restitution: np.ndarray) -> None:
+        self._gaps, self._restitution = gaps, restitution
+
+    def impact(
+        self,
+        t: float,
+        y: np.ndarray,
+        closed: list[int],
+        opening: Opening,
+        W: np.ndarray,
+        speeds: tuple[np.ndarray, np.ndarray, np.ndarray],
+        solver: Solver,
+    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
+        """Return the state after an impact, the impulses, the rates (c,) of the gaps then, and the restitution kept.
+
+        `speeds`, (c,) each: slower impacts come to rest; what moves apart more slowly stays; what approaches more
+        slowly does not count as an impact.
+        """
+        rates, (limits, at_rest, noise) = opening.rate, speeds
+        if not (rates < -noise).any():
+            return y, {}, rates, 1.0
+        x, wanted, kept = _bounced(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
+        if x is None:
+            raise SwitchingError(f"no impulses are found that keep all of these apart: {self._listed(closed)}")
+        held, after = x > 0, rates + W @ x
+        # What would move apart more slowly than contacts do that are at rest stays.
+        slow = (after > noise) & (after <= at_rest)
+        if slow.any():
+            held, wanted = held | slow, np.where(slow, 0.0, wanted)
+            x = np.zeros_like(x)
+            x[held] = _solved(W, held, wanted - rates)
+        lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
+        change, _ = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, opening.push))
+        # Once more for what round-off has left.
+        x[held] += _solved(W, held, wanted - rates - opening.changed(change))
+        change, multipliers = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, opening.push))
+        impulse = impulses(solver, y, multipliers) if solver.model.rows else {}
+        impulse.update(self._gaps.impulses(y, opening, closed, x))
+        return with_change(y, change), impulse, rates + opening.changed(change), kept
+
+    def at_rest(
+        self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], W: np.ndarray, solver: Solver
+    ) -> ContactState:
+        """Return which of the closed contacts stay closed, and which of these push."""
+        if not closed:
+            return ContactState()
+        rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
+        accelerations = self._gaps.accelerations(t, y, angles, closed, rates)
+        x = pushes(W, accelerations)
+        if x is None:
+            raise SwitchingError(f"no loads are found that keep all of these apart: {self._listed(closed)}")
+        staying = accelerations + W @ x <= CLOSED * np.abs(accelerations).max()
+        # Where nothing pushes there is no load that rows could share.
+        held = completed(W, x > 0, staying) if (x > 0).any() else np.zeros(len(x), dtype=bool)
+        touches = [self._gaps.touches[c] for c in closed]
+        pushing: dict[str, tuple[int, float]] = {}
+        for c in np.flatnonzero(held):
+            pushing[touches[c].constraint.name] = self._gaps.row_of(touches[c]), opens(x[c], x.max())
+        return ContactState(pushing, frozenset(touches[c].key for c in np.flatnonzero(staying & ~held)))
+
+    def _listed(self, closed: list[int]) -> str:
+        return ", ".join(f"{self._gaps.touches[c].constraint}" for c in closed)
+
+
+def response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
+    """Return W (c, c): how the rate of each gap changes with a unit impulse of each."""
+    lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
+    W = np.array([opening.changed(solver.respond(lanes, t, none, push)[0]) for push in opening.push])
+    return 0.5 * (W + W.T)
+
+
+def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, float]:
+    """Impulses by Newton's law, the rates that they leave, and the part of restitution that lets no energy grow."""
+    for part in np.linspace(1.0, 0.0, PARTS + 1):
+        wanted = -part * e * np.minimum(rates, 0.0)
+        x = pushes(W, rates - wanted)
+        if x is None:
+            continue
+        gained = x @ (rates + 0.5 * W @ x)
+        if part == 0.0 or gained <= ROUND_OFF * float(np.abs(x) @ np.abs(rates)):
+            return x, wanted, float(part) if e.any() else 1.0
+    return None, rates, 1.0
+
+
+def _solved(W: np.ndarray, held: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """The least impulses of some contacts that change their rates by these."""
+    if held.sum() == 1:
+        return np.asarray(rates[held] / W[held][:, held].ravel())
+    return np.asarray(np.linalg.lstsq(W[np.ix_(held, held)], rates[held], rcond=INDEPENDENT)[0])

@@ -1,0 +1,398 @@
+"""A run that goes from one set of active parts to another, at events."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk.bodies.state import Kinematics, State
+from quirk.dynamics.model.applied_loads import exerted
+from quirk.dynamics.model.energy import gravity_energy, kinetic_energy
+from quirk.dynamics.model.joint_angles import Turns, angles_by_name
+from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.plant import CompiledModel
+from quirk.dynamics.sparse.stepping.compiled_run import ResumePoint
+from quirk.errors import InputError, SimulationError, SwitchingError
+from quirk.events import Event
+from quirk.events.actions import After, Enable, Engage, functions_in
+from quirk.functions.effects import Effects
+from quirk.integrators import IntegrationError
+from quirk.result.event_log import EventRecord
+from quirk.result.segment import Segment
+from quirk.system.configuration import Configuration
+from quirk.system.system import System
+
+from .changeable import Changeable
+from .contact_events import Contacts
+from .contact_states import ContactState
+from .event_actions import ActionExecutor, EventState, actions_of
+from .restart_points import RestartPoint
+from .run_factory import RunFactory
+from .step_history import StepHistory
+
+if TYPE_CHECKING:
+    from quirk.io.checkpoints.rows import RowFile
+
+# So many events of which all lie within this part of a run would go on for ever.
+MOST_AT_ONCE, AT_ONCE = 200, 1e-9
+# Runs of so many sets of active parts are kept ready.
+MOST_PHASES = 16
+
+
+class HybridRun:
+    """Integrates over all that events change; the result is in segments.
+
+    Parameters
+    ----------
+    system : System
+    phases : make and enter the runs with one set of active parts each
+    rows : keeps states elsewhere than in memory, see `quirk.io.checkpoints.rows`
+
+    Attributes
+    ----------
+    happenings : what has happened so far
+    stopped : whether an event has ended the run
+    trail : all steps taken and what happened between them, if they are noted; else None
+    """
+
+    def __init__(self, system: System, phases: RunFactory, rows: RowFile | None = None) -> None:
+        self._system, self._made, self._events, self._rows = system, phases, phases.events, rows
+        self._span, self._before = phases.settings.end - phases.settings.start, 0
+        self._board = ActionExecutor(system, phases.settled)
+        for event in self._events:
+            for action in event.actions:
+                self._board.check(f"{event}", action)
+        # Events whose actions may change what functions in Python read.
+        self._altering = {
+            event.name for event in self._events if any(Effects(f).writes for f in functions_in(event.actions))
+        }
+        self._changeable = Changeable(system, self._events)
+        self._contacts = Contacts(system, phases)
+        self._phases: OrderedDict[Any, Any] = OrderedDict()
+        self._closed: list[Segment] = []
+        self.happenings: list[EventRecord] = []
+        self.stopped = False
+        self.trail = StepHistory() if phases.trailing else None
+        # Each event and each contact may happen a few times at one time.
+        most = MOST_AT_ONCE + 4 * (len(self._events) + len(self._contacts))
+        self._recent: deque[tuple[float, str]] = deque(maxlen=most)
+
+    def start(self, leg: RestartPoint) -> None:
+        """Begin a leg; what touches there is settled first."""
+        t, y, angles = leg.t, leg.y, leg.angles
+        self._base, self._resting, self._often = leg.base, ContactState(), Counter(leg.often)
+        self._before = self._tried
+        if not self._contacts:
+            self._begin(t, y, angles, leg.pace)
+            return
+        try:
+            self._contacts.check(t, y, angles, leg.base)
+            settled = self._contacts.settle(t, y, angles, self._base, self._resting)
+        except SwitchingError as error:
+            raise SimulationError(f"simulate: at the start: {error}", time=t) from error
+        self._resting = settled.resting
+        if settled.impulse:
+            now = EventState(t, y, self._base)
+            after = replace(now, y=settled.y)
+            name = self._contacts.first_of(settled.impulse)
+            energies = self._energy(now), self._energy(after)
+            self.happenings.append(EventRecord(t, name, -1, *energies, settled.impulse, settled.restitution_kept))
+        self._begin(t, settled.y, angles, leg.pace)
+
+    def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
+        """Go on with what is active now, from a state on its constraints."""
+        configuration = self._contacts.configured(self._base, self._resting)
+        plant = self._system.plant_for(configuration)
+        try:
+            self._phase = self._entered(plant, configuration, t, y, angles, pace)
+        except KeyboardInterrupt:  # as while it is compiled
+            self._keep_start_of(plant, t, y, angles)
+            raise
+        self._plant = plant
+        if self.trail is not None:
+            self.trail.begin(len(self._closed), self._plant, self._base, self._resting, t, y, angles)
+
+    def _entered(
+        self,
+        plant: CompiledModel,
+        configuration: Configuration,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        pace: ResumePoint,
+    ) -> Any:
+        """Return the run of a set of active parts, made if need be, that stands at a state on its constraints."""
+        # Constraints that push and are switched off are not watched, though the plant is the same.
+        key = configuration, self._resting.key
+        if key not in self._phases:
+            self._contacts.check_watched(self._made.guards, self._resting)
+            self._made.warn_of_state(plant)
+            self._phases[key] = self._made.make(plant, self._contacts.guards(self._base, self._resting))
+            if len(self._phases) > MOST_PHASES:
+                self._phases.popitem(last=False)
+        self._phases.move_to_end(key)
+        self._contacts.head(plant, self._resting)
+        self._made.enter(self._phases[key], t, y, angles, pace, plant)
+        return self._phases[key]
+
+    def _keep_start_of(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> None:
+        """Keep the state in which a set of active parts begins, as a segment, where its run cannot be entered."""
+        joints, orientation = plant.model.joints, plant.model.carried.state(y).orientation
+        turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
+        changes = self._base.since(self._system.configuration)
+        self._closed.append(Segment(plant, np.array([t]), y[None].copy(), turns, 0, changes))
+
+    def keep_start(self) -> None:
+        """Keep the state at the start of the run, if it is asked for."""
+        asked = self._made.asked
+        if asked is None or (len(asked) and asked[0] <= self.reached):
+            self._phase.keep_here()
+
+    def check_reads(self) -> None:
+        """Raise an IntegrationError if what a function read when it became machine code has changed unexpectedly."""
+        self._made.check_reads(self.reached)
+
+    @property
+    def altering(self) -> list[str]:
+        """Events of which a function may change what functions in Python read."""
+        return self._made.altering()
+
+    @property
+    def reached(self) -> float:
+        """Time up to which the motion is known, s."""
+        return self._phase.reached
+
+    @property
+    def plant(self) -> CompiledModel:
+        """What computes where the run stands."""
+        return self._plant
+
+    @property
+    def trouble(self) -> BaseException | None:
+        """Why the last evaluation failed."""
+        return self._phase.trouble
+
+    def undefined(self, t: float) -> Exception | None:
+        """Return the error of a force without finite loads, or None."""
+        return self._phase.undefined(t)
+
+    def close(self) -> None:
+        """Keep also the state that was reached."""
+        self._phase.close()
+
+    @property
+    def segments(self) -> list[Segment]:
+        """All that was kept so far."""
+        self._close_segment()
+        return list(self._closed)
+
+    def end_segment(self) -> None:
+        """Close the segment while the run goes on, and record what later events may change."""
+        before = len(self._closed)
+        self._close_segment()
+        for segment in self._closed[before:]:
+            self._changeable.record(segment)
+
+    def _close_segment(self) -> None:
+        """Let what is kept from here on be another segment."""
+        phase, kept = self._phase, self._phase.kept
+        rows = self._rows.take(kept) if self._rows is not None else kept.take() if kept.numbers else None
+        if rows is not None:
+            turns = Turns(self._plant.model.joints, rows.quadrants.reshape(len(rows.time), -1, 2), phase.whole)
+            changes = self._base.since(self._system.configuration)
+            self._closed.append(Segment(self._plant, rows.time, rows.flat, turns, phase.rank, changes))
+
+    @property
+    def _tried(self) -> int:
+        statistics = self._made.statistics
+        return statistics.steps + statistics.rejected
+
+    @property
+    def next_leg(self) -> RestartPoint:
+        """Where a leg begins that goes on from here."""
+        phase = self._phase
+        return RestartPoint(phase.reached, phase.state, phase.angles, self._base, phase.pace, self._often)
+
+    def ends_leg(self, steps: int) -> bool:
+        """Whether a leg of so many steps ends here, between two steps."""
+        return self._phase.between and self._tried - self._before >= steps
+
+    def proceed(self, steps: int | None = None) -> bool:
+        """Compute for a moment, in a leg of so many steps at most; returns whether there is more to do."""
+        more = self._phase.proceed(None if steps is None else steps - self._tried + self._before)
+        for key, time, way, energy in self._phase.events():
+            self.happenings.append(EventRecord(time, str(key), way, energy, energy))
+        if self._phase.hit:
+            self._happen(self._phase.hit)
+        if self._rows is not None:
+            self._rows.put(self._phase.kept)
+        if self.trail is not None:
+            self.trail.take(self._phase)
+        return more and not self.stopped
+
+    def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:
+        """Let what is hit happen: contacts all at once, then events in the order in which they were declared."""
+        phase, base, resting = self._phase, self._base, self._resting
+        t, y, angles = phase.reached, phase.state, phase.angles
+        now = EventState(t, y, base)
+        if self.trail is not None:
+            self.trail.happen(phase)
+        touched = [key for key, _ in hit if isinstance(key, tuple)]
+        ways = {key: way for key, way in hit if not isinstance(key, tuple)}
+        if touched:
+            now = self._touched(touched, now, angles)
+        missed = 0.0, 0.0
+        apart = any(self._changeable.parts(self._plant, name) for name in ways)
+        if apart:
+            phase.close()
+            self.end_segment()
+            missed = self._board.missed(now)
+        for event in self._events:
+            if event.name not in ways:
+                continue
+            self._count(t, event.name)
+            before, former = self._energy(now), now
+            changeable = self._changeable.parts(self._plant, event.name)
+            gaps = self._contacts.values(t, now.y, angles) if changeable and self._contacts else None
+            now = replace(now, impulse={})
+            try:
+                for action in event.actions:
+                    now = self._done(event, action, now, angles)
+                if changeable:
+                    now = self._board.follow_functions(now, changeable, missed)
+                if gaps is not None:
+                    self._resting = self._contacts.jumped(t, now.y, angles, now.configuration, self._resting, gaps)
+            except (SwitchingError, InputError) as error:
+                raise IntegrationError(
+                    str(error) if isinstance(error, InputError) else f"{event}: {error}", t
+                ) from error
+            self.happenings.append(EventRecord(t, event.name, ways[event.name], before, self._energy(now), now.impulse))
+            moved = now.configuration != former.configuration or not np.array_equal(now.y, former.y)
+            if self._contacts and (moved or changeable):
+                now = self._touched((), now, angles)
+        if any(functions_in(event.actions) for event in self._events if event.name in ways):
+            self._made.check_reads(t)
+        self.stopped = now.stopped
+        changed = now.configuration != base or self._resting != resting
+        altered = not self._altering.isdisjoint(ways)
+        self._go_on(now, y, angles, changed=changed, altered=altered, apart=apart)
+
+    def _go_on(
+        self, now: EventState, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool, apart: bool
+    ) -> None:
+        """Keep the state on both sides of what has happened, and go on from the later one.
+
+        Parameters
+        ----------
+        now, y : the situation after, and the state before
+        angles : (K, 3) rad, of joints
+        changed : whether other parts are active
+        altered : whether values that functions read may have changed
+        apart : whether functions of active parts are among these, so that the segment has ended
+        """
+        phase = self._phase
+        jumped = not np.array_equal(now.y, y)
+        if changed or jumped or self.stopped:
+            phase.close()
+        if not changed:
+            if jumped or self._contacts or altered:
+                phase.jump(now.y)  # gaps that closed without any effect are watched again
+            if self.trail is not None:
+                self.trail.begin(len(self._closed), self._plant, self._base, self._resting, now.t, now.y, angles)
+            if jumped:
+                self._contacts.head(self._plant, self._resting)
+            if jumped or apart:
+                phase.keep_here()
+            return
+        self.end_segment()
+        self._base = now.configuration
+        self._begin(now.t, now.y, angles, phase.pace)
+        self._phase.keep_here()
+
+    def _touched(self, keys: Sequence[tuple[str, int, str]], now: EventState, angles: np.ndarray) -> EventState:
+        """The situation after contacts have closed, or have ceased to push, or after what else has changed it."""
+        before = self._energy(now)
+        now = self._settled(now, angles, keys)
+        # Ignore internal events: sliding bodies became faster, contacts share their load otherwise, or pass to an edge.
+        keys = [key for key in keys if not self._internal(key)]
+        if keys or now.impulse:
+            name = keys[0][0] if keys else self._contacts.first_of(now.impulse)
+            self._count(now.t, name)
+            closes = not keys or any(key[2] == "gap" for key in keys)
+            way = -1 if closes or self._contacts.sticks(name, self._resting) else 1
+            energies = before, self._energy(now)
+            self.happenings.append(EventRecord(now.t, name, way, *energies, now.impulse, now.restitution_kept))
+        return now
+
+    def _internal(self, key: tuple[str, int, str]) -> bool:
+        """Whether what was watched has only changed what is to be watched next."""
+        if key[2] == "border":
+            return self._resting.closed(key[0])
+        return key[2] in ("faster", "return") or (key[2] == "push" and key[:2] in self._resting.returns)
+
+    def _settled(self, now: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]) -> EventState:
+        """The situation after the impacts of all that is closed; what rests from there on is noted."""
+        try:
+            settled = self._contacts.settle(now.t, now.y, angles, now.configuration, self._resting, hit)
+        except SwitchingError as error:
+            raise IntegrationError(str(error), now.t) from error
+        self._resting = settled.resting
+        return replace(now, y=settled.y, impulse=settled.impulse, restitution_kept=settled.restitution_kept)
+
+    def _done(self, event: Event, action: Any, now: EventState, angles: np.ndarray) -> EventState:
+        """The situation after an action, or after those that a function of a user returns."""
+        if isinstance(action, After):
+            for one in action.actions if self._often[event.name] >= action.count else ():
+                now = self._done(event, one, now, angles)
+            return now
+        if not callable(action):
+            before, now = now.configuration, self._board.do(action, now)
+            pushing = (before.idle - now.configuration.idle) & self._contacts.names
+            if pushing and isinstance(action, Enable | Engage):
+                y = self._contacts.engaged(now.t, now.y, angles, now.configuration, pushing, action.tolerance)
+                now = replace(now, y=y)
+            return now
+        model = self._plant.model
+        state = model.carried.state(now.y).copy()
+        state.angles = angles_by_name(model.joints, angles)
+        try:
+            found = action(now.t, state)
+        except Exception as error:  # what a user wrote may raise any
+            raise SwitchingError(f"its action failed: {type(error).__name__}: {error}") from error
+        for one in actions_of(found, f"{event}, at t = {now.t:g} s", self._board.check):
+            now = self._done(event, one, now, angles)
+        return now
+
+    def _energy(self, now: EventState) -> float:
+        """Total energy, J."""
+        model = self._system.plant_for(now.configuration).model
+        state = model.carried.state(now.y)
+        found = float(kinetic_energy(model, state) + gravity_energy(model, state))
+        stores = [(element, rows) for element, rows in model.forces if element.stores]
+        if stores:
+            found += stored_energy(model, stores, now.t, state)
+        return found
+
+    def _count(self, t: float, name: str) -> None:
+        """Raise an error if events follow each other for ever."""
+        self._often[name] += 1
+        self._recent.append((t, name))
+        since = self._recent[0][0]
+        if len(self._recent) == self._recent.maxlen and t - since <= AT_ONCE * self._span:
+            count, most = len(self._recent), Counter(own for _, own in self._recent).most_common(1)[0][0]
+            raise IntegrationError(
+                f'{count} events within {t - since:.1e} s, most of them "{most}": what they do leads to the next at '
+                "once; let it change more, or give the event a direction",
+                t,
+            )
+
+
+def stored_energy(model: Any, stores: Sequence[Any], t: float, state: State) -> float:
+    """Energy, J, of force elements at a state."""
+    kin = Kinematics.of(state)
+    moving = MotionTower.of(kin, 1)
+    return sum(float(exerted(e, rows, moving, t, 0, kin.angles, kin.internal).energy) for e, rows in stores)

@@ -1,0 +1,282 @@
+"""Where watched quantities cross zero in steps that Python takes: as `stepping.event_location` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.stepping.event_functions import ENERGY, SAMPLES, VALUES, quantities_at, speeds
+from quirk.dynamics.sparse.stepping.event_location import (
+    ABOUT,
+    AS_GOOD_AS_ZERO,
+    AT_ONCE,
+    AT_ZERO_STILL,
+    DESCENTS,
+    GOLDEN,
+    HELD,
+    MOST_ITERATIONS,
+    NOISE,
+    TOGETHER,
+)
+from quirk.dynamics.sparse.stepping.run_state import Settings
+from quirk.dynamics.sparse.stepping.watched_quantities import EventMonitor, Sides
+from quirk.integrators import IntegrationError, Sampled
+from quirk.integrators.breaks import SMALLEST_STEP_ULPS
+
+
+class Crossings:
+    """The sides of zero on which watched quantities are, and their crossings in steps.
+
+    Parameters
+    ----------
+    watch : the quantities
+    solver : by which they are evaluated
+    settings : of the run
+    """
+
+    def __init__(self, watch: EventMonitor, solver: Solver, settings: Settings) -> None:
+        self._watch, self._solver, self._settings = watch, solver, settings
+        self._count = len(watch.guards)
+        self._noted: list[tuple[Hashable, float, int, float]] = []
+
+    def enter(self, sides: Sides, project: Callable[[float, np.ndarray], np.ndarray | None]) -> None:
+        """Begin where another set of active parts ends; `project` brings states onto the constraints."""
+        self._project = project
+        self._watch.take(sides)
+        table = self._watch.table
+        self._side, self._at_speed, self._scale = table.side, table.at_speed, table.scale
+        self._unsettled, self._cut, self._capped = True, False, 0
+
+    def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
+        """Let angles in quantities go on from these (K, 3), at time t, at rates (K, 3)."""
+        self._watch.laws.refer(t, angles, rates)
+
+    def unsettle(self) -> None:
+        """Find the sides anew, since the state is another than the last step led to."""
+        self._unsettled = True
+
+    @property
+    def sides(self) -> Sides:
+        """On which side each quantity is, and whether it has just crossed."""
+        return self._watch.sides
+
+    def noted(self) -> list[tuple[Hashable, float, int, float]]:
+        """Return what was noted since the last call: key of the guard, time, direction and total energy, J."""
+        noted, self._noted = sorted(self._noted, key=lambda one: one[1]), []
+        return noted
+
+    def take_sides(self, t: float, y: np.ndarray) -> list[tuple[Hashable, int]]:
+        """Find on which side of zero each quantity is; returns those that have crossed by a jump and do something."""
+        hits: list[tuple[Hashable, int]] = []
+        if not (self._count and self._unsettled):
+            return hits
+        self._unsettled = False
+        span = self._settings.end - self._settings.start
+        for e, (g, rate) in enumerate(self._values(t, y)):
+            self._scale[e] = max(self._scale[e], abs(g))
+            if self._watch.guards[e].positive:
+                self._side[e] = 1.0
+                continue
+            before = self._side[e]
+            still = abs(g) <= np.nanmax([abs(rate) * AT_ONCE * span, self._noise(e)])
+            own = self._at_speed[e] > 0
+            if still or (own and abs(g) <= AT_ZERO_STILL * self._scale[e]):
+                # The rate of what is held where it is, such as a joint that has just closed, is round-off.
+                if abs(rate) * span > self._noise(e) and abs(rate) > HELD * self._at_speed[e]:
+                    self._side[e] = np.sign(rate)
+                elif own and abs(g) > 0.5 * self._noise(e):  # so that what is left to noise keeps it there
+                    self._side[e] = np.sign(g)
+                continue
+            self._side[e] = np.sign(g)
+            if not own and before * g < 0 and self._direction(e) * g >= 0:
+                self._crossed(e, t, y, hits)
+        self._at_speed[:] = 0
+        return hits
+
+    def first_in(self, step: Sampled) -> float | None:
+        """Return when in a step the first event happens that does something; None if none does before its end."""
+        if not self._count:
+            return None
+        self._sample(step)
+        times = [self._first_that_acts(e) for e in range(self._count)]
+        self._capped = int(np.argmin(times))
+        together = self._together(step)
+        first = max(times[self._capped], step.t + together)
+        self._cut = first < step.t_new - together
+        return first if self._cut else None
+
+    def _together(self, step: Sampled) -> float:
+        """Events closer together than this are at one time."""
+        return float(TOGETHER * SMALLEST_STEP_ULPS * np.spacing(max(abs(step.t), abs(self._settings.end))))
+
+    def settle(self, step: Sampled) -> list[tuple[Hashable, int]]:
+        """Note the crossings in a step, or in what was left of it; returns those at its end that do something."""
+        hits: list[tuple[Hashable, int]] = []
+        self._at_speed[:] = 0
+        if not self._count:
+            return hits
+        last = step.t_new >= self._settings.end
+        ends = self._values(step.t_new, step.y_new) if self._cut or last else self._samples[-1]
+        fast = np.where([guard.acts for guard in self._watch.guards], speeds(ends[:, 1]), 0.0)
+        for e in range(self._count):
+            since = step.t
+            while (t := self._next(e, self._side[e], since)) <= step.t_new:
+                self._side[e], since = -self._side[e], t
+                if self._direction(e) * self._side[e] >= 0:
+                    self._crossed(e, t, self.state_at(self._step, t), hits)
+                    self._at_speed[e] = fast[e]
+            # A quantity that is held at zero has a rate too, of round-off.
+            moves = last and -self._side[e] * ends[e, 1] * (step.t_new - step.t) > self._noise(e)
+            looked_at = moves or (self._cut and self._acts(e))
+            if looked_at and not self._at_speed[e] and self._about(e, ends[e], self._together(step)):
+                self._side[e], self._at_speed[e] = -self._side[e], fast[e]
+                self._crossed(e, step.t_new, step.y_new, hits)
+        return hits
+
+    def _about(self, e: int, end: np.ndarray, together: float) -> bool:
+        """Whether a quantity, with value and rate at the end of a step, crosses there but for round-off."""
+        side, (g, rate) = self._side[e], end
+        if self._direction(e) * side > 0:
+            return False
+        moving = side * rate < 0 and side * g + side * rate * ABOUT * together <= self._noise(e)
+        return (self._cut and e == self._capped) or bool(moving)
+
+    def _crossed(self, e: int, t: float, y: np.ndarray, hits: list[tuple[Hashable, int]]) -> None:
+        key, way = self._watch.guards[e].key, int(self._side[e])
+        if self._acts(e):
+            hits.append((key, way))
+            return
+        energy = np.zeros(1)
+        self._ask(ENERGY, t, y, energy)
+        self._noted.append((key, float(t), way, float(energy[0])))
+
+    def _noise(self, e: int) -> float:
+        """How far a quantity may be beyond zero by round-off; without projection, by the drift of what is held."""
+        settings = self._settings
+        drifts = settings.interval <= 0 and (settings.alpha > 0 or settings.beta > 0)
+        return float((max(NOISE, settings.rtol) if drifts else NOISE) * self._scale[e])
+
+    def _direction(self, e: int) -> int:
+        return self._watch.guards[e].direction
+
+    def _acts(self, e: int) -> bool:
+        return self._watch.guards[e].acts
+
+    def _ask(self, task: int, t: float, y: np.ndarray, out: np.ndarray) -> bool:
+        solver = self._solver
+        with self._watch.laws.calling(), solver.applied.calling():
+            return bool(
+                quantities_at(task, solver.mechanism, self._watch.table, float(t), solver.slots.state_to_lanes(y), out)
+            )
+
+    def _values(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Values and rates (Q, 2) at a state."""
+        out = np.zeros(2 * self._count)
+        if not self._ask(VALUES, t, y, out):
+            self._watch.table.end[:] = out
+            raise IntegrationError(f"a watched quantity has no value: {self._watch.trouble(t)}", t)
+        return out.reshape(-1, 2)
+
+    def _sample(self, step: Sampled) -> None:
+        self._step, self._times = step, np.linspace(step.t, step.t_new, SAMPLES + 1)
+        states = [*(self.state_at(step, t) for t in self._times[:-1]), step.y_new]
+        self._samples = np.array([self._values(t, y) for t, y in zip(self._times, states, strict=True)])
+
+    def _at(self, e: int, t: float) -> float:
+        return float(self._values(t, self.state_at(self._step, t))[e, 0])
+
+    def state_at(self, step: Sampled, t: float) -> np.ndarray:
+        """Return the state at a time within a step, where one that is kept would be: on the constraints."""
+        y = step.sample(t)
+        projected = self._project(t, y)
+        return y if projected is None else projected
+
+    def _first_that_acts(self, e: int) -> float:
+        """When a quantity first does something in the step; infinity if it does not."""
+        side, since = self._side[e], self._times[0]
+        while self._acts(e) and (t := self._next(e, side, since)) < np.inf:
+            side, since = -side, t
+            if self._direction(e) * side >= 0:
+                return t
+        return np.inf
+
+    def _next(self, e: int, side: float, since: float) -> float:
+        """The first time after `since` at which quantity e, on this side of zero, is on the other; else infinity."""
+        g, rate, times = side * self._samples[:, e, 0], side * self._samples[:, e, 1], self._times
+        if side == 0:
+            last = self._samples[-1, e, 0]
+            self._side[e] = np.sign(last) if abs(last) > self._noise(e) else 0.0
+            return np.inf
+        for m in range(1, len(times)):
+            if times[m] <= since:
+                continue
+            a, b = max(times[m - 1], since), times[m]
+            # Where it has just crossed, it is at zero.
+            before = g[m - 1] if times[m - 1] >= since else 0.0
+            if g[m] < -self._noise(e) or (g[m] == 0 and before > self._noise(e)):
+                return self._root(e, side, (a, before), (b, g[m]))
+            if np.isnan(rate[m]):
+                if m + 1 == len(times) or not _parabola_dips(before, 0.5 * g[m], g[m + 1]):
+                    continue
+                b = times[m + 1]
+            elif times[m - 1] < since or not _tangents_dip(before, rate[m - 1] * (b - a), g[m], rate[m] * (b - a)):
+                continue
+            there, lowest = self._lowest(e, side, a, b)
+            if lowest < -self._noise(e):
+                return self._root(e, side, (a, before), (there, lowest))
+        return np.inf
+
+    def _root(self, e: int, side: float, start: tuple[float, float], end: tuple[float, float]) -> float:
+        """The first time between two, each with the value there times `side`, at which a quantity has left it.
+
+        By bisection and false position. Zero is beyond if the quantity comes onto it; if it was at zero, it is not.
+        """
+        (a, ga), (b, gb) = start, end
+        onto, fresh = ga > 0, True
+        if gb != 0 and ga < AS_GOOD_AS_ZERO * abs(gb):
+            ga = -gb
+        for n in range(MOST_ITERATIONS):
+            if np.nextafter(a, b) >= b:
+                break
+            t = 0.5 * (a + b) if n % 3 == 2 or gb == ga else b - gb * (b - a) / (gb - ga)
+            if gb == 0 and fresh:
+                t = b - 4 * np.spacing(b)  # it may have been at zero for a while already
+            fresh = gb != 0
+            t = t if a < t < b else 0.5 * (a + b)
+            g = side * self._at(e, t)
+            if g < 0 or (g == 0 and onto):
+                b, gb, ga = t, g, 0.5 * ga
+            else:
+                a, ga, gb = t, g, 0.5 * gb
+        return b
+
+    def _lowest(self, e: int, side: float, a: float, c: float) -> tuple[float, float]:
+        """A time between a and c at which a quantity has left its side, or is next to it, with its value there."""
+        b = a + GOLDEN * (c - a)
+        gb = side * self._at(e, b)
+        for _ in range(DESCENTS):
+            if gb < -self._noise(e):
+                break
+            t = b + GOLDEN * (c - b) if c - b > b - a else b - GOLDEN * (b - a)
+            g = side * self._at(e, t)
+            if g < gb:
+                a, c = (b, c) if t > b else (a, b)
+                b, gb = t, g
+            elif t > b:
+                c = t
+            else:
+                a = t
+        return b, gb
+
+
+def _tangents_dip(a: float, p: float, b: float, q: float) -> bool:
+    """Whether tangents at both ends of an interval, of slopes p and q, meet at or below zero within it."""
+    return p < 0 < q and a + p * (b - q - a) / (p - q) <= 0
+
+
+def _parabola_dips(a: float, b: float, c: float) -> bool:
+    """Whether the parabola through three values at equal distances is at or below zero between the outer two."""
+    bend, slope = a - 2 * b + c, 0.5 * (c - a)
+    return bool(bend > 0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0)

@@ -1,0 +1,197 @@
+"""A run taken step by step in Python: with the dense reference, and with SciPy's integrators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.dense.flow import Flow
+from quirk.dynamics.model.layout import Slots
+from quirk.dynamics.model.output_buffer import OutputBuffer
+from quirk.dynamics.model.revolution_counter import look_ahead, note_turns, turn_on
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.stepping.compiled_run import ResumePoint
+from quirk.dynamics.sparse.stepping.rhs import SparseFlow
+from quirk.dynamics.sparse.stepping.run_state import Settings
+from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor
+from quirk.integrators import IntegrationError, Recorder, Sampled, Statistics
+from quirk.jit.keyboard_interrupt import DeferredInterrupt
+
+from .python_event_location import Crossings
+
+
+class SteppedRun:
+    """A run whose steps Python takes, with the interface of `quirk.dynamics.sparse.stepping.compiled_run.CompiledRun`.
+
+    Parameters
+    ----------
+    solver : Solver, by which quantities of events are evaluated
+    steps : yields steps from (t, y) on, at a pace
+    settings, asked, statistics, guards : as of `CompiledRun`
+
+    Attributes
+    ----------
+    kept : states kept since it was entered
+    whole : (K, 3) rad, whole turns that the angles of joints had made before that
+    hit : quantities that cross where it stands, at which something is to happen, and whether they rise or fall
+    """
+
+    def __init__(
+        self,
+        solver: Solver,
+        steps: Callable[[Any, float, np.ndarray, ResumePoint], Iterator[Sampled]],
+        settings: Settings,
+        asked: np.ndarray | None,
+        statistics: Statistics,
+        guards: Sequence[EventFunction],
+    ) -> None:
+        self._make, self._settings, self._asked, self._statistics = steps, settings, asked, statistics
+        self._model, self._behind = solver.model, 0
+        self._crossings = Crossings(EventMonitor(guards, solver), solver, settings)
+
+    def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
+        """Go on from a state (13 n + k,) on the constraints at time t, at which angles are (K, 3)."""
+        self._flow, self.reached, self._state = flow, t, y
+        self._h, self._grid = pace.h, pace.grid
+        self._evaluations = self._statistics.evaluations
+        pending = None if self._asked is None else self._asked[pace.asked :]
+        self._recorder = Recorder(pending, flow)
+        self._behind = pace.asked
+        state, joints = flow.model.carried.state(y), flow.model.joints
+        self._slots = Slots.along([], len(state.position), flow.model.carried.size)
+        self._counter = joints.counter(self._slots, state, 1, blind=self._settings.fixed > 0)
+        self.kept, self.whole = OutputBuffer(), joints.whole_turns(state.orientation, angles)
+        self.hit: list[tuple[Hashable, int]] = []
+        self._crossings.enter(pace.sides, flow.project)
+        self._steps: Iterator[Sampled] | None = None
+        self._refer(angles)
+
+    def keep_here(self) -> None:
+        """Keep the state where the run stands."""
+        self._recorder.keep(self.reached, self._state)
+        self._recorder.clear()
+        self._keep(self.reached, self._state, self._counter.quadrants)
+
+    @property
+    def pace(self) -> ResumePoint:
+        """What to go on with, in another set of active parts."""
+        asked = self._behind + self._recorder.behind
+        return ResumePoint(self._h, self._grid, asked, self._crossings.sides)
+
+    @property
+    def state(self) -> np.ndarray:
+        """Where the run stands, (13 n + k,)."""
+        return self._state
+
+    @property
+    def angles(self) -> np.ndarray:
+        """Angles (K, 3), rad, of all joints where the run stands, with all turns made."""
+        joints = self._model.joints
+        vectors = joints.plane_vectors(self._model.carried.state(self._state).orientation)
+        return joints.angles(vectors, self._counter.quadrants.reshape(-1, 2)) + self.whole
+
+    def jump(self, y: np.ndarray) -> None:
+        """Go on from where the run stands with other velocities and internal variables, (13 n + k,)."""
+        self._state, self._steps = y, None
+        self._crossings.unsettle()
+
+    def events(self) -> list[tuple[Hashable, float, int, float]]:
+        """Return what was noted since the last call: key of the guard, time, direction and total energy, J."""
+        return self._crossings.noted()
+
+    @property
+    def rank(self) -> int:
+        """Number of independent rows met along the way."""
+        return self._flow.rank
+
+    @property
+    def trouble(self) -> BaseException | None:
+        """Why the last evaluation failed."""
+        return self._flow.trouble
+
+    def undefined(self, t: float) -> Exception | None:
+        """Return None: a force without finite loads has raised an error already, which `trouble` holds."""
+        return None
+
+    @property
+    def between(self) -> bool:
+        """Whether the run stands between two steps, as it always does."""
+        return True
+
+    def proceed(self, most: int | None = None) -> bool:
+        """Take one step; returns whether there was one to take."""
+        # Trial steps may overflow; they are rejected, or end the run with an error. Ctrl-C is heard by `flow`, and at
+        # the end when all is written down.
+        self.hit = []
+        with DeferredInterrupt(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if self._steps is None:
+                self._steps = self._make(self._flow, self.reached, self._state, self.pace)
+                self.hit = self._crossings.take_sides(self.reached, self._state)
+            step = None if self.hit else next(self._steps, None)
+            if step is not None:
+                end = self._crossings.first_in(step)
+                self._h = step.t_new - step.t
+                if end is not None:
+                    step = self._cut(step, end)
+                self._recorder.add(step)
+                self._count(step.t_new, step.y_new)
+                self.reached, self._state = step.t_new, step.y_new
+                self.hit = self._crossings.settle(step)
+                self._refer(self.angles)
+        settings = self._settings
+        if settings.fixed > 0:
+            self._grid = int((self.reached - settings.start) / settings.step + 1e-9)
+        self._statistics.evaluations = self._evaluations + self._flow.evaluations
+        return step is not None or bool(self.hit)
+
+    def _cut(self, step: Sampled, end: float) -> Sampled:
+        """The first part of a step, up to an event; steps go on from there."""
+        y = self._flow.project(end, step.sample(end))
+        if y is None:
+            raise IntegrationError("the state left the constraints at an event", end)
+        self._steps = None
+        return Cut(step, end, y)
+
+    def close(self) -> None:
+        """Keep also the state that a run has reached."""
+        if self.reached > self.kept.last:
+            self.keep_here()
+
+    def _keep(self, t: float, y: np.ndarray, quadrants: np.ndarray) -> None:
+        self.kept.add(np.array([t]), np.array(y)[None], quadrants)
+
+    def _count(self, t_new: float, y_new: np.ndarray) -> None:
+        """Count the turns of joints in a step, up to its end and to each state in it that is kept."""
+        t, counter, lanes = self.reached, self._counter, self._slots.state_to_lanes
+        y, end = lanes(self._state), lanes(y_new)
+        look_ahead(counter, y, end, t_new - t)
+        for when, state in zip(self._recorder.times, self._recorder.states, strict=True):
+            note_turns(counter, 0, y, lanes(state), when - t)
+            self._keep(when, state, counter.kept)
+        self._recorder.clear()
+        turn_on(counter, y, end, t_new - t)
+
+    def _refer(self, angles: np.ndarray) -> None:
+        """Let angles (K, 3) go on from where the run stands."""
+        self._flow.turn(self.reached, self._state)
+        rates = self._model.joints.rates(self._model.carried.state(self._state))
+        self._crossings.refer(self.reached, angles, rates)
+        if self._model.reads_angles:
+            self._flow.refer(self.reached, angles, rates)
+
+
+class Cut:
+    """The first part of a step, which ends at an event."""
+
+    def __init__(self, step: Sampled, t_new: float, y_new: np.ndarray) -> None:
+        self._step, self.t, self.t_new, self.y_new = step, step.t, t_new, y_new
+
+    def sample(self, t: float) -> np.ndarray:
+        """Return y at a time within the part."""
+        return self._step.sample(t)
+
+    def near(self, t: float) -> np.ndarray:
+        """Return about the same without further evaluations."""
+        return self._step.near(t)

@@ -1,0 +1,232 @@
+"""Runs with one set of active parts each, made ready for `quirk.simulation.hybrid.hybrid_run`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.state import State
+from quirk.dynamics.dense.flow import Flow
+from quirk.dynamics.dense.watch import ChangeMonitor as ChangeWatch
+from quirk.dynamics.dense.watch import asked_values
+from quirk.dynamics.dense.work_error import WorkError
+from quirk.dynamics.plant import CompiledModel
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.solver.taylor_series import NoSeriesError, may_wake, require_series
+from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun, ResumePoint
+from quirk.dynamics.sparse.stepping.rhs import SparseFlow
+from quirk.dynamics.sparse.stepping.run_state import Settings
+from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
+from quirk.dynamics.user_functions import owners_of
+from quirk.errors import InputError, SeriesWarning, StatefulWarning, outside
+from quirk.events import Event
+from quirk.integrators import (
+    IMPLICIT_METHODS,
+    RADAU_IIA9,
+    STIFF_METHODS,
+    TABLEAUX,
+    Breaks,
+    IntegrationError,
+    Sampled,
+    Statistics,
+    Tableau,
+    Tolerance,
+    adaptive_steps,
+    fixed_steps,
+    guarded,
+    stiff_steps,
+)
+from quirk.integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
+from quirk.integrators.taylor import TAYLOR, Taylor, taylor_for
+from quirk.system.system import System
+
+from .event_functions import guards_of
+from .python_run import SteppedRun
+
+# The method that begins with EXPLICIT and changes to an implicit one where the system is stiff.
+AUTO, EXPLICIT = "auto", "Vern9"
+
+
+@dataclass
+class RunFactory:
+    """Makes and enters the runs of a system with one set of active parts each.
+
+    Attributes
+    ----------
+    solver : "sparse" or "dense"
+    asked : times to keep, or None for all steps
+    options : the arguments of `simulate`, for the result to tell
+    trailing : whether runs note all steps that they take
+    """
+
+    system: System
+    solver: str
+    method: str
+    settings: Settings
+    breaks: Breaks
+    asked: np.ndarray | None
+    statistics: Statistics
+    events: Sequence[Event]
+    options: Mapping[str, Any]
+    trailing: bool = False
+
+    def __post_init__(self) -> None:
+        """Find what is to be watched."""
+        self.guards = guards_of(self.system, self.events, every=self.trailing)
+        self._beside = [function for event in self.events for function in event.user_functions]
+        self._solvers: dict[CompiledModel, Solver] = {}
+        self._settled: set[CompiledModel] = set()
+        self._warned: set[str] = set()
+
+    @property
+    def compiled(self) -> bool:
+        """Whether whole runs are in compiled code."""
+        return self.solver == "sparse" and self.method not in STIFF_METHODS
+
+    def solver_of(self, plant: CompiledModel) -> Solver:
+        """Return the compiled solver of a plant, made once."""
+        if plant not in self._solvers:
+            self._solvers[plant] = solver = plant.solver(self._beside)
+            for owner in owners_of(plant.model, solver.refuse) if self.trailing else ():
+                raise InputError(
+                    f"simulate: sensitivities: the function of {owner} reads what another function may change during "
+                    "the run, of which derivatives know nothing: let events replace the part instead (quirk.replace)"
+                )
+        return self._solvers[plant]
+
+    def warn_of_state(self, plant: CompiledModel) -> None:
+        """Warn of functions of loads, constraints and motions of a plant that keep a state from call to call."""
+        for owner in owners_of(plant.model, self.solver_of(plant).refuse.remembers):
+            if owner not in self._warned:
+                self._warned.add(owner)
+                warnings.warn(
+                    f"simulate: {owner}: its function sets what it reads itself; a run tries steps, repeats them and "
+                    "looks ahead, so what was set last does not belong to the time of the next call; for hysteresis "
+                    "and the like take events, whose actions set what functions read",
+                    StatefulWarning,
+                    stacklevel=outside(),
+                )
+
+    def altering(self) -> list[str]:
+        """Return the events of which a function may change what functions in Python read."""
+        changes = [solver.refuse for solver in self._solvers.values()]
+        return [
+            f"{event}" for event in self.events if any(c.may_alter(f) for c in changes for f in event.user_functions)
+        ]
+
+    def check_reads(self, t: float) -> None:
+        """Raise an error if what a function read when it became machine code has changed unexpectedly.
+
+        Raises
+        ------
+        IntegrationError
+            At time t, naming the function.
+        """
+        found = [name for solver in self._solvers.values() for name in solver.refuse.unforeseen()]
+        if found:
+            raise IntegrationError(
+                f"the function {found[0]} reads a value that another function has changed in a way that "
+                "could not be foreseen, and the run has used the old value; change it by an assignment in the action "
+                "of an event",
+                t,
+            )
+
+    def settled(self, plant: CompiledModel, y: np.ndarray, t: float) -> Solver:
+        """Return the same with its rows chosen at a state (13 n + k,)."""
+        solver = self.solver_of(plant)
+        # Without redundant rows there is nothing to choose, wherever the mechanism is.
+        if plant not in self._settled or solver.redundant:
+            solver.settle(solver.slots.state_to_lanes(y), t)
+            self._settled.add(plant)
+        return solver
+
+    def flow(self, plant: CompiledModel, state: State, t: float) -> Flow | SparseFlow:
+        """Return the vector field of a plant and the manifold on which it lives."""
+        settings, fixed = self.settings, self.settings.fixed > 0
+        on_constraints, rates = settings.interval > 0, (settings.alpha, settings.beta)
+        if self.solver == "sparse":
+            return SparseFlow(self.solver_of(plant), state, t, on_constraints=on_constraints, baumgarte=rates)
+        farthest = np.inf if self.method in STIFF_METHODS else FARTHEST_CORRECTION if fixed else LARGEST_CORRECTION
+        options: dict[str, Any] = {"baumgarte": rates, "largest_correction": farthest}
+        chooser = plant.solver(self._beside)
+        return Flow(plant.model, plant.metric, chooser, state, t, on_constraints=on_constraints, **options)
+
+    def make(self, plant: CompiledModel, guards: Sequence[EventFunction]) -> CompiledRun | SteppedRun:
+        """Return the run of a plant that watches events, and these guards."""
+        guards = [*self.guards, *guards]
+        if self.compiled:
+            switching = self.method == AUTO
+            name = EXPLICIT if switching else self.method
+            settings = self.settings
+            if name == TAYLOR:
+                method: Any = self._series(plant)
+                if isinstance(method, Taylor) and may_wake(plant.model):
+                    settings = settings._replace(look=settings.gap)
+            else:
+                method = TABLEAUX[name] if name in TABLEAUX else IMPLICIT_METHODS[name]
+            return CompiledRun(
+                self.solver_of(plant), method, settings, self.breaks, self.asked, self.statistics, guards,
+                RADAU_IIA9 if switching else None, self.trailing,
+            )  # fmt: skip
+        return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
+
+    def _series(self, plant: CompiledModel) -> Taylor | Tableau:
+        """Return the method of Taylor series, or if a part has none another one, and say so."""
+        method = taylor_for(self.settings.rtol)
+        try:
+            require_series(plant.model, method.order + 1, self.solver_of(plant).refuse)
+        except NoSeriesError as error:
+            warnings.warn(
+                f'simulate: {error}; so method="{method.instead.name}" is used instead of "{method.name}"',
+                SeriesWarning,
+                stacklevel=outside(),
+            )
+            return method.instead
+        return method
+
+    def enter(
+        self,
+        run: CompiledRun | SteppedRun,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        pace: ResumePoint,
+        plant: CompiledModel,
+    ) -> None:
+        """Let a run go on from a state (13 n + k,) on the constraints at time t, with angles (K, 3) of joints."""
+        flow: Any = self.flow(plant, plant.model.carried.state(y), t)
+        run.enter(flow, t, y, angles, pace)
+
+    def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, pace: ResumePoint) -> Iterator[Sampled]:
+        """Yield steps from (t, y) to the end of the run."""
+        settings, method, breaks, statistics = self.settings, self.method, self.breaks, self.statistics
+        start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
+        values = asked_values(flow.model, flow.angles, settings.fixed > 0)
+        look = None if values is None else ChangeWatch(flow, values, breaks, settings.gap)
+        steps: Iterator[Sampled]
+        if method in STIFF_METHODS:
+            jacobian = flow.jacobian() if isinstance(flow, SparseFlow) else None
+            steps = stiff_steps(
+                flow, t, y, end, method, rtol, atol, flow, statistics, breaks, look,
+                first=pace.h, jacobian=jacobian, counted=flow.model.carried.counted,
+            )  # fmt: skip
+            return guarded(steps, start, end)
+        assert isinstance(flow, Flow)
+        tableau = TABLEAUX[method]
+        if settings.fixed > 0:
+            return fixed_steps(
+                flow, t, y, end, settings.step, tableau, flow, statistics, breaks, look, origin=start, grid=pace.grid
+            )
+        carried = flow.model.carried
+        work = WorkError(flow.model, rtol, atol, y)
+
+        def of_work(error: np.ndarray, y: np.ndarray, y_new: np.ndarray, h: float) -> float:
+            return work.ratio(flow.working_loads, error, y, y_new, h)
+
+        tolerance = Tolerance(rtol, atol, carried.starts, carried.counted, of_work)
+        steps = adaptive_steps(flow, t, y, end, tableau, tolerance, flow, statistics, breaks, look, first=pace.h)
+        return guarded(steps, start, end)

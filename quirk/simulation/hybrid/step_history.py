@@ -1,0 +1,117 @@
+"""The steps of a run, and what happened between them: along which sensitivities go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+
+from quirk.dynamics.plant import CompiledModel
+from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun, RunPart
+from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
+from quirk.dynamics.sparse.variation.variation import Steps
+from quirk.system.configuration import Configuration
+
+from .contact_states import ContactState
+
+
+@dataclass
+class Stretch:
+    """Steps with one set of active parts, without a jump.
+
+    Attributes
+    ----------
+    segment : number of the segment of the result that its states are in
+    plant : what computes
+    base, resting : which parts are active, and what rests or sticks
+    t : s, where it starts
+    start, end : (13 n + k,) states
+    angles : (K, 3) rad, of all joints at the start
+    reached : s, where it ends
+    parts : of the steps, each by one method, see `Steps`
+    hit : what crossed at its end, and may have changed the motion there
+    """
+
+    segment: int
+    plant: CompiledModel
+    base: Configuration
+    resting: ContactState
+    t: float
+    start: np.ndarray
+    angles: np.ndarray
+    end: np.ndarray
+    reached: float
+    parts: list[RunPart] = field(default_factory=list)
+    hit: Sequence[EventFunction] = ()
+
+    @property
+    def steps(self) -> list[Steps]:
+        """The steps, with those that one method took one after the other together."""
+        return steps_of([self])
+
+    def goes_on(self, after: Stretch) -> bool:
+        """Whether the same motion goes on behind its end, where nothing jumps, loads neither."""
+        same = self.plant is after.plant and self.segment == after.segment and not self.plant.may_jump
+        return same and np.array_equal(self.end, after.start)
+
+
+def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
+    """Return the steps of stretches each of which goes on in the next; those of one method together."""
+    parts = [part for stretch in stretches for part in stretch.parts]
+    grouped = [list(own) for _, own in groupby(parts, lambda part: part.method.name)]
+    ends = [*(own[0].start for own in grouped[1:]), stretches[-1].end] if grouped else []
+    return [
+        Steps(own[0].method, np.concatenate([part.trail for part in own]), end, own[0].angles)
+        for own, end in zip(grouped, ends, strict=True)
+    ]
+
+
+def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
+    """Return the numbers of stretches, those that go on in each other together."""
+    found = [[0]]
+    for k in range(1, len(stretches)):
+        if stretches[k - 1].goes_on(stretches[k]):
+            found[-1].append(k)
+        else:
+            found.append([k])
+    return found
+
+
+class StepHistory:
+    """Collects stretches while a run goes on.
+
+    Attributes
+    ----------
+    stretches : one behind the other
+    """
+
+    def __init__(self) -> None:
+        self.stretches: list[Stretch] = []
+
+    def begin(
+        self,
+        segment: int,
+        plant: CompiledModel,
+        base: Configuration,
+        resting: ContactState,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+    ) -> None:
+        """Note where another stretch starts."""
+        self.stretches.append(Stretch(segment, plant, base, resting, t, y.copy(), angles.copy(), y.copy(), t))
+
+    def take(self, run: CompiledRun) -> None:
+        """Take over the steps that a run has noted."""
+        stretch = self.stretches[-1]
+        stretch.parts += run.trail
+        run.trail = []
+        stretch.end, stretch.reached = run.state.copy(), run.reached
+
+    def happen(self, run: CompiledRun) -> None:
+        """Note what crosses where a run stands, at the end of the present stretch."""
+        self.take(run)
+        keys = [key for key, _ in run.hit]
+        self.stretches[-1].hit = tuple(guard for guard in run.watch.guards if guard.key in keys)

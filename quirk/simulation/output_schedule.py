@@ -1,0 +1,115 @@
+"""When a run keeps states, and where its steps end."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..errors import BreaksWarning, InputError, outside
+from ..integrators import STIFF_METHODS, TABLEAUX, Breaks
+from ..system.system import System
+from ..util import validate
+
+MAX_OUTPUTS = 10**8  # states; more would not fit into memory
+# Part of the duration by which breaks may miss the run through round-off.
+SAME_TIME = 1e-12
+# A run is resolved by the times if these are fine enough for so many of the shortest steps; and one of more than so
+# many steps would take days.
+FEWEST_STEPS, MOST_STEPS = 100, 1e10
+
+
+def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
+    """Return the times asked for, or None for every step."""
+    if output is None:
+        return None
+    given = validate.numbers(output)
+    if given is None or given.ndim > 0:
+        return validate.times("simulate", "output", output, start, end)
+    interval, duration = validate.positive("simulate", "output", output), end - start
+    count = duration / interval * (1 + 1e-12)
+    if count < 1:
+        raise InputError(f"simulate: output every {interval:g} s is longer than the duration, {duration:g} s")
+    if count > MAX_OUTPUTS:
+        raise InputError(f"simulate: output every {interval:g} s would be {count:.1e} states; use a longer interval")
+    times = np.minimum(start + interval * np.arange(int(count) + 1), end)
+    # The end of the run belongs to it, also where the interval does not divide the duration.
+    return times if end - times[-1] < 1e-12 * duration else np.append(times, end)
+
+
+def checked_step(method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
+    """Return the fixed step size, if the method takes one and nothing contradicts it."""
+    if step is None:
+        if method in TABLEAUX and not TABLEAUX[method].adaptive:
+            raise InputError(f"simulate: method {method!r} has a fixed step size; give step= in seconds")
+        return None
+    if method in STIFF_METHODS:
+        raise InputError(f"simulate: method {method!r} chooses its own steps; give rtol and atol, not step")
+    if rtol is not None or atol is not None:
+        raise InputError("simulate: step fixes the step size, so rtol and atol have no meaning; give one or the other")
+    step = validate.positive("simulate", "step", step)
+    if step > duration * (1 + 1e-12):
+        raise InputError(f"simulate: step of {step:g} s is longer than the duration, {duration:g} s")
+    return step
+
+
+def checked_breaks(
+    system: System, start: float, duration: float, breaks: Any, max_step: Any, step: float | None
+) -> Breaks:
+    """Return where steps end, and how long they are at most."""
+    owner, longest = "simulate", np.inf
+    if max_step is not None:
+        longest = validate.positive(owner, "max_step", max_step)
+        if step is not None:
+            raise InputError(f"{owner}: step fixes the step size, so max_step has no meaning; give one or the other")
+    given = np.zeros(0) if breaks is None else validate.numbers(breaks)
+    if given is None or given.ndim != 1:
+        raise InputError(f"{owner}: breaks must be a list of times in seconds; got {breaks!r}")
+    if not np.isfinite(given).all():
+        raise InputError(f"{owner}: breaks must be finite; got {given.tolist()}")
+    _warn_of_breaks(given, start, duration)
+    checked = Breaks(start, start + duration, given, longest)
+    _check_resolution(checked, duration, step)
+    motions = [motion for placed in system.model.relations for motion in placed.relation.motions]
+    motions += [element.motion(name) for element in system.forces for name in element.motions]
+    for motion in motions:
+        for t in motion.kinks_between(checked.start, checked.end):
+            checked.add(t)
+    return checked
+
+
+def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:
+    """Warn of breaks outside of a run, by more than round-off."""
+    end, near = start + duration, SAME_TIME * duration
+    idle = times[(times < start - near) | (times > end + near)]
+    if idle.size:
+        named = ", ".join(f"{t:.9g}" for t in idle[:3]) + (f" and {len(idle) - 3} more" if len(idle) > 3 else "")
+        warnings.warn(
+            f"simulate: breaks: {named} s: outside of the run, from {start:g} to {end:g} s, and without effect",
+            BreaksWarning,
+            stacklevel=outside(),
+        )
+
+
+def _check_resolution(breaks: Breaks, duration: float, step: float | None) -> None:
+    """Raise InputError where times are too far apart for the steps of a run."""
+    start, shortest = breaks.start, breaks.shortest(breaks.start)
+    apart = f"times around {start:g} s are {np.spacing(max(abs(start), abs(breaks.end))):.1e} s apart"
+    cure = "let the run start nearer to t = 0, as with start=0, and forces count time from there"
+    if duration < FEWEST_STEPS * shortest:
+        raise InputError(
+            f"simulate: start = {start:g} s is too late for a duration of {duration:g} s: {apart}, and steps of less "
+            f"than {shortest:.1e} s would be needed: {cure}"
+        )
+    for name, size in (("step", step), ("max_step", breaks.max_step)):
+        if size is not None and size < shortest:
+            raise InputError(
+                f"simulate: {name} of {size:g} s is too short at a start of {start:g} s: {apart}: take steps of "
+                f"{shortest:.1e} s or more, or {cure}"
+            )
+    if duration / breaks.max_step > MOST_STEPS:
+        raise InputError(
+            f"simulate: max_step of {breaks.max_step:g} s would be {duration / breaks.max_step:.1e} steps; "
+            "use a longer one"
+        )

@@ -1,0 +1,1 @@
+"""Motions that are given: kinematics, and the efforts that inverse dynamics finds."""

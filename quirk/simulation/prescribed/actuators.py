@@ -1,0 +1,152 @@
+"""What inverse dynamics asks of actuators: the force element that each name stands for, with an effort over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.constraints import Constraint, Drive, Joint
+from quirk.constraints.relation import Relation
+from quirk.errors import InputError
+from quirk.forces import Actuator, Controller, Force, ForceElement, Thruster, Torque
+from quirk.forces.joint_actuation import Actuated
+from quirk.functions.motion import Motion
+from quirk.system.system import System
+from quirk.util import validate
+
+# Returns an effort over time, multiplied by a factor.
+Effort = Callable[[float], Motion]
+
+OWNER = "inverse_dynamics"
+KINDS = "an Actuator, Controller, JointTorque, JointForce, Force, Torque or Thruster, or a joint with one free axis"
+
+
+@dataclass(frozen=True)
+class Actuation:
+    """An actuator of which the effort is to be found.
+
+    Attributes
+    ----------
+    name : under which it was given
+    element : name of the force element that exerts the effort
+    replaces : whether the system has an element of that name, in whose place it acts
+    torque : whether the effort is a torque, N m, else a force, N
+    exerting : makes the element from an effort over time
+    """
+
+    name: str
+    element: str
+    replaces: bool
+    torque: bool
+    exerting: Callable[[Effort], ForceElement]
+
+
+def actuations(system: System, names: Any) -> list[Actuation]:
+    """Return the actuators of these names; InputError if one cannot be an actuator, or is named twice."""
+    listed = [names] if isinstance(names, str) or not isinstance(names, Sequence) else list(names)
+    if not listed:
+        raise InputError(f"{OWNER}: actuators must name one actuator or more; got none")
+    found = [_actuation(system, name) for name in listed]
+    given = [one.name for one in found]
+    twice = sorted({name for name in given if given.count(name) > 1})
+    if twice:
+        raise InputError(f'{OWNER}: actuators names "{twice[0]}" twice: name it once')
+    return found
+
+
+def _actuation(system: System, name: Any) -> Actuation:
+    part = system[name]
+    if isinstance(part, Constraint) and follows_motions(part):
+        hint = f"{part.joint}" if isinstance(part, Drive) else "the joint at which its motor is to act"
+        raise InputError(f"{OWNER}: actuators names {part}, which is a driver: name {hint} instead")
+    if isinstance(part, Joint):
+        return _at_joint(system, part)
+    if isinstance(part, Actuated | Controller):
+        coordinate = "rotation" if part.rotates else "translation"
+        return Actuation(
+            part.name, part.name, True, part.rotates,
+            lambda effort: Actuator(part.name, part.joint, effort(1.0), coordinate=coordinate),
+        )  # fmt: skip
+    if isinstance(part, Thruster):
+        return Actuation(
+            part.name, part.name, True, False,
+            lambda effort: Thruster(
+                part.name, part.ends[0][0], 1.0, part.direction, throttle=effort(1.0), point=part.point  # type: ignore[arg-type]
+            ),
+        )  # fmt: skip
+    if isinstance(part, Force | Torque):
+        return _on_body(part)
+    raise InputError(f"{OWNER}: actuators must name {KINDS}; got {part}")
+
+
+def follows_motions(constraint: Constraint) -> bool:
+    """Whether a constraint is a driver."""
+    return any(one.motions for one in constraint.primitives if isinstance(one, Relation))
+
+
+def _at_joint(system: System, joint: Joint) -> Actuation:
+    free = [kind for kind in ("rotation", "translation") if getattr(joint, f"{kind}_axis") is not None]
+    if len(free) != 1:
+        has = "both turns about and slides along an axis" if free else "has no single free axis"
+        add = "an Actuator with a coordinate" if free else "a Force or Torque"
+        raise InputError(f"{OWNER}: actuators names {joint}, which {has}: add {add} to the system, and name that")
+    name = f"{joint.name} effort"
+    while name in system:
+        name += "*"
+    turns = free == ["rotation"]
+    return Actuation(joint.name, name, False, turns, lambda effort: Actuator(name, joint, effort(1.0)))
+
+
+def _on_body(part: Force | Torque) -> Actuation:
+    given = getattr(part, part.argument)
+    constant = None if given is None else given.constant
+    if constant is None or not np.any(constant):
+        raise InputError(
+            f"{OWNER}: actuators names {part}, of which the direction is not known: give its {part.argument} as three "
+            "numbers, not all zero; their length does not count"
+        )
+    direction, body = constant / np.linalg.norm(constant), part.ends[0][0]
+
+    def exerting(effort: Effort) -> ForceElement:
+        components = [effort(float(c)) for c in direction]
+        if isinstance(part, Torque):
+            return Torque(part.name, body, components, frame=part.frame)  # type: ignore[arg-type]
+        return Force(part.name, body, components, point=part.point, frame=part.frame)  # type: ignore[arg-type]
+
+    return Actuation(part.name, part.name, True, isinstance(part, Torque), exerting)
+
+
+def actuated(system: System, found: Sequence[Actuation], efforts: Sequence[Effort]) -> System:
+    """Return the system with these efforts at its actuators."""
+    bare = system.without(*(one.element for one in found if one.replaces))
+    return bare.with_parts(*(one.exerting(effort) for one, effort in zip(found, efforts, strict=True)))
+
+
+def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
+    """Return an effort with these values at the times."""
+
+    def effort(factor: float) -> Motion:
+        return Motion.polynomial(factor * values) if len(times) == 1 else Motion.spline(times, factor * values)
+
+    return effort
+
+
+def costs(found: Sequence[Actuation], weights: Any, length: float) -> np.ndarray:
+    """Return the weight (k,) of each squared effort, by default as joint loads share them: torques over a length."""
+    if weights is None:
+        return np.array([length**-2.0 if one.torque else 1.0 for one in found])
+    names = [one.name for one in found]
+    if isinstance(weights, Mapping):
+        given = {getattr(name, "name", name): weight for name, weight in weights.items()}
+        if set(given) != set(names):
+            raise InputError(f"{OWNER}: weights must name all actuators and no other; got {weights!r} for {names}")
+        weights = [given[name] for name in names]
+    numbers = validate.numbers(weights)
+    if numbers is None or numbers.shape != (len(names),):
+        raise InputError(
+            f"{OWNER}: weights must be a dict by name or a list with a number for each of {names}; got {weights!r}"
+        )
+    return np.array([validate.positive(OWNER, f"weights[{n!r}]", w) for n, w in zip(names, numbers, strict=True)])

@@ -1,0 +1,215 @@
+"""Inverse dynamics: what actuators must exert so that a mechanism moves as its drivers prescribe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quirk.analysis.mobility import null_motions
+from quirk.constraints import Constraint, Joint
+from quirk.errors import InputError, SimulationError
+from quirk.forces import ForceElement, Friction
+from quirk.integrators import Statistics
+from quirk.result.segment import Segment
+from quirk.system.system import System
+from quirk.util.misuse import explained
+
+from .actuators import OWNER, Actuation, actuated, actuations, costs, follows_motions, over_time
+from .kinematics import MOST_ROWS, KinematicResult, kinematics, said_moving
+from .least_efforts import ActuatorMap, Push, UnreachedFreedomsError, applied_loads, inertia_loads
+
+# Efforts against friction that depends on the loads, which depend on the efforts, are found when they change by less
+# than this part of the largest; so many rounds are tried.
+SETTLED, MOST_ROUNDS = 1e-12, 200
+# Changes beyond so many times the largest effort without this friction go on growing.
+GROWN = 1e3
+
+
+@explained
+class InverseDynamicsResult(KinematicResult):
+    """A prescribed motion of a system whose actuators exert what it takes, with its drivers switched off.
+
+    Attributes
+    ----------
+    system : System
+        With the efforts found at its actuators, as Motions over time, and the drivers inactive: it can be simulated.
+    effort : dict of arrays (nt,)
+        Force, newton, or torque, newton meter, of each actuator, under the name that was given.
+    """
+
+    def __init__(
+        self, system: System, segments: Sequence[Segment], statistics: Statistics, status: str, effort: dict[str, Any]
+    ) -> None:
+        super().__init__(system, segments, statistics, status)
+        self.effort: dict[str, np.ndarray] = effort
+
+
+@explained
+def inverse_dynamics(
+    system: System,
+    times: ArrayLike,
+    actuators: str | ForceElement | Joint | Iterable[str | ForceElement | Joint],
+    *,
+    weights: Mapping[str, float] | ArrayLike | None = None,
+    drivers: str | Constraint | Iterable[str | Constraint] | None = None,
+    progress: bool = False,
+) -> InverseDynamicsResult:
+    """Find what actuators must exert so that a mechanism moves as its drivers prescribe.
+
+    The drivers leave the mechanism no freedom, as for `quirk.kinematics`, and may be anywhere. The actuators exert
+    loads in their place, through serial chains, loops and redundant constraints.
+
+    Parameters
+    ----------
+    system : System
+    times : (nt,)
+        Increasing, s.
+    actuators : names of force elements and joints
+        Of an `Actuator`, `Controller`, `JointTorque` or `JointForce` the effort along its coordinate is found, of a
+        `Force`, `Torque` or `Thruster` that along its direction, of a joint that along its one free axis. What the
+        element exerts by itself, and its limits, do not count.
+    weights : dict by name or list of positive numbers, optional
+        With more actuators than freedoms the sum of weights times squared efforts is least. Default: 1 for forces, and
+        for torques 1 / L^2 with L the `load_length` of the system.
+    drivers : names of constraints, optional
+        Those that the actuators replace; the others go on acting. Default: all that follow a Motion.
+    progress : bool
+        Show a progress line on standard error.
+
+    Returns
+    -------
+    InverseDynamicsResult
+        `.effort["motor"]` (nt,), and all that `quirk.kinematics` returns, with joint loads as they are under these
+        efforts.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, the drivers leave a freedom, or the actuators do not reach one that they leave
+        without these.
+    AssemblyError, SimulationError
+        As for `quirk.kinematics`; SimulationError also if no efforts overcome a `Friction` that grows with them.
+
+    Examples
+    --------
+    >>> crank = quirk.Body.bar("crank", [0, 0, 0], [1, 0, 0], mass=1.0)
+    >>> pin = quirk.Revolute("pin", quirk.GROUND, crank, point=[0, 0, 0], axis="z")
+    >>> drive = quirk.Drive("drive", pin, quirk.Motion.constant_rate(2.0))
+    >>> system = quirk.System([crank, pin, drive], gravity=[0, -9.81, 0])
+    >>> quirk.inverse_dynamics(system, [0.0, 0.1], "pin").effort["pin"].round(4)
+    array([4.905 , 4.8072])
+    """
+    if not isinstance(system, System):
+        raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")
+    found, replaced = actuations(system, actuators), _replaced(system, drivers)
+    weight = costs(found, weights, system._load_length or system.model.length)
+    unit = over_time(np.zeros(1), np.ones(1))
+    probing = actuated(system, found, [unit] * len(found))
+    motion = kinematics(probing, times, progress=progress)
+    probing.disable(*replaced)
+    problem = _Problem(system, found, weight, replaced, motion, probing)
+    efforts = problem.efforts()
+    effort = {one.name: values for one, values in zip(found, efforts.T, strict=True)}
+    segment = problem.acting(efforts)
+    segment.derivatives = motion.segments[0].derivatives
+    return InverseDynamicsResult(problem.system, [segment], motion.statistics, motion.status, effort)
+
+
+class _Problem:
+    """A motion, and the actuators that are to bring it about.
+
+    Attributes
+    ----------
+    system : with the efforts found last at its actuators
+    """
+
+    def __init__(
+        self,
+        system: System,
+        found: list[Actuation],
+        weight: np.ndarray,
+        replaced: list[str],
+        motion: KinematicResult,
+        probing: System,
+    ) -> None:
+        self.given, self.found, self.weight, self.replaced = system, found, weight, replaced
+        self.system, self.motion = probing, motion.segments[0]
+        self.needed = inertia_loads(self.motion.model, self.motion.state, *motion._accelerations)
+        self.reach = ActuatorMap(probing.plant, self.motion.time, self.motion.flat)
+        self.elements = [one.element for one in found]
+
+    def efforts(self) -> np.ndarray:
+        """Return the efforts (nt, k)."""
+        probed = self._along(self.system)
+        pushes = [Push(probed.model, probed.dynamics.forces, name) for name in self.elements]
+        found = self._lifting(pushes, self._missing(probed, self.elements))
+        if not any(isinstance(force, Friction) for force in self.system.forces):
+            return found
+        largest = np.abs(found).max()
+        for _ in range(MOST_ROUNDS):
+            change = self._lifting(pushes, self._missing(self.acting(found)))
+            found = found + change
+            if np.abs(change).max() <= SETTLED * np.abs(found).max():
+                return found
+            if np.abs(change).max() > GROWN * largest:
+                break
+        worst = int(np.argmax(np.abs(change).max(axis=1)))
+        raise SimulationError(
+            f"{OWNER}: at t = {self.motion.time[worst]:g} s no efforts are found that overcome the friction that grows "
+            "with them: the mechanism locks, or nearly so",
+            time=float(self.motion.time[worst]),
+        )
+
+    def acting(self, efforts: np.ndarray) -> Segment:
+        """Return the motion of the system with these efforts (nt, k) at its actuators."""
+        over = [over_time(self.motion.time, effort) for effort in efforts.T]
+        self.system = actuated(self.given, self.found, over)
+        self.system.disable(*self.replaced)
+        return self._along(self.system)
+
+    def _along(self, system: System) -> Segment:
+        motion = self.motion
+        return Segment(system.plant, motion.time, motion.flat, motion.turns, self.reach.rank)
+
+    def _missing(self, segment: Segment, but: Sequence[str] = ()) -> np.ndarray:
+        """What accelerations take (nt, n, 6) beyond gravity and all force elements but those named."""
+        return self.needed - applied_loads(segment.model, segment.dynamics.forces, len(self.motion.time), but)
+
+    def _lifting(self, pushes: list[Push], loads: np.ndarray) -> np.ndarray:
+        try:
+            return self.reach.efforts(pushes, loads, self.weight)
+        except UnreachedFreedomsError as trouble:
+            raise InputError(self._unreached(pushes, trouble)) from None
+
+    def _unreached(self, pushes: list[Push], trouble: UnreachedFreedomsError) -> str:
+        """Say which motion no actuator reaches."""
+        row = trouble.row
+        t, left = float(self.motion.time[row]), trouble.freedoms - trouble.reached
+        said = (
+            f"{OWNER}: the actuators reach {trouble.reached} of the {trouble.freedoms} freedoms that the constraints "
+            f"leave without {', '.join(self.replaced) or 'drivers'} at t = {t:g} s"
+        )
+        if self.motion.model.rows <= MOST_ROWS:
+            plant = self.system.plant
+            motions = null_motions(plant.solver(), self.motion.state_at(row), t)
+            free = np.array([plant.metric.coordinates(m[:, :3], m[:, 3:]) for m in motions])
+            unreached = np.linalg.svd(free @ self.reach.reached(pushes, row))[0][:, -left:]
+            moving = said_moving(self.system, np.tensordot(unreached.T, motions, 1))
+            said += f"; bodies that move in what they do not reach: {moving}"
+        return f"{said}: name further actuators, or name in drivers only those that they are to replace"
+
+
+def _replaced(system: System, names: Any) -> list[str]:
+    """Return the names of the drivers that actuators replace, by default of all that are active."""
+    active = [constraint for constraint in system.constraints if constraint.name in system.model.joint_rows]
+    if names is None:
+        return [constraint.name for constraint in active if follows_motions(constraint)]
+    listed = [names] if isinstance(names, str | Constraint) else list(names)
+    parts = [system[str(getattr(name, "name", name))] for name in listed]
+    for part in parts:
+        if part not in active:
+            raise InputError(f"{OWNER}: drivers must name constraints that are switched on; got {part}")
+    return [part.name for part in parts]

@@ -1,0 +1,257 @@
+"""Positions and their derivatives of mechanisms whose drivers leave them no freedom."""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quirk.analysis.assembly import assemble, constraint_of, violations
+from quirk.analysis.mobility import null_motions
+from quirk.analysis.nearest import turned_over
+from quirk.bodies.state import Kinematics, State
+from quirk.dynamics.dense.rows import tangent_rows
+from quirk.dynamics.dense.undefined import lost_ahead
+from quirk.dynamics.model.joint_angles import Turns, angles_at
+from quirk.dynamics.sparse.solver.derivatives import Differentiator, UnreachedError, highest_order
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.taylor.low_order_along import INTERRUPTED, SINGULAR, TOO_MANY
+from quirk.errors import AssemblyError, InputError, SimulationError
+from quirk.integrators import Statistics
+from quirk.result.constraint_health import check_kept
+from quirk.result.result import Result
+from quirk.result.segment import Segment, joined
+from quirk.system.system import System
+from quirk.util import validate
+from quirk.util.misuse import explained
+from quirk.util.progress import ProgressLine
+
+# Bodies whose share in a free motion is below this part of the largest stand still.
+STANDS_STILL = 1e-6
+# Rows with at least this part of the largest share in a dependency take part in it.
+SHARE = 0.01
+# As many bodies are named in a message, and up to so many rows are analyzed for one.
+MOST_NAMED, MOST_ROWS = 6, 1000
+
+
+@explained
+class KinematicResult(Result):
+    """The motion that constraints and drivers prescribe; the same views as those of a simulated one."""
+
+    _prescribed = True
+
+    @cached_property
+    def _accelerations(self) -> tuple[np.ndarray, np.ndarray]:
+        """Linear accelerations in N and angular ones in body axes (nt, n, 3)."""
+        found = [segment.derivatives for segment in self.segments]
+        return joined([d.linear[:, 0] for d in found]), joined([d.angular[:, 0] for d in found])
+
+    @property
+    def work(self) -> dict[str, np.ndarray]:
+        """None: nothing is integrated."""
+        return {}
+
+    @property
+    def _course(self) -> str:
+        """How the analysis went, in a line."""
+        cost = self.statistics
+        return f"{len(self.time)} positions to {self.time[-1]:g} s in {cost.wall_time:.2g} s, by {cost.steps} steps"
+
+
+@explained
+def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> KinematicResult:
+    """Find the motion of a mechanism that is driven in all its freedoms.
+
+    Positions by Newton's method, continued from one time to the next, loops and redundant rows included; velocity,
+    acceleration, jerk and snap by linear solves with the same rows; loads of joints and drivers by inverse dynamics.
+
+    Parameters
+    ----------
+    system : System
+        Its initial poses need not satisfy the drivers; the mechanism is assembled from there at the first time.
+    times : (nt,)
+        Increasing, s.
+    progress : bool
+        Show a progress line on standard error.
+
+    Returns
+    -------
+    KinematicResult
+        ``result["rod"].jerk``, ``result["hinge"].force()`` and all that results of simulations show. If the analysis
+        is interrupted from the keyboard, what was found so far, with ``result.status == "interrupted"``.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or the system is left with a freedom.
+    AssemblyError
+        If there is no position at the first time.
+    SimulationError
+        If a time cannot be reached, or not in a sensible number of steps from the one before, or the mechanism stands
+        at a branch point there; it carries the partial result.
+
+    Examples
+    --------
+    >>> crank = quirk.Body.bar("crank", [0, 0, 0], [1, 0, 0], mass=1.0)
+    >>> pin = quirk.Revolute("pin", quirk.GROUND, crank, point=[0, 0, 0], axis="z")
+    >>> drive = quirk.Drive("drive", pin, quirk.Motion.constant_rate(2.0))
+    >>> motion = quirk.kinematics(quirk.System([crank, pin, drive]), [0.0, 1.0])
+    >>> motion.body("crank").acceleration[0].round(9) + 0.0
+    array([-2.,  0.,  0.])
+    """
+    if not isinstance(system, System):
+        raise InputError(f"kinematics: system must be a quirk.System; got {system!r}")
+    times = validate.times("kinematics", "times", times, -np.inf, np.inf)
+    for force in system.forces:
+        if force.internal:
+            raise InputError(
+                f"kinematics: {force} has internal variables ({', '.join(force.internal)}), which are integrated along "
+                "the motion: simulate it instead, or leave the element out"
+            )
+    for placed in system.model.relations:
+        owner = constraint_of(system, placed.rows.start)
+        if placed.relation.of_velocities:
+            raise InputError(
+                f"kinematics: {owner} relates velocities or accelerations alone, so that positions do not follow from "
+                f"it (row {system.model.labels[placed.rows.start]}): simulate the motion instead"
+            )
+        for motion in placed.relation.motions:
+            motion.check(str(owner), float(times[0]), float(times[-1]))
+    for element in system.forces:
+        for name in element.motions:
+            element.motion(name).check(str(element), float(times[0]), float(times[-1]))
+    began = time.perf_counter()
+    differentiator = Differentiator(system.plant.solver(), highest_order(system.model))
+    start = _start(system, differentiator.solver, float(times[0]))
+    rank = _checked_rank(system, differentiator.solver, start, float(times[0]))
+    angles, statistics = angles_at(system.model, start, float(times[0])), Statistics()
+
+    def result(count: int, states: np.ndarray, quadrants: np.ndarray, status: str) -> KinematicResult:
+        statistics.wall_time = time.perf_counter() - began
+        turns = Turns.since(system.model.joints, start.orientation, angles, quadrants)
+        whole = Segment(system.plant, times[:count], states, turns, rank)
+        return KinematicResult(system, [whole], statistics, status)
+
+    line = ProgressLine(float(times[0]), float(times[-1])) if progress else None
+    watch = (lambda t: None) if line is None else line.update
+    try:
+        found = differentiator.along(times, system.model.carried.flat(start)[None], tracking=True, watch=watch)
+    except UnreachedError as trouble:
+        if trouble.reason == INTERRUPTED:
+            return result(trouble.row, trouble.states, trouble.quadrants, "interrupted")
+        partial = result(trouble.row, trouble.states, trouble.quadrants, "failed")
+        before, asked = float(times[max(trouble.row - 1, 0)]), float(times[trouble.row])
+        raise SimulationError(
+            f"kinematics: {_explained(system, trouble, before, asked, rank)}; the result up to there is in this "
+            "error's .result",
+            time=trouble.time,
+            result=partial,
+        ) from trouble.cause
+    finally:
+        if line is not None:
+            line.close(line.reached)
+    statistics.steps, statistics.corrections = found.steps, found.corrections
+    statistics.factorisations = found.factorisations
+    finished = result(len(times), found.states, found.quadrants, "completed")
+    finished.segments[0].derivatives = found
+    check_kept(finished, "kinematics")
+    return finished
+
+
+def _start(system: System, solver: Solver, t: float) -> State:
+    """The mechanism at the first time."""
+    state = system.initial_state()
+    y = solver.slots.state_to_lanes(system.model.carried.flat(state))
+    solver.settle_near(y, t)
+    if solver.project(y, t):
+        projected = system.model.carried.state(solver.slots.state_from_lanes(y))
+        if turned_over(system, projected) is None:
+            return projected
+    try:
+        return assemble(system, state, t)
+    except AssemblyError as error:
+        raise AssemblyError(f"kinematics: no position is found at t = {t:g} s: {error}") from error
+
+
+def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int:
+    """The number of independent rows, which must leave no freedom."""
+    n = len(system.bodies)
+    rank = solver.settle(solver.slots.state_to_lanes(state.pack()), t)
+    if rank >= 6 * n:
+        return 6 * n
+    if system.model.rows > MOST_ROWS:
+        raise InputError(f"kinematics: nothing drives {6 * n - rank} of the system's degrees of freedom; add drivers")
+    moving = said_moving(system, null_motions(solver, state, t))
+    raise InputError(
+        f"kinematics: nothing drives {6 * n - rank} of the system's degrees of freedom; bodies that can still move: "
+        f"{moving}: add a driver for each, or simulate the motion; should all be driven, the mechanism stands at a "
+        f"branch point at t = {t:g} s: start at another time"
+    )
+
+
+def said_moving(system: System, motions: np.ndarray) -> str:
+    """Return the names of the bodies that move in some of these velocities (f, n, 6), for messages."""
+    sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
+    moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
+    return ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")
+
+
+def _explained(system: System, trouble: UnreachedError, before: float, asked: float, rank: int) -> str:
+    """Why the analysis could not go on."""
+    state = system.model.carried.state(trouble.state)
+    if trouble.reason == SINGULAR:
+        return (
+            f"at t = {trouble.time:.9g} s the mechanism stands at a {_singular(system, state, trouble.time, rank)}; "
+            "choose times that pass it by, or drive another coordinate"
+        )
+    if trouble.reason == TOO_MANY:
+        return _hurried(system, trouble, before, asked)
+    if trouble.cause is not None:
+        return f"there is no position beyond t = {trouble.time:.9g} s, where a function fails ({trouble.cause})"
+    lost = lost_ahead(system.model, state, trouble.time, 0.0)
+    if lost is not None:
+        return f"there is no position beyond t = {trouble.time:.9g} s: {lost}"
+    amount, _, angular = violations(system, state, asked)
+    worst = int(np.argmax(amount / np.where(angular, 1.0, system.model.length)))
+    return (
+        f"there is no position beyond t = {trouble.time:.9g} s: {constraint_of(system, worst)} cannot go on (to "
+        f"t = {asked:.9g} s its row {system.model.labels[worst]} is missing {amount[worst]:.3g} "
+        f"{'rad' if angular[worst] else 'm'}); the mechanism is at a dead point or at the end of its reach"
+    )
+
+
+def _hurried(system: System, trouble: UnreachedError, before: float, asked: float) -> str:
+    """Say that the way from one time to the next takes too many steps, and which driver goes so far."""
+    model, fastest, who = system.model, 0.0, "the mechanism"
+    for placed in model.relations:
+        angle = bool(model.row_torque[placed.rows.start])
+        for motion in placed.relation.motions:
+            rate = abs(float(motion.derivatives(trouble.time, 1)[1]))
+            if rate / (1.0 if angle else model.length) > fastest:
+                fastest = rate / (1.0 if angle else model.length)
+                who = f"{constraint_of(system, placed.rows.start)} with {rate:.3g} {'rad/s' if angle else 'm/s'}"
+    share = (trouble.time - before) / (asked - before)
+    total = f"about {trouble.tried / share:.1e}" if share > 0 else "more"
+    return (
+        f"the way from t = {before:.9g} s to t = {asked:.9g} s is too long for one interval: {who} came to "
+        f"t = {trouble.time:.9g} s in {trouble.tried} steps, and all would be {total}: check the driver's rate and the "
+        "times, or give times in between"
+    )
+
+
+def _singular(system: System, state: State, t: float, rank: int) -> str:
+    """What kind of position it is, by the rows that have become dependent."""
+    model = system.model
+    if model.rows > MOST_ROWS:
+        return "dead point or a branch point"
+    U, _, _ = np.linalg.svd(system.plant.metric.rows(tangent_rows(model, Kinematics.of(state), t)), full_matrices=False)
+    part = np.abs(U[:, rank - 1])
+    driven = [placed.rows.start for placed in model.relations if placed.relation.motions]
+    pushing = [row for row in driven if part[row] > SHARE * part.max()]
+    row = max(pushing, key=lambda row: part[row]) if pushing else int(np.argmax(part))
+    who = f"{constraint_of(system, row)} (row {model.labels[row]})"
+    if pushing:
+        return f"dead point, where {who} cannot move it on"
+    return f"branch point, where {who} adds nothing to the other constraints and velocities are not determined"

@@ -1,0 +1,120 @@
+"""The least efforts of actuators with which a mechanism moves as prescribed.
+
+Of the loads on the bodies that a motion takes, M a - Q, the passive constraints A carry a part A^T lambda, and the
+actuators must exert the rest. In the mass metric the part that no constraint can carry is what the load accelerates: an
+impulse on the mechanism at rest changes its velocities by W z, with z the projection of W^T times it on what the
+constraints allow. So the efforts u solve Z u = z, with a column of Z for each actuator, of rank f where the actuators
+reach all f freedoms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.state import State
+from quirk.dynamics.model.applied_loads import Exerted
+from quirk.dynamics.model.constrained_motion import gyroscopic
+from quirk.dynamics.model.model import Model
+from quirk.dynamics.plant import CompiledModel
+
+
+class UnreachedFreedomsError(Exception):
+    """Raised where the actuators do not reach all freedoms.
+
+    Attributes
+    ----------
+    row : number of the time
+    reached, freedoms : how many they reach, and how many there are
+    """
+
+    def __init__(self, row: int, reached: int, freedoms: int) -> None:
+        self.row, self.reached, self.freedoms = row, reached, freedoms
+        super().__init__(f"{reached} of {freedoms} freedoms at row {row}")
+
+
+def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
+    """Return the force in N, and the moment about the center of mass in N, (nt, n, 6) that accelerations take.
+
+    From states, and accelerations `linear` in N and `angular` in body axes, (nt, n, 3).
+    """
+    turning = np.einsum("nij,tnj->tni", model.inertia, angular) + gyroscopic(model, state.angular_velocity)
+    moment = np.einsum("tnij,tnj->tni", rotation.matrix(state.orientation), turning)
+    return np.concatenate([model.mass[:, None] * linear, moment], axis=2)
+
+
+def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Sequence[str] = ()) -> np.ndarray:
+    """Return the sum (nt, n, 6), in N, of gravity and of all force elements but those named, at nt times."""
+    total = np.zeros((count, len(model.mass) + 1, 6))
+    total[:, :-1, :3] = model.mass[:, None] * model.gravity
+    for element, rows in model.forces:
+        if element.name not in but:
+            for end, body in enumerate(rows):
+                total[:, body] += forces[element.name].loads[:, end, 0]
+    return total[:, :-1]
+
+
+class Push:
+    """What a unit effort of an actuator exerts: loads (nt, frames, 6) in N on bodies `rows`."""
+
+    def __init__(self, model: Model, forces: dict[str, Exerted], name: str) -> None:
+        (self.rows,) = (list(rows) for element, rows in model.forces if element.name == name)
+        self.loads, self._bodies = forces[name].loads[:, :, 0], len(model.mass)
+
+    def at(self, row: int) -> np.ndarray:
+        """Return the loads (n, 6) on all bodies at one of the times."""
+        found = np.zeros((self._bodies + 1, 6))
+        np.add.at(found, self.rows, self.loads[row])
+        return found[:-1]
+
+
+class ActuatorMap:
+    """The efforts that carry given loads, at states (nt, 13 n) along a motion.
+
+    Attributes
+    ----------
+    rank : number of independent rows of the passive constraints
+    """
+
+    def __init__(self, plant: CompiledModel, times: np.ndarray, flat: np.ndarray) -> None:
+        self.model, self.times, self.flat = plant.model, times, flat
+        self._solver = plant.solver()
+        self.rank = self._solver.settle(self._solver.slots.state_to_lanes(flat[0]), float(times[0]))
+
+    def efforts(self, pushes: Sequence[Push], loads: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the efforts (nt, k) of least sum of weights times squares that do what loads (nt, n, 6) in N do.
+
+        The constraints carry the difference. Raises UnreachedFreedomsError.
+        """
+        found = np.zeros((len(self.times), len(pushes)))
+        freedoms = 6 * len(self.model.mass) - self.rank
+        for row in range(len(self.times)):
+            exerted = np.stack([*(push.at(row) for push in pushes), loads[row]])
+            free, whole = self._solver.left_free(*self._at(row), exerted)
+            Z, wanted = free[:-1].T, free[-1]
+            # What is left of a load that the constraints carry is round-off.
+            lengths = np.linalg.norm(Z, axis=0)
+            felt = lengths > self.model.rank_tolerance * np.linalg.norm(whole[:-1], axis=1)
+            lengths, Z = np.where(felt, lengths, 1.0), np.where(felt, Z, 0.0)
+            U, s, _ = np.linalg.svd(Z / lengths, full_matrices=False)
+            reached = int((s > self.model.rank_tolerance * s[0]).sum()) if s[0] > 0 else 0
+            if reached < freedoms:
+                raise UnreachedFreedomsError(row, reached, freedoms)
+            basis = U[:, :freedoms]
+            # Where there is no choice, columns of unit length serve the digits.
+            scale = np.sqrt(weights) if len(pushes) > freedoms else lengths
+            found[row] = np.linalg.pinv(basis.T @ (Z / scale), rcond=0.0) @ (basis.T @ wanted) / scale
+        return found
+
+    def reached(self, pushes: Sequence[Push], row: int) -> np.ndarray:
+        """Return what unit efforts accelerate at one of the times, (6 n, k) in coordinates of the mass metric."""
+        return self._solver.left_free(*self._at(row), np.stack([push.at(row) for push in pushes]))[0].T
+
+    def _at(self, row: int) -> tuple[np.ndarray, float]:
+        """One of the states, in blocks of eight, and its time."""
+        solver, t = self._solver, float(self.times[row])
+        if solver.redundant:
+            solver.choose_state(self.model.carried.state(self.flat[row]), t)
+        return solver.slots.state_to_lanes(self.flat[row]), t

@@ -1,0 +1,163 @@
+"""A run from its start, or from where it was left, to its end or to what stops it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..analysis.assembly import check_consistent
+from ..bodies.state import STATE_SIZE, Kinematics, State
+from ..dynamics.dense.undefined import lost_ahead
+from ..dynamics.inconsistency import MOST_ROWS
+from ..dynamics.model.applied_loads import exerted
+from ..dynamics.model.joint_angles import Turns, angles_at, angles_by_name
+from ..dynamics.model.time_derivatives import MotionTower
+from ..errors import InputError, SimulationError, WriteError
+from ..integrators import IntegrationError
+from ..jit.keyboard_interrupt import DeferredInterrupt, within_a_call
+from ..result.constraint_health import check_kept
+from ..result.result import Result
+from ..result.segment import Segment
+from ..system.system import System
+from ..util.progress import ProgressLine
+from .hybrid.checkpointed_run import CheckpointedRun
+from .hybrid.hybrid_run import HybridRun
+from .hybrid.restart_points import RestartPoint
+from .hybrid.run_factory import RunFactory
+from .sensitivity.adjoint import gradient_of
+from .sensitivity.forward import sensitivities_of
+from .sensitivity.objective import Objective
+from .sensitivity.parameters import Parameter
+
+if TYPE_CHECKING:
+    from ..io.checkpoints import Checkpoint
+
+
+def computed(
+    system: System,
+    state: State,
+    phases: RunFactory,
+    written: Checkpoint | None,
+    progress: bool | None,
+    varied: Sequence[Parameter] = (),
+    objective: Objective | None = None,
+) -> Result:
+    """Run to the end, or go on to it from what is written down; whatever stops it, what was computed is not lost.
+
+    The result of a complete run has sensitivities by what is `varied` or, with an objective, the gradient of that.
+    """
+    settings, statistics = phases.settings, phases.statistics
+    started, before = time.perf_counter(), statistics.wall_time
+    run: HybridRun | CheckpointedRun | None = None
+    line: ProgressLine | None = None
+
+    def result(status: str) -> Result:
+        statistics.wall_time = before + time.perf_counter() - started
+        if run is None:
+            turns = Turns.at_rest(system.model.joints, state)
+            flat = system.model.carried.flat(state)[None]
+            only = Segment(system.plant, np.array([settings.start]), flat, turns, 0)
+            return Result(system, [only], statistics, status, options=[phases.options])
+        if status != "completed":
+            run.close()
+        return Result(system, run.segments, statistics, status, run.happenings, [phases.options])
+
+    try:
+        with DeferredInterrupt():
+            run = _begun(system, state, phases, written)
+            started = time.perf_counter()
+            line = ProgressLine.shown(progress, settings.start, settings.end)
+            while run.proceed():
+                if line is not None:
+                    line.update(run.reached)
+            run.check_reads()
+            completed = result("stopped" if run.stopped else "completed")
+            if settings.interval > 0:
+                check_kept(completed, "simulate")
+        if varied:
+            assert isinstance(run, HybridRun) and run.trail is not None
+            if objective is None:
+                completed._sensitivities = sensitivities_of(completed, run.trail.stretches, phases, varied)
+            else:
+                completed._judged = gradient_of(completed, run.trail.stretches, phases, varied, objective)
+        return completed
+    except KeyboardInterrupt:
+        if within_a_call():
+            raise  # it is the run that called a function, and this run in it, which is to end
+        return result("interrupted")
+    except WriteError as error:
+        if written is None:
+            raise
+        t = settings.start if written.leg is None else written.leg.t
+        kept = written.segments
+        raise SimulationError(
+            f"simulate: {error}, up to t = {t:.9g} s; the same call goes on from there once there is room",
+            time=t,
+            result=Result(system, kept, statistics, "failed", written.happenings, [phases.options]) if kept else None,
+        ) from error
+    except IntegrationError as error:
+        assert run is not None
+        partial = result("failed")
+        trouble: Any = run.trouble or run.undefined(error.time)
+        if not isinstance(trouble, InputError):
+            trouble = lost_ahead(
+                run.plant.model, partial.state_at(-1), error.time, settings.step if settings.fixed else 0
+            )
+        cause = "" if trouble is None else f" ({trouble})"
+        component, bodies = error.component, system.bodies
+        where = "" if component is None else f" at {system.model.carried.owner(component, system.model.body_names)}"
+        within = component is not None and component < STATE_SIZE * len(bodies)
+        body = bodies[component // STATE_SIZE].name if component is not None and within else None
+        raise SimulationError(
+            f"simulate: at t = {error.time:.9g} s{where}: {error}{cause}; "
+            "the result up to here is in this error's .result",
+            time=error.time,
+            body=body,
+            result=partial,
+        ) from error
+    finally:
+        if run is not None and line is not None:
+            line.close(run.reached)
+
+
+def _begun(system: System, state: State, phases: RunFactory, written: Checkpoint | None) -> HybridRun | CheckpointedRun:
+    """Return a run that stands at its start, with a state on the constraints, or where it goes on."""
+    run = HybridRun(system, phases) if written is None else CheckpointedRun(system, phases, written)
+    if written is not None and written.leg is not None:
+        run.start(written.leg)
+        return run
+    settings, configuration = phases.settings, system.configuration_of(state)
+    plant, start, end = system.plant_for(configuration), settings.start, settings.end
+    model = plant.model
+    for placed in model.relations:
+        for motion in placed.relation.motions:
+            motion.check(str(system[model.owner(placed.rows.start)]), start, end)
+    for element in system.forces:
+        for name in element.motions:
+            element.motion(name).check(f"{element}", start, end)
+    check_consistent(system.as_computed_by(plant), state, start)
+    flow = phases.flow(plant, state, start)
+    y = flow.project(start, model.carried.flat(state))
+    if y is None:
+        cause = "" if flow.trouble is None else f" ({flow.trouble})"
+        raise SimulationError(
+            f"simulate: the initial state cannot be projected onto the constraints{cause}", time=start
+        )
+    begin = replace(model.carried.state(y), angles=state.angles)
+    angles = angles_at(model, begin, start)
+    begin.angles = angles_by_name(model.joints, angles)
+    # A user's function that cannot work is found here; what else goes wrong, the run reports.
+    with np.errstate(all="ignore"):
+        kin = Kinematics.of(begin)
+        for element, rows in model.forces:
+            if element.of_user:
+                exerted(element, rows, MotionTower.of(kin, 1), start, 0, kin.angles, kin.internal)
+    if flow.rank < model.rows <= MOST_ROWS:
+        system.as_computed_by(plant).acceleration(begin, start)  # says where constraints contradict each other
+    run.start(RestartPoint(start, y, angles, configuration))
+    run.keep_start()
+    return run

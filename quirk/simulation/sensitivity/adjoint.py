@@ -1,0 +1,170 @@
+"""Derivatives of one number by many parameters: weights of states carried back along the steps that a run took."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.model.directions import FREEDOMS, SHIFT, VELOCITY
+from quirk.dynamics.sparse.variation.variation import Varied
+from quirk.errors import InputError, SensitivityWarning, outside
+from quirk.result.result import Result
+from quirk.util.misuse import explained
+
+from ..hybrid.run_factory import RunFactory
+from ..hybrid.step_history import Stretch
+from .adjoint_sweep import OWNER, Backwards
+from .change import ParameterChange, as_changes, directions_of, motions_of, start_of
+from .discontinuities import warn_of_jumps
+from .forward import AT_JUMPS, check_rows, rows_held
+from .objective import Objective
+from .objective_derivatives import ObjectiveDerivatives
+from .parameters import Parameter
+
+# Error of a change in a step, of its size, that shows in a gradient.
+NOTICED = 1e-3
+# So do differences of changes along steps as they are from those along such as are cut, above this part of them and
+# above so many times `rtol`, which parts of steps keep to.
+DIFFERENT, OVER_RTOL = 1e-6, 1e3
+
+
+@explained
+class Gradient:
+    """A number that a run is judged by, and its derivatives: ``result.gradient[("rod", "mass")]``.
+
+    Attributes
+    ----------
+    value : the number
+    """
+
+    def __init__(self, value: float, parameters: Sequence[Parameter], found: np.ndarray) -> None:
+        ends = np.cumsum([0, *(one.size for one in parameters)])
+        self.value = value
+        self._found = {one.key: found[ends[n] : ends[n + 1]].reshape(one.shape) for n, one in enumerate(parameters)}
+
+    @property
+    def parameters(self) -> list[Any]:
+        """The parameters, as they were given to `simulate`."""
+        return list(self._found)
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        """Return the derivative by a parameter, an array of the parameter's shape."""
+        named = tuple(key) if isinstance(key, list) else key
+        if named not in self._found:
+            listed = ", ".join(repr(one) for one in self._found)
+            raise InputError(f"Result: gradient: there is none by {key!r}; there are: {listed}")
+        return self._found[named]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __repr__(self) -> str:
+        return f"<Gradient of {self.value:g} by {', '.join(repr(one) for one in self._found)}>"
+
+
+def gradient_of(
+    result: Result,
+    stretches: Sequence[Stretch],
+    phases: RunFactory,
+    parameters: Sequence[Parameter],
+    objective: Objective,
+) -> Gradient:
+    """Return a number that a run gives, and its derivatives by parameters.
+
+    Parameters
+    ----------
+    result : of the run, all of whose times that were asked for are ends of steps
+    stretches : its steps
+    phases : by which it was computed
+    parameters : which vary
+    objective : the number
+    """
+    changes = [change for parameter in parameters for change in parameter.changes]
+    first, backwards = stretches[0], Backwards(result.system, stretches, phases, changes)
+    if first.steps and backwards.course(first.plant).solver.redundant:
+        _check(first, phases, [change for change in changes if change.motions or change.reshapes])
+    counted = _rows_that_count(result, phases.asked)
+    judges = [
+        ObjectiveDerivatives(result.system, segment, rows, backwards.course(segment.plant).solver, changes)
+        for segment, rows in zip(result.segments, counted, strict=True)
+    ]
+    value, slopes = objective.judged(np.concatenate([judge.values(objective.quantities) for judge in judges]))
+    ends = np.cumsum([len(rows) for rows in counted])[:-1]
+    pulled = [judge.pulled_back(own) for judge, own in zip(judges, np.split(slopes, ends), strict=True)]
+    for stretch in stretches:
+        if stretch.steps:
+            warn_of_jumps(OWNER, AT_JUMPS, stretch.steps, backwards.course(stretch.plant).solver)
+    _warn_of_long_steps(stretches, backwards)
+    by_start, found = backwards.along(result, rows_held(result, stretches), counted, [sources for sources, _ in pulled])
+    return Gradient(value, parameters, sum((own for _, own in pulled), found) + _start(first, changes) @ by_start)
+
+
+def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]]:
+    """Of each segment the rows of times that were asked for, each once: the last, where something happens then."""
+    rows = [(t, s, row) for s, segment in enumerate(result.segments) for row, t in enumerate(segment.time)]
+    if asked is not None:
+        wanted = set(asked.tolist())
+        last = {t: (t, s, row) for t, s, row in rows if t in wanted}
+        rows = list(last.values())
+    return [[row for _, s, row in rows if s == number] for number in range(len(result.segments))]
+
+
+def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> None:
+    """Warn if steps are too long for what changes: seen of a change of each stretch's start in any direction."""
+    if any(not _serve(stretch, backwards) for stretch in stretches if stretch.steps):
+        warnings.warn(
+            f"{OWNER}: steps are too long for derivatives, as of a system at rest that would vibrate or a stiff one: "
+            "the gradient is not exact; give max_step=, or leave out objective= and take result.sensitivity",
+            SensitivityWarning,
+            stacklevel=outside(),
+        )
+
+
+def _serve(stretch: Stretch, backwards: Backwards) -> bool:
+    """Whether a stretch's steps, as they are, serve for a change: beside such as are cut where they are too long."""
+    model, cut, uncut = stretch.plant.model, backwards.ahead(stretch.plant), backwards.ahead(stretch.plant, cuts=False)
+    moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
+    moved[:, SHIFT] *= model.length
+    moved[:, VELOCITY] *= model.length
+    start = as_changes(model, stretch.start, moved, np.zeros((model.carried.size, 1)))
+    asked, directions = (np.zeros(0), np.zeros((0, start.shape[1]))), directions_of(model, [ParameterChange()])
+    right, as_it_is = start, start
+    for steps in stretch.steps:
+        _, right = cut.along(steps, right, directions, [], asked, np.zeros(1))
+        if cut.worst > NOTICED:
+            return False
+        if not cut.cuts:
+            as_it_is = right
+            continue
+        _, as_it_is = uncut.along(steps, as_it_is, directions, [], asked, np.zeros(1))
+        allowed = min(max(DIFFERENT, OVER_RTOL * backwards.rtol), NOTICED)
+        if not np.abs(uncut.extents - cut.extents).max() <= allowed * cut.extents.max():
+            return False
+    return True
+
+
+def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
+    """How the state (D, 13 n + k) at the start changes, before constraints are looked at."""
+    model = stretch.plant.model
+    return as_changes(model, stretch.start, *start_of(model, changes))
+
+
+def _check(stretch: Stretch, phases: RunFactory, changes: Sequence[ParameterChange]) -> None:
+    """Raise InputError if redundant rows contradict each other along a change: seen where the run starts."""
+    if not changes:
+        return
+    model, start = stretch.plant.model, _start(stretch, changes)
+    directions, motions = directions_of(model, changes), motions_of(model, changes)
+    steps, course = stretch.steps[0], Varied(stretch.plant.solver(), phases.settings)
+    after = course.solver.slots.state_from_lanes(steps.trail[1:2, 8:])[0] if len(steps.trail) > 1 else steps.end
+    first = replace(steps, trail=steps.trail[:1], end=after)
+    asked = np.array([stretch.t]), stretch.start[None]
+    at, _ = course.along(first, start, directions, motions, asked, np.zeros(len(changes)))
+    check_rows(stretch, course, at[:, 0], directions, motions, changes)

@@ -1,0 +1,190 @@
+"""Weights of states carried back along a run: over its steps, and over what happens between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from quirk.analysis.linear.null_space import NullSpaceBasis
+from quirk.dynamics.model.directions import FREEDOMS
+from quirk.dynamics.model.layout import Slots
+from quirk.dynamics.plant import CompiledModel
+from quirk.dynamics.sparse.adjoint.adjoint import Reversed
+from quirk.dynamics.sparse.stepping.run_state import STEP_END, STEP_HEAD, STEP_START
+from quirk.dynamics.sparse.variation.variation import Steps, Varied
+from quirk.errors import InputError
+from quirk.integrators import TABLEAUX, Taylor
+from quirk.result.result import Result
+from quirk.system.system import System
+
+from ..hybrid.run_factory import RunFactory
+from ..hybrid.step_history import Stretch
+from .change import ParameterChange, as_changes, as_weights, directions_at, directions_of, in_force, motions_of
+from .event_jumps import Jump
+
+OWNER = "simulate: objective"
+# Times of the output that are next to the end of a run, by this part of it, are not ends of steps of their own.
+CLOSE = 4 * np.finfo(float).eps
+
+
+class Backwards:
+    """Takes derivatives by states back along a run.
+
+    Parameters
+    ----------
+    system : System
+    stretches : of the run
+    phases : by which it was computed
+    changes : of parameters
+
+    Attributes
+    ----------
+    rtol : relative tolerance of the run
+    """
+
+    def __init__(
+        self, system: System, stretches: Sequence[Stretch], phases: RunFactory, changes: Sequence[ParameterChange]
+    ) -> None:
+        self._system, self._stretches, self._phases, self._changes = system, stretches, phases, changes
+        self.rtol = phases.settings.rtol
+        self._courses: dict[CompiledModel, Reversed] = {}
+        self._ahead: dict[tuple[CompiledModel, bool], Varied] = {}
+
+    def course(self, plant: CompiledModel) -> Reversed:
+        """Return what takes weights back over the steps of a plant, made once."""
+        if plant not in self._courses:
+            settings = self._phases.settings
+            # Steps that sum a series are noted in parts, which their other method takes.
+            tableau = TABLEAUX.get(self._phases.method, Taylor.instead)
+            rates, projects = (settings.alpha, settings.beta), settings.interval > 0
+            self._courses[plant] = Reversed(plant.solver(), tableau, rates, projects)
+        return self._courses[plant]
+
+    def ahead(self, plant: CompiledModel, *, cuts: bool = True) -> Varied:
+        """Return what takes changes along the steps of a plant, made once; it cuts those that are too long, or not."""
+        if (plant, cuts) not in self._ahead:
+            settings = self._phases.settings if cuts else self._phases.settings._replace(rtol=0.0)
+            self._ahead[plant, cuts] = Varied(plant.solver(), settings)
+        return self._ahead[plant, cuts]
+
+    def along(
+        self,
+        result: Result,
+        held: Sequence[Sequence[int]],
+        counted: Sequence[Sequence[int]],
+        sources: Sequence[np.ndarray],
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return derivatives (13 n + k,) by the state at the start, and (D,) by parameters.
+
+        Parameters
+        ----------
+        result : of the run
+        held : which rows of its segment each stretch holds
+        counted : which rows of each segment have derivatives by themselves
+        sources : of each segment (nt, 13 n + k), these
+        """
+        counts = [set(rows) for rows in counted]
+        last = max(k for k, rows in enumerate(held) if counts[self._stretches[k].segment].intersection(rows))
+        found, behind = np.zeros(len(self._changes)), np.zeros(self._stretches[last].end.size)
+        for k in range(last, -1, -1):
+            stretch = self._stretches[k]
+            segment = result.segments[stretch.segment]
+            rows = [row for row in held[k] if row in counts[stretch.segment]]
+            if k == last:
+                steps = _up_to(stretch.steps, segment.time[rows[-1]], self.course(stretch.plant).solver.slots)
+                angles = segment.angles[rows[-1]]
+            else:
+                behind, more = self._over(k, behind)
+                found, steps, angles = found + more, stretch.steps, self._stretches[k + 1].angles
+            given = sources[stretch.segment][rows]
+            behind, more = self._over_steps(stretch, steps, segment.time[rows], given, angles, behind)
+            found += more
+        return behind, found
+
+    def _over_steps(
+        self,
+        stretch: Stretch,
+        parts: Sequence[Steps],
+        times: np.ndarray,
+        sources: np.ndarray,
+        angles: np.ndarray,
+        behind: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return derivatives by the state at the start of some steps and by parameters, from those `behind` them."""
+        found = np.zeros(len(self._changes))
+        if not parts:
+            return behind + sources.sum(axis=0), found
+        course, model = self.course(stretch.plant), stretch.plant.model
+        changes = in_force(self._changes, self._system, dict(stretch.base.others))
+        directions, motions = directions_of(model, changes), motions_of(model, changes)
+        for steps, rows in reversed(_with_rows(parts, times)):
+            behind, more = course.along(steps, rows, sources, directions, motions, angles, behind)
+            found, angles = found + more, steps.angles
+        return behind, found
+
+    def _over(self, k: int, behind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return derivatives by the state at the end of stretch k and by parameters, from those behind what happens.
+
+        What happens is linear in changes that the constraints allow: found for a basis of those of the state, and for
+        each parameter with the least change of the state that goes with it.
+        """
+        before, after = self._stretches[k], self._stretches[k + 1]
+        parameters, none = len(self._changes), np.zeros(len(self._changes))
+        unchanged = before.plant is after.plant and np.array_equal(before.end, after.start)
+        if before.goes_on(after) or (unchanged and not before.hit):
+            return behind, none
+        both = self.ahead(before.plant), self.ahead(after.plant)
+        point = Jump(self._system, before, after, [], both).point()
+        free, model = NullSpaceBasis.at(point), point.model
+        own = in_force(self._changes, self._system, dict(before.base.others))
+        basis, given = free.directions(), free.completed(directions_at(model, own, point.t))
+        bodies = np.concatenate([given.bodies, basis.bodies], axis=2)
+        internal = np.concatenate([given.internal, basis.internal], axis=1)
+        changes = [*self._changes, *[ParameterChange()] * free.size]
+        across = Jump(self._system, before, after, changes, both).across
+        found = across(as_changes(model, before.end, bodies, internal)) @ behind
+        return self._by_state(free, found[parameters:]), found[:parameters]
+
+    @staticmethod
+    def _by_state(free: NullSpaceBasis, by_basis: np.ndarray) -> np.ndarray:
+        """Derivatives (13 n + k,) by a state, from those by directions of a basis of what is free there."""
+        point, size = free.point, FREEDOMS * free.point.bodies
+        count = size + point.internal
+        motions = np.eye(size, count).reshape(point.bodies, FREEDOMS, count)
+        by_motions = by_basis @ free.coordinates(motions, np.eye(point.internal, count, size))
+        carried = np.zeros(point.model.carried.size)
+        carried[: point.internal] = by_motions[size:]
+        return as_weights(point.state.orientation, by_motions[:size].reshape(-1, FREEDOMS), carried)
+
+
+def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
+    """Steps up to the one that ends at time t; the first at least."""
+    needed = [steps for n, steps in enumerate(parts) if n == 0 or steps.trail[0, STEP_START] < t]
+    if needed:
+        trail = needed[-1].trail
+        count = max(1, int(np.count_nonzero(trail[:, STEP_END] <= t + CLOSE * abs(t))))
+        if count < len(trail):
+            end = slots.state_from_lanes(trail[count : count + 1, STEP_HEAD:])[0]
+            needed[-1] = replace(needed[-1], trail=trail[:count], end=end)
+    return needed
+
+
+def _with_rows(parts: Sequence[Steps], times: np.ndarray) -> list[tuple[Steps, np.ndarray]]:
+    """Steps with which of some times each starts at, and the last ends at, or -1; each time once."""
+    found, left = [], 0
+    for steps in parts:
+        ends = np.concatenate([steps.trail[:1, STEP_START], steps.trail[:, STEP_END]])
+        close = CLOSE * np.abs(ends).max()
+        rows = np.full(len(ends), -1, dtype=np.int64)
+        here = np.arange(left, left + np.count_nonzero(times[left:] <= ends[-1] + close))
+        places = np.searchsorted(ends, times[here] - close)
+        missed = np.abs(ends[places] - times[here]) > close
+        if missed.any():
+            raise InputError(f"{OWNER}: no step ends at t = {times[here][missed.argmax()]:g} s, which output= asks for")
+        rows[places] = here
+        found.append((steps, rows))
+        left += len(here)
+    assert left == len(times)
+    return found

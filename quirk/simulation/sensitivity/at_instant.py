@@ -1,0 +1,85 @@
+"""One instant of a run with its sensitivities: accelerations, loads and other quantities change with the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quirk.analysis.linear.operating_point import OperatingVariation, Point
+from quirk.analysis.linear.outputs import Named, quantities
+from quirk.analysis.linear.quantity_derivatives import QuantityDerivatives
+from quirk.constraints import Constraint
+from quirk.events.names import Reading
+from quirk.events.quantity import Quantity
+from quirk.result.segment import Segment
+
+from .change import ParameterChange, as_motions, directions_of, in_force, motions_of, with_motions
+from .geometry_derivatives import explicit_changes
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+OWNER = "Result: sensitivity"
+
+
+class Instant:
+    """A state of a run and how it changes.
+
+    Attributes
+    ----------
+    variation : of the state, with its rates
+    """
+
+    def __init__(self, point: Point, variation: OperatingVariation, changes: Sequence[ParameterChange]) -> None:
+        self._point, self.variation, self._by = point, variation, changes
+
+    def read(self, names: Sequence[str]) -> np.ndarray:
+        """Return the changes (q, D) of quantities by name."""
+        point = self._point
+        found = quantities(OWNER, "a quantity", point.system, names)
+        return np.array([self._read(one) for one in found])
+
+    def _read(self, one: Named) -> np.ndarray:
+        if isinstance(one.of, Reading) and one.of.of is not None and one.of.of.name not in self._active:
+            return np.zeros(len(self._by))  # what is switched off exerts nothing
+        return one.read(self._changes)[1] + self._explicit(one)
+
+    @cached_property
+    def _active(self) -> set[str]:
+        """Names of the constraints and force elements that are switched on."""
+        model = self._point.model
+        return {*model.joint_rows, *(element.name for element, _ in model.forces)}
+
+    @cached_property
+    def _changes(self) -> QuantityDerivatives:
+        return QuantityDerivatives(self._point, self.variation)
+
+    def _explicit(self, one: Named) -> np.ndarray:
+        """What changes at the same state, since frames of joints are elsewhere in their bodies."""
+        if not isinstance(one.of, Quantity) or not any(isinstance(part, Constraint) for part in one.of.parts.values()):
+            return np.zeros(len(self._by))
+        return explicit_changes(one.of, self._changes, self._by)
+
+
+def instants(
+    system: System, segment: Segment, found: np.ndarray, changes: Sequence[ParameterChange]
+) -> Iterator[Instant]:
+    """Yield what is known at all times of a segment, whose states change by (nt, D, 13 n + k)."""
+    solver, model = segment.plant.solver(), segment.model
+    changes = in_force(changes, system, segment.replaced)
+    parameters, motions = directions_of(model, changes), motions_of(model, changes)
+    differential = None
+    for row, t in enumerate(segment.time):
+        if row == 0:
+            solver.settle_state(segment.state_at(row), float(t))
+        point = Point.along(system, segment.plant, solver, segment.state_at(row), float(t), segment.angles[row])
+        if differential is not None:
+            point.differential = differential
+        differential = point.differential
+        point.loaded  # noqa: B018  before the solver is used for tangents
+        bodies, internal = as_motions(model, segment.flat[row], found[row])
+        parameters.bodies[:], parameters.internal[:] = bodies, internal
+        yield Instant(point, point.variation(with_motions(parameters, motions, float(t))), changes)

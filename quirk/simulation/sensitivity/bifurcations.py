@@ -1,0 +1,166 @@
+"""Where a run passes a singular configuration that a change of a parameter does not have: the motion splits there.
+
+With rows of unit length U S V^T at each state, the least singular value, followed along the motion with its vectors,
+goes through zero where the run passes a singular configuration. The changes dq of poses satisfy A dq = -Phi_p: there
+is none where the left vector u of that value has a part along Phi_p, and the change grows without bound towards it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.bodies.state import Kinematics
+from quirk.dynamics.dense.rows import tangent_rows
+from quirk.dynamics.model.directions import Directions
+from quirk.dynamics.model.model import Model
+from quirk.dynamics.sparse.stepping.run_state import STEP_HEAD
+from quirk.dynamics.sparse.variation.variation import ChangedMotion, Steps, Varied
+from quirk.errors import SensitivityWarning, outside
+
+from .change import with_motions
+
+# A change of poses that is so many times as large as where it is smallest may be on its way to no bound; and a least
+# pivot that is less than this part of the largest, on its way to zero.
+GROWN, LOW = 3.0, 0.9
+# Singular vectors of neighboring states that are less alike than this do not tell what goes through zero.
+ALIKE = 0.5
+# Part of Phi_p along the left vector below which there is a change at the singular configuration: what is found
+# between two steps is found by a straight line.
+ALONG = 0.1
+
+
+@dataclass(frozen=True)
+class SingularRows:
+    """The least independent singular value of the rows at one state.
+
+    Attributes
+    ----------
+    t : s
+    value : over the largest
+    left, right : (m,), (6 n,) its vectors
+    missed : (D,) parts of what changes of parameters make of the rows along `left`, of all of it
+    """
+
+    t: float
+    value: float
+    left: np.ndarray
+    right: np.ndarray
+    missed: np.ndarray
+
+
+def warn_of_splits(
+    steps: Steps,
+    course: Varied,
+    directions: Directions,
+    motions: Sequence[ChangedMotion],
+    names: Sequence[str],
+) -> None:
+    """Warn of parameters by which there are no derivatives behind a time, as the motion splits there.
+
+    Parameters
+    ----------
+    steps : along which changes have just been found by `course`
+    directions, motions : of parameters alone
+    names : (D,) of the parameters
+    """
+    seen, told, rank = dict[int, SingularRows](), set[str](), course.rank
+    if not _closed(course.solver.model):
+        return
+
+    def rows(n: int) -> SingularRows:
+        if n not in seen:
+            seen[n] = _rows(steps, n, course, rank, directions, motions)
+        return seen[n]
+
+    shapes = _shapes(directions, motions)
+    for d in (int(place) for place in np.flatnonzero(shapes)):
+        for n in _near(course.extents[d], course.pivots):
+            # The state at the end of step n is number n + 1.
+            for one, other in ((n, n + 1), (n + 1, n + 2), (n, n + 2)):
+                if other > len(steps.trail) or names[d] in told:
+                    continue
+                t = _splits(rows(one), rows(other), d)
+                if t is not None:
+                    told.add(names[d])
+                    warnings.warn(
+                        f"simulate: sensitivities: near t = {t:.3g} s the run passes a singular configuration, where "
+                        f"the motion splits with a change of {names[d]}: from there on there is no derivative by it",
+                        SensitivityWarning,
+                        stacklevel=outside(),
+                    )
+
+
+def _closed(model: Model) -> bool:
+    """Whether constraints close loops: without these rows are independent wherever the bodies are."""
+    joined = {n: n for n in range(len(model.mass) + 1)}
+
+    def root(n: int) -> int:
+        while joined[n] != n:
+            n = joined[n]
+        return n
+
+    for _, bodies in model.joint_bodies:
+        roots = {root(int(n)) for n in bodies}
+        if len(roots) < len(bodies):
+            return True
+        for n in roots:
+            joined[n] = min(roots)
+    return False
+
+
+def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndarray:
+    """Which directions (D,) change rows."""
+    found = np.zeros(directions.count, dtype=bool)
+    for inputs in directions.relations.values():
+        for change in inputs.values():
+            found |= change != 0.0
+    found[[one.direction for one in motions if one.of_relation]] = True
+    return found
+
+
+def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+    """Steps after which a change is larger than before and behind, or the least pivot of the rows is smaller."""
+    large, small = (np.concatenate([[-np.inf], x, [-np.inf]]) for x in (extents, -pivots))
+    peaks = (extents >= large[:-2]) & (extents >= large[2:]) & (extents > GROWN * extents.min())
+    dips = (-pivots >= small[:-2]) & (-pivots >= small[2:]) & (pivots < LOW * pivots.max())
+    return np.flatnonzero(peaks | dips)
+
+
+def _splits(one: SingularRows, other: SingularRows, d: int) -> float | None:
+    """Return when the least singular value goes through zero between two states, if rows miss there what they need."""
+    same = one.left @ other.left, one.right @ other.right
+    if min(np.abs(same)) < ALIKE or same[0] * same[1] > 0:
+        return None
+    at = one.value / (one.value + other.value)
+    missed = (1 - at) * one.missed[d] + at * np.sign(same[0]) * other.missed[d]
+    return one.t + at * (other.t - one.t) if abs(missed) > ALONG else None
+
+
+def _rows(
+    steps: Steps, n: int, course: Varied, rank: int, directions: Directions, motions: Sequence[ChangedMotion]
+) -> SingularRows:
+    """The rows at the start of step n, or at the end of the last."""
+    model, slots = course.solver.model, course.solver.slots
+    last = n == len(steps.trail)
+    t = float(steps.trail[-1, 1] if last else steps.trail[n, 0])
+    y = steps.end if last else slots.state_from_lanes(steps.trail[n : n + 1, STEP_HEAD:])[0]
+    A, lengths = _scaled(model, y, t)
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    course.solver.settle(slots.state_to_lanes(y), t)
+    moved = course.differential.at(slots.state_to_lanes(y), t, with_motions(directions, motions, t))
+    phi = moved.levels[..., 0] / lengths
+    size = np.linalg.norm(phi, axis=1)
+    missed = phi @ U[:, rank - 1] / np.where(size > 0, size, 1.0)
+    return SingularRows(t, float(s[rank - 1] / s[0]), U[:, rank - 1], Vt[rank - 1], missed)
+
+
+def _scaled(model: Model, y: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of unit length over translations and, times the size of the system, turns; and their lengths before."""
+    A = tangent_rows(model, Kinematics.of(model.carried.state(y)), t).reshape(model.rows, -1, 6)
+    scaled = np.concatenate([A[..., :3], A[..., 3:] / model.length], axis=2).reshape(model.rows, -1)
+    lengths = np.linalg.norm(scaled, axis=1)
+    return scaled / lengths[:, None], lengths

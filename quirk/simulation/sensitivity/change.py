@@ -1,0 +1,231 @@
+"""Changes of a system and of its start, one for each number that may vary, as directions of its model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk.bodies.rotation import multiply
+from quirk.bodies.state import STATE_SIZE
+from quirk.constraints.relation import layout_of
+from quirk.constraints.sticking import Sticking
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.model.directions import FREEDOMS, OMEGA, SHIFT, TURN, VELOCITY, Directions
+from quirk.dynamics.model.model import Model
+from quirk.dynamics.model.primitives_as_relations import as_relations
+from quirk.dynamics.sparse.variation.variation import ChangedMotion
+from quirk.errors import InputError
+from quirk.forces import ForceElement
+from quirk.functions.motion import Motion
+from quirk.util.construction import made_with
+
+from .part_parameters import GAP, GRAVITY, INERTIA, INTERNAL, LAW, MASS, RELATION, Key
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+FRAME = 12
+# In place of an input where a number of a part is none.
+UNUSED = -1
+
+
+@dataclass(frozen=True)
+class ParameterChange:
+    """What one number changes, per unit of it.
+
+    Attributes
+    ----------
+    numbers : of parts, see `quirk.simulation.sensitivity.part_parameters`
+    start : of bodies by name (12,), how their states at the start change; see `quirk.dynamics.model.directions`
+    motions : of a part and the name of a motion of it, by what that changes
+    size : of the number, or of the vector that it is one of; 0 where that says nothing
+    """
+
+    numbers: Mapping[Key, np.ndarray] = field(default_factory=dict)
+    start: Mapping[str, np.ndarray] = field(default_factory=dict)
+    motions: Mapping[tuple[str, str], Motion] = field(default_factory=dict)
+    size: float = 0.0
+
+    @property
+    def reshapes(self) -> bool:
+        """Whether it is one of numbers of constraints."""
+        return any(kind == RELATION or kind.startswith(GAP) for kind, _, _ in self.numbers)
+
+
+def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping[str, Any]) -> list[ParameterChange]:
+    """Return what changes where events have put other parts, by name, in the place of those of a system.
+
+    A parameter is a number of the part that the system has: a force element that replaces it does not vary with it, nor
+    does the motion that a driver follows instead of its own.
+    """
+    replaced = {name for name, part in others.items() if isinstance(part, ForceElement) and _is_new(part, system[name])}
+
+    def goes_on(name: str, argument: str) -> bool:
+        own = getattr(system[name], argument, None)
+        return name not in replaced and getattr(others.get(name, system[name]), argument, None) is own
+
+    if not others:
+        return list(changes)
+    return [
+        replace(
+            change,
+            numbers={key: x for key, x in change.numbers.items() if key[1] not in replaced},
+            motions={key: motion for key, motion in change.motions.items() if goes_on(*key)},
+        )
+        for change in changes
+    ]
+
+
+def _is_new(part: ForceElement, own: Any) -> bool:
+    """Whether a part was made by itself, and is no copy of the system's own."""
+    return made_with(part) is None or made_with(part) is not made_with(own)
+
+
+def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Directions:
+    """Return changes of parameters as directions of a model, one each; parts that it does not have change nothing."""
+    made = Directions.none(model, len(changes))
+    laws, relations = dict[int, dict[int, np.ndarray]](), dict[int, dict[int, np.ndarray]]()
+    made = replace(made, laws=laws, relations=relations)
+    places = _Places(model)
+    for c, change in enumerate(changes):
+        for key, numbers in change.numbers.items():
+            kind, name, _ = key
+            if kind == GRAVITY:
+                made.gravity[:, c] = numbers
+            elif kind in (MASS, INERTIA):
+                n = model.body_names.index(name)
+                if kind == MASS:
+                    made.mass[n, c] = numbers[0]
+                else:
+                    made.inertia[n, ..., c] = numbers.reshape(3, 3)
+            elif key in places.found:
+                of, number, inputs = places.found[key]
+                changed = (laws if of == LAW else relations).setdefault(number, {})
+                if len(inputs) != len(numbers):
+                    raise InputError(f'simulate: sensitivities: an event replaces "{name}" by another part')
+                for place, x in zip(inputs, numbers, strict=True):
+                    if x != 0.0 and place != UNUSED:
+                        changed.setdefault(place, np.zeros(len(changes)))[c] = x
+    return made
+
+
+def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: float) -> Directions:
+    """Return the same with what motions change at time t among the inputs of laws and relations."""
+    laws, relations = (
+        {number: dict(inputs) for number, inputs in given.items()} for given in (directions.laws, directions.relations)
+    )
+    for one in motions:
+        rates = one.motion.derivatives(t, 2) / np.array([1.0, 1.0, 2.0])
+        into = (relations if one.of_relation else laws).setdefault(one.element, {})
+        for k, rate in enumerate(rates if one.of_relation else rates[:2]):
+            change = into.get(one.place + k, np.zeros(directions.count)).copy()
+            change[one.direction] += rate
+            into[one.place + k] = change
+    return replace(directions, laws=laws, relations=relations)
+
+
+def directions_at(model: Model, changes: Sequence[ParameterChange], t: float) -> Directions:
+    """Return changes of parameters as directions of a model at time t, those of motions among them."""
+    return with_motions(directions_of(model, changes), motions_of(model, changes), t)
+
+
+def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarray, np.ndarray]:
+    """Return how the start changes: motions (n, 12, D) of the bodies, and internal variables (k, D)."""
+    bodies = np.zeros((len(model.mass), FREEDOMS, len(changes)))
+    internal = np.zeros((model.carried.size, len(changes)))
+    for c, change in enumerate(changes):
+        for name, motion in change.start.items():
+            bodies[model.body_names.index(name), :, c] = motion
+        for (kind, name, n), numbers in change.numbers.items():
+            if kind == INTERNAL:
+                internal[model.carried.internal[name].start + n, c] = numbers[0]
+    return bodies, internal
+
+
+def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[ChangedMotion]:
+    """Return the motions that change, with where the model has them."""
+    found = []
+    for c, change in enumerate(changes):
+        for (name, argument), motion in change.motions.items():
+            for number, (element, _) in enumerate(model.forces):
+                if element.name == name and argument in element.motions:
+                    place = element.layout().first_motion + 2 * element.motions.index(argument)
+                    found.append(ChangedMotion(False, number, place, c, motion))
+            constraint = next((one for one, _ in model.joint_bodies if one.name == name), None)
+            for number, placed in enumerate(as_relations(model)) if constraint is not None else ():
+                if model.owner(placed.rows.start) != name:
+                    continue
+                for m, one in enumerate(placed.relation.motions):
+                    if one is getattr(constraint, argument, None):
+                        place = len(placed.relation.numbers) + 3 * m
+                        found.append(ChangedMotion(True, number, place, c, motion))
+    return found
+
+
+def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
+    """Return changes (D, 13 n + k) of a state y from motions (n, 12, D) and changes (k, D) of what is carried."""
+    n = len(model.mass)
+    orientation = model.carried.state(y).orientation
+    found = np.zeros((bodies.shape[-1], y.size))
+    of_bodies = found[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
+    for d, (now, motion) in enumerate(zip(of_bodies, np.moveaxis(bodies, -1, 0), strict=True)):
+        now[:, :3], now[:, 7:10], now[:, 10:] = motion[:, SHIFT], motion[:, VELOCITY], motion[:, OMEGA]
+        turn = np.concatenate([np.zeros((n, 1)), motion[:, TURN]], axis=1)
+        now[:, 3:7] = 0.5 * multiply(orientation, turn)
+        found[d, STATE_SIZE * n :] = internal[:, d]
+    return found
+
+
+def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return motions (n, 12, D) and changes (k, D) of what is carried, from changes (D, 13 n + k) of a state y."""
+    n = len(model.mass)
+    orientation = model.carried.state(y).orientation * [1.0, -1.0, -1.0, -1.0]
+    of_bodies = changes[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
+    turn = 2.0 * multiply(np.broadcast_to(orientation, (len(changes), n, 4)), of_bodies[..., 3:7])[..., 1:]
+    motion = np.concatenate([of_bodies[..., :3], turn, of_bodies[..., 7:]], axis=-1)
+    return np.moveaxis(motion, 0, -1), changes[:, STATE_SIZE * n :].T
+
+
+def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.ndarray) -> np.ndarray:
+    """Return derivatives (13 n + k,) by a state, from those by motions (n, 12) of bodies and by what is carried."""
+    n = len(orientation)
+    of_bodies = np.zeros((n, STATE_SIZE))
+    turn = np.concatenate([np.zeros((n, 1)), by_motions[:, TURN]], axis=1)
+    of_bodies[:, :3], of_bodies[:, 3:7] = by_motions[:, SHIFT], 2.0 * multiply(orientation, turn)
+    of_bodies[:, 7:10], of_bodies[:, 10:] = by_motions[:, VELOCITY], by_motions[:, OMEGA]
+    return np.concatenate([of_bodies.ravel(), by_internal])
+
+
+class _Places:
+    """Where numbers of parts are among the inputs of laws and relations: kind, number of the element, and places."""
+
+    def __init__(self, model: Model) -> None:
+        self.found: dict[Key, tuple[str, int, list[int]]] = {}
+        for number, (element, _) in enumerate(model.forces):
+            law = element.layout()
+            inputs = [*range(law.parameters)]
+            for f in range(law.frames):
+                inputs += range(law.first_frame + f * law.frame_size, law.first_frame + f * law.frame_size + FRAME)
+            self.found[LAW, element.name, 0] = LAW, number, inputs
+        for number, placed in enumerate(as_relations(model)):
+            name = model.owner(placed.rows.start)
+            layout = layout_of(placed.relation, len(placed.bodies), 2)
+            inputs = [*range(layout.numbers - placed.relation.offsets)]
+            for f in range(layout.frames):
+                o = layout.first_frame + f * layout.frame_size
+                inputs += range(o, o + FRAME)
+            first = placed.rows.start - model.joint_rows[name].start
+            owner = next(one for one, _ in model.joint_bodies if one.name == name)
+            if isinstance(owner, Sticking):
+                # Of the numbers of the friction only its radii are numbers of the rows that hold.
+                unused = owner.friction.numbers.size - layout.numbers
+                inputs[layout.numbers : layout.numbers] = [UNUSED] * unused
+                self.found[LAW, name, 0] = RELATION, number, inputs
+                continue
+            key = (
+                (GAP + placed.relation.labels[0], name, 0) if isinstance(owner, Unilateral) else (RELATION, name, first)
+            )
+            self.found[key] = RELATION, number, inputs

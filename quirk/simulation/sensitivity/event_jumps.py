@@ -1,0 +1,258 @@
+"""How changes go on where something happens: the time of it changes, and so do what jumps and what moves bodies then.
+
+At an event the quantity g is zero. Along a change d of the state it happens d_tau = -dg / g' later (g' along the motion
+before). States at that time change by d + f- d_tau, go through the jump, and are taken back to the time itself: from
+what that gives f+ d_tau is taken, f- and f+ being the rates of the state before and after (the saltation matrix; see
+Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, section 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from quirk.analysis.contact.friction_states import head
+from quirk.analysis.linear.operating_point import Point
+from quirk.analysis.linear.outputs import rows_of
+from quirk.analysis.linear.quantity_derivatives import QuantityDerivatives
+from quirk.bodies.state import STATE_SIZE
+from quirk.dynamics.contact.impulse import distance
+from quirk.dynamics.model.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions, Inputs
+from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
+from quirk.dynamics.sparse.variation.variation import Varied
+from quirk.errors import InputError
+from quirk.events.names import Reading
+from quirk.events.quantity import Gap, Quantity
+from quirk.system.system import System
+
+from ..hybrid.step_history import Stretch
+from .change import FRAME, ParameterChange, as_changes, as_motions, directions_at, in_force
+from .geometry_derivatives import explicit_changes, gap_changes
+from .impulses import after_impulse
+from .part_parameters import GAP
+from .slipping import limit_is_reached, slip_ends
+
+OWNER = "simulate: sensitivities"
+# What happens at times that change by amounts that differ by more than this part of them does not happen at once.
+AT_ONCE = 1e-6
+# Loads on either side of an event are taken where bodies have moved by this part of the size of the system, or of a
+# turn, and by twice that, and are followed back by a straight line.
+ASIDE = 1e-9
+# What is below so many times what changes there on one side is smooth motion and round-off, and no jump.
+DISTINCT = 100.0
+# Poses that jump by more than this part of the size of the system.
+MOVED = 1e-8
+
+
+class Jump:
+    """What happens between two stretches of a run.
+
+    Parameters
+    ----------
+    system : System
+    before, after : stretches
+    changes : that the state and parameters undergo
+    courses : those of both stretches
+
+    Attributes
+    ----------
+    later : (D,) by how much later it happens, s
+    """
+
+    def __init__(
+        self,
+        system: System,
+        before: Stretch,
+        after: Stretch,
+        changes: Sequence[ParameterChange],
+        courses: Sequence[Varied],
+    ) -> None:
+        self._system, self._before, self._after = system, before, after
+        self._changes, self._behind = (in_force(changes, system, dict(one.base.others)) for one in (before, after))
+        self._courses = courses
+        self.later = np.zeros(len(changes))
+
+    def point(self) -> Point:
+        """Return the state before it."""
+        return self._point(self._before, self._before.end, self._courses[0])
+
+    def across(self, now: np.ndarray) -> np.ndarray:
+        """Return changes (D, 13 n + k) behind it, from those before."""
+        before, after, model = self._before, self._after, self._before.plant.model
+        point = self.point()
+        bodies, internal = as_motions(model, before.end, now)
+        asked = [guard for guard in before.hit if not self._continuous(guard)]
+        if asked:
+            self.later = self._when(point, bodies, internal, asked)
+        if before.goes_on(after):
+            return now
+        same = np.array_equal(before.end, after.start)
+        if same and before.plant is after.plant:
+            if not asked:
+                return now
+            bodies, internal = self._past_loads(point, bodies, internal)
+            return as_changes(model, after.start, bodies, internal)
+        flow = _flow(point)
+        bodies = bodies + flow[..., None] * self.later
+        internal[: point.internal] += point.internal_rates[:, None] * self.later
+        if not same:
+            if distance(model, before.end, after.start) > MOVED * model.length:
+                raise InputError(f"{OWNER}: {self._named}: it moves bodies to other poses, which is not differentiated")
+            if not all(_of_slip(guard) or _of_border(guard) or self._continuous(guard) for guard in before.hit):
+                bodies = after_impulse(self._system, before, after, bodies, self._behind, self.later)
+        head(self._courses[1].solver, after.resting.rubbing)
+        point = self._point(after, after.start, self._courses[1])
+        bodies = bodies - _flow(point)[..., None] * self.later
+        internal[: point.internal] -= point.internal_rates[:, None] * self.later
+        return as_changes(model, after.start, bodies, internal)
+
+    def _past_loads(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return changes behind an event that changes nothing, but at which loads may jump with the state."""
+        speed = max(np.abs(_flow(point)[:, SHIFT]).max() / point.model.length, np.abs(_flow(point)[:, TURN]).max())
+        if not speed > 0.0:
+            return bodies, internal
+        h = ASIDE / speed
+        rates = [self._rates_aside(point, times * h) for times in (-2.0, -1.0, 1.0, 2.0)]
+        moved, carried = (
+            _jump_between(*one)[..., None] * np.where(np.isfinite(self.later), self.later, 0.0)
+            for one in zip(*rates, strict=True)
+        )
+        internal[: point.internal] -= carried
+        return bodies - moved, internal
+
+    def _rates_aside(self, point: Point, h: float) -> tuple[np.ndarray, np.ndarray]:
+        """How bodies (n, 12) and internal variables (k,) change a time h from the event, s, along the motion."""
+        model, y = point.model, self._before.end
+        carried = np.zeros((y.size - STATE_SIZE * point.bodies, 1))
+        carried[: point.internal, 0] = h * point.internal_rates
+        shifted = y + as_changes(model, y, h * _flow(point)[..., None], carried)[0]
+        there = self._point(self._before, shifted, self._courses[0], point.t + h)
+        return _flow(there), there.internal_rates
+
+    def _continuous(self, guard: EventFunction) -> bool:
+        """Whether loads go on without a jump where it crosses: a contact that opens as its load falls to zero."""
+        if not isinstance(guard.key, tuple):
+            return False
+        if guard.key[2] == "solvable":
+            raise InputError(f"{OWNER}: {guard.title}: where friction has no solution there is no derivative")
+        return guard.key[2] in ("push", "faster", "return")
+
+    @property
+    def _named(self) -> str:
+        return ", ".join(guard.title for guard in self._before.hit) or f"at t = {self._before.reached:g} s"
+
+    def _point(self, stretch: Stretch, y: np.ndarray, course: Varied, t: float | None = None) -> Point:
+        t, solver = self._before.reached if t is None else t, course.solver
+        state = stretch.plant.model.carried.state(y).copy()
+        solver.settle_state(state, t)
+        point = Point.along(self._system, stretch.plant, solver, state, t, self._after.angles)
+        point.differential = course.differential
+        return point
+
+    def _when(
+        self, point: Point, bodies: np.ndarray, internal: np.ndarray, asked: Sequence[EventFunction]
+    ) -> np.ndarray:
+        """By how much later (D,) it happens."""
+        directions = directions_at(point.model, self._changes, point.t)
+        directions.bodies[:], directions.internal[:] = bodies, internal
+        at = QuantityDerivatives(point, point.variation(directions))
+        found = [self._of_friction(at, guard) if _of_slip(guard) else self._of_guard(at, guard) for guard in asked]
+        for one in found[1:]:
+            if np.abs(one - found[0]).max() > AT_ONCE * np.abs(found[0]).max():
+                raise InputError(
+                    f"{OWNER}: {self._named} happen at once at t = {point.t:g} s, and which is first depends on the "
+                    "parameters: there is no derivative"
+                )
+        return found[0]
+
+    def _of_guard(self, at: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
+        rate, change = self._quantity(at, guard)
+        if not np.isfinite(change).all():
+            raise InputError(f"{OWNER}: {guard.title}: its function has no derivatives: write it of plain arithmetic")
+        with np.errstate(divide="ignore", invalid="ignore"):  # what stands still at zero crosses by round-off
+            return np.asarray(-change / rate)
+
+    def _quantity(self, at: QuantityDerivatives, guard: EventFunction) -> tuple[float, np.ndarray]:
+        """How fast a quantity changes along the motion, and its changes (D,)."""
+        quantity = guard.quantity
+        if isinstance(quantity, Reading):
+            found = self._of_element(at, quantity)
+            if found is None:
+                raise InputError(
+                    f"{OWNER}: {guard.title}: events of loads, of energies and of elements that do not act are not "
+                    "differentiated: let the event watch positions, of a body or by a function"
+                )
+            return found
+        assert isinstance(quantity, Quantity | Gap)
+        seeds, numbers = self._of_gap(quantity) if isinstance(quantity, Gap) else ({}, np.zeros((0, 0)))
+        terms, moved = at.coordinate_terms(quantity, rows_of(at.point, quantity), 0, seeds)
+        if isinstance(quantity, Gap):
+            return terms[1], moved[0] + gap_changes(quantity, at, numbers)
+        return terms[1], moved[0] + explicit_changes(quantity, at, self._changes)
+
+    @staticmethod
+    def _of_element(at: QuantityDerivatives, reading: Reading) -> tuple[float, np.ndarray] | None:
+        """The same of a coordinate of a force element that acts; None of what is something else."""
+        for element, rows in at.point.model.forces:
+            if element is reading.of and reading.what in element.coordinates:
+                terms, moved = at.coordinate_terms(element, rows, element.coordinates.index(reading.what), {})
+                return terms[1], moved[0]
+        return None
+
+    def _of_friction(self, at: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
+        """By how much later (D,) slip ends, or friction reaches its limit."""
+        assert isinstance(guard.quantity, Reading)
+        if guard.key[2] == "slip":  # type: ignore[index]
+            return slip_ends(at, str(guard.quantity.of and guard.quantity.of.name))
+        point = at.point
+        along = Directions.none(point.model, 1)
+        along.bodies[:], along.internal[: point.internal], along.time[:] = (
+            _flow(point)[..., None], point.internal_rates[:, None], 1.0,
+        )  # fmt: skip
+        return limit_is_reached(at, QuantityDerivatives(point, point.variation(along)), guard.quantity, self._changes)
+
+    def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
+        """What parameters change of the frames of a gap, as inputs of its law, and of its numbers (k, D)."""
+        key, layout = (GAP + gap.label, gap.name, 0), gap.layout()
+        count = len(gap.numbers_of_gap)
+        given = [change.numbers.get(key, np.zeros(count + FRAME * layout.frames)) for change in self._changes]
+        by_place = np.transpose(given)
+        firsts = [layout.first_frame + f * layout.frame_size for f in range(layout.frames)]
+        places = [first + c for first in firsts for c in range(FRAME)]
+        return dict(zip(places, by_place[count:], strict=True)), by_place[:count]
+
+
+def _of_slip(guard: EventFunction) -> bool:
+    """Whether it is of friction that ceases or begins to slide."""
+    return isinstance(guard.key, tuple) and guard.key[2] in ("slip", "cone")
+
+
+def _of_border(guard: EventFunction) -> bool:
+    """Whether it is of a contact that passes from one part of a bounded surface to another: no velocity jumps."""
+    return isinstance(guard.key, tuple) and guard.key[2] == "border"
+
+
+def _jump_between(far_before: np.ndarray, before: np.ndarray, after: np.ndarray, far_after: np.ndarray) -> np.ndarray:
+    """By how much rates jump, each side followed up to the event by a straight line; zero where none is distinct."""
+    jump = (2.0 * after - far_after) - (2.0 * before - far_before)
+    smooth = np.maximum(np.abs(before - far_before), np.abs(after - far_after)).max(axis=0, initial=0.0)
+    return np.where(np.abs(jump) > DISTINCT * smooth, jump, 0.0)
+
+
+def _flow(point: Point) -> np.ndarray:
+    """How the bodies move (n, 12) along the motion; see `quirk.dynamics.model.directions`."""
+    found = np.zeros((point.bodies, 12))
+    found[:, SHIFT], found[:, TURN] = point.state.velocity, point.state.angular_velocity
+    found[:, VELOCITY], found[:, OMEGA] = point.linear, point.angular
+    return found
+
+
+def times_of(jumps: Sequence[Jump]) -> Mapping[tuple[float, str], np.ndarray]:
+    """Return by how much later (D,) what is known by time and name happens."""
+    found: dict[tuple[float, str], np.ndarray] = {}
+    for jump in jumps:
+        for guard in jump._before.hit:
+            name = guard.key[0] if isinstance(guard.key, tuple) else guard.key
+            found[jump._before.reached, str(name)] = jump.later
+    return found

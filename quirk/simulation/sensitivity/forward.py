@@ -1,0 +1,196 @@
+"""Sensitivities of a run: changes of its start and of parameters carried along the steps that it took."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.analysis.contact.friction_states import head
+from quirk.dynamics.model.directions import Directions
+from quirk.dynamics.model.tangents import Tangent
+from quirk.dynamics.sparse.stepping.run_state import STEP_START
+from quirk.dynamics.sparse.variation.variation import ChangedMotion, Varied
+from quirk.errors import InputError, SensitivityWarning, outside
+from quirk.result.result import Result
+
+from ..hybrid.run_factory import RunFactory
+from ..hybrid.step_history import Stretch, going_on, steps_of
+from .bifurcations import warn_of_splits
+from .change import ParameterChange, as_changes, as_motions, directions_of, in_force, motions_of, start_of, with_motions
+from .discontinuities import warn_of_jumps
+from .event_jumps import OWNER, Jump, times_of
+from .parameters import Parameter
+from .sensitivities import Sensitivities
+
+AT_JUMPS = "an Event whose quantity crosses its level right there completes them"
+# Of rows that follow from others: what they miss along a change, over the size of the change.
+CONTRADICTED = 1e-6
+
+
+def sensitivities_of(
+    result: Result, stretches: Sequence[Stretch], phases: RunFactory, parameters: Sequence[Parameter]
+) -> Sensitivities:
+    """Return how a run changes with parameters.
+
+    Parameters
+    ----------
+    result : of the run
+    stretches : its steps
+    phases : by which it was computed
+    parameters : which vary
+    """
+    changes = [change for parameter in parameters for change in parameter.changes]
+    kept = rows_held(result, stretches)
+    found = [np.zeros((len(segment.time), len(changes), segment.flat.shape[1])) for segment in result.segments]
+    courses: dict[Any, Varied] = {}
+    jumps = list[Jump]()
+    for plant in dict.fromkeys(stretch.plant for stretch in stretches):
+        courses[plant] = Varied(plant.solver(), phases.settings)
+    head(courses[stretches[0].plant].solver, stretches[0].resting.rubbing)
+    now = _start(stretches[0], changes)
+    names = [f"{parameter.key!r}" for parameter in parameters for _ in parameter.changes]
+    for numbers in going_on(stretches):
+        some, rows = [stretches[k] for k in numbers], [kept[k] for k in numbers]
+        into = found[some[0].segment] if any(rows) else np.zeros((0, *found[-1].shape[1:]))
+        course = courses[some[0].plant]
+        ends = _along(result, some, rows, course, now, changes, names, into, first=numbers[0] == 0)
+        for k, end in zip(numbers, ends, strict=True):
+            if k + 1 < len(stretches):
+                both = course, courses[stretches[k + 1].plant]
+                jumps.append(Jump(result.system, stretches[k], stretches[k + 1], changes, both))
+                now = jumps[-1].across(end)
+    return Sensitivities(result, parameters, found, times_of(jumps))
+
+
+def _along(
+    result: Result,
+    stretches: Sequence[Stretch],
+    rows: Sequence[list[int]],
+    course: Varied,
+    now: np.ndarray,
+    changes: Sequence[ParameterChange],
+    names: Sequence[str],
+    into: np.ndarray,
+    first: bool,
+) -> np.ndarray:
+    """Fill rows of a segment with the changes along stretches, each with rows of its own, that go on in each other.
+
+    Returns the changes (stretches, D, 13 n + k) at the end of each.
+    """
+    stretch, steps = stretches[0], steps_of(stretches)
+    model, held = stretch.plant.model, [row for own in rows for row in own]
+    if not steps:
+        into[held] = now
+        return np.array([now] * len(stretches))
+    changes = in_force(changes, result.system, dict(stretch.base.others))
+    directions, motions = directions_of(model, changes), motions_of(model, changes)
+    times, states, ends = _asked(result, stretches, rows)
+    at = np.zeros((len(now), len(times), states.shape[1]))
+    sizes, done = np.array([change.size for change in changes]), 0
+    for own in steps:
+        end = len(times) if own is steps[-1] else int(np.searchsorted(times, own.trail[-1, 1], side="right"))
+        asked = times[done:end], states[done:end]
+        at[:, done:end], now = course.along(own, now, directions, motions, asked, sizes)
+        if first and done == 0:
+            check_rows(stretch, course, at[:, 0], directions, motions, changes)
+        # The direction of a slip that comes to its end changes without bound.
+        if not (stretch.resting.rubbing and own is steps[-1] and course.coarse >= own.trail[-1, STEP_START]):
+            _warn_of_fast_changes(course.coarse)
+        warn_of_splits(own, course, directions, motions, names)
+        done = end
+    for one in stretches:
+        if one.parts:
+            warn_of_jumps(OWNER, AT_JUMPS, one.steps, course.solver)
+    found = np.moveaxis(at, 0, 1)
+    into[held] = np.delete(found, [0, *ends], axis=0)
+    return np.concatenate([found[ends], now[None]])
+
+
+def _asked(
+    result: Result, stretches: Sequence[Stretch], rows: Sequence[list[int]]
+) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Times (nt,) and states (nt, 13 n + k): where the first stretch starts, of its rows, where it ends, and so on.
+
+    The end of the last is left out. Which of them are ends comes third.
+    """
+    times, states, ends = [np.array([stretches[0].t])], [stretches[0].start[None]], list[int]()
+    for stretch, own in zip(stretches, rows, strict=True):
+        if own:
+            segment = result.segments[stretch.segment]
+            times.append(segment.time[own])
+            states.append(segment.flat[own])
+        if stretch is not stretches[-1]:
+            ends.append(sum(map(len, times)))
+            times.append(np.array([stretch.reached]))
+            states.append(stretch.end[None])
+    return np.concatenate(times), np.concatenate(states), ends
+
+
+def _warn_of_fast_changes(t: float) -> None:
+    """Warn if changes are too fast for any step, from a time on."""
+    if t < np.inf:
+        warnings.warn(
+            f"{OWNER}: from t = {t:.6g} s on derivatives change too fast to be followed, as next to a singular "
+            "configuration, or of a stiff system at rest: they are not exact behind it; for the latter take "
+            'method="RadauIIA9"',
+            SensitivityWarning,
+            stacklevel=outside(),
+        )
+
+
+def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
+    """How the state (D, 13 n + k) at the start changes, before constraints are looked at."""
+    model = stretch.plant.model
+    bodies, internal = start_of(model, changes)
+    return as_changes(model, stretch.start, bodies, internal)
+
+
+def check_rows(
+    stretch: Stretch,
+    course: Varied,
+    now: np.ndarray,
+    directions: Directions,
+    motions: Sequence[ChangedMotion],
+    changes: Sequence[ParameterChange],
+) -> None:
+    """Raise InputError if rows that follow from others contradict these along a change of a parameter."""
+    model, solver = stretch.plant.model, course.solver
+    if not solver.redundant or solver.model.rows == 0:
+        return
+    bodies, internal = as_motions(model, stretch.start, now)
+    directions.bodies[:], directions.internal[:] = bodies, internal
+    lanes = solver.slots.state_to_lanes(stretch.start)
+    found: Tangent = course.differential.at(lanes, stretch.t, with_motions(directions, motions, stretch.t))
+    directions.bodies[:], directions.internal[:] = 0.0, 0.0
+    scale = 1.0 + np.abs(bodies).max(axis=(0, 1))
+    for d, missed in enumerate(np.abs(found.levels[..., :2]).max(axis=2) / scale[:, None]):
+        if missed.max(initial=0.0) > CONTRADICTED:
+            row = int(missed.argmax())
+            keys = list(changes[d].numbers)
+            raise InputError(
+                f"{OWNER}: with a change of {keys[0][1] if keys else 'the start'!r} redundant "
+                f"constraints contradict each other (row {model.labels[row]}): the mechanism cannot move so"
+            )
+
+
+def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
+    """Which rows of its segment each stretch holds."""
+    held: list[list[int]] = [[] for _ in stretches]
+    for number, segment in enumerate(result.segments):
+        mine = [k for k, stretch in enumerate(stretches) if stretch.segment == number]
+        k = 0
+        for row, t in enumerate(segment.time):
+            while k < len(mine) - 1 and _behind(stretches[mine[k]], stretches[mine[k + 1]], t, segment.flat[row]):
+                k += 1
+            held[mine[k]].append(row)
+    return held
+
+
+def _behind(stretch: Stretch, following: Stretch, t: float, y: np.ndarray) -> bool:
+    """Whether a state belongs to what follows a stretch."""
+    if t != stretch.reached:
+        return t > stretch.reached
+    return not np.array_equal(y, stretch.end) and np.array_equal(y, following.start)

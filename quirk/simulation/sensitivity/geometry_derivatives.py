@@ -1,0 +1,94 @@
+"""What quantities change at one state when frames of joints are moved in their bodies, or numbers of gaps change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from quirk.analysis.linear.outputs import rows_of
+from quirk.analysis.linear.quantity_derivatives import QuantityDerivatives
+from quirk.bodies import rotation
+from quirk.bodies.frame import Frame
+from quirk.constraints import Constraint
+from quirk.events.quantity import Gap, Quantity
+
+from .change import FRAME, ParameterChange
+from .part_parameters import RELATION
+
+# Differences of a quantity over this, halved so often: it depends smoothly on where frames are.
+STEP, HALVINGS = 1e-2, 4
+
+
+def gap_changes(gap: Gap, at: QuantityDerivatives, numbers: np.ndarray) -> np.ndarray:
+    """Return the changes (D,) of a gap at the same state, from those (k, D) of its numbers."""
+    found = np.zeros(numbers.shape[1])
+    for k, change in enumerate(numbers):
+        if not change.any():
+            continue
+        size = STEP * max(1.0, abs(gap.numbers_of_gap[k]))
+
+        def at_distance(x: float, k: int = k) -> float:
+            moved = gap.numbers_of_gap.copy()
+            moved[k] += x
+            one = gap.with_values({"numbers_of_gap": moved})
+            return at.coordinate(one, rows_of(at.point, one))[0]
+
+        table = [
+            (at_distance(size * 0.5**j) - at_distance(-size * 0.5**j)) / (2 * size * 0.5**j) for j in range(HALVINGS)
+        ]
+        found += _extrapolated(table) * change
+    return found
+
+
+def _extrapolated(table: list[float]) -> float:
+    for k in range(1, HALVINGS):
+        table = [(4**k * b - a) / (4**k - 1) for a, b in pairwise(table)]
+    return table[0]
+
+
+def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Sequence[ParameterChange]) -> np.ndarray:
+    """Return the changes (D,) of a quantity at the same state, by those of the frames of its joints."""
+    found = np.zeros(len(changes))
+    for d, change in enumerate(changes):
+        moved = {name: _frames(part, change) for name, part in quantity.parts.items() if isinstance(part, Constraint)}
+        moved = {name: frames for name, frames in moved.items() if frames is not None}
+        if not moved:
+            continue
+        found[d] = _extrapolated([_difference(quantity, at, moved, STEP * 0.5**k) for k in range(HALVINGS)])
+    return found
+
+
+def _frames(constraint: Constraint, change: ParameterChange) -> np.ndarray | None:
+    """Changes (24,) of both frames of a constraint, or None if there are none."""
+    for (kind, name, _), numbers in change.numbers.items():
+        if kind == RELATION and name == constraint.name and len(constraint.ends) == 2:
+            frames = numbers[-2 * FRAME :]
+            return frames if frames.any() else None
+    return None
+
+
+def _difference(quantity: Quantity, at: QuantityDerivatives, moved: dict[str, Any], h: float) -> float:
+    values = []
+    for step in (h, -h):
+        parts = {name: _with_frames(part, moved.get(name), step) for name, part in quantity.parts.items()}
+        one = quantity.with_values({"parts": parts})
+        values.append(at.coordinate(one, rows_of(at.point, one))[0])
+    return (values[0] - values[1]) / (2 * h)
+
+
+def _with_frames(part: Any, change: np.ndarray | None, step: float) -> Any:
+    """A constraint whose frames are moved: shifted, and turned as their axes change."""
+    if change is None:
+        return part
+    made = copy(part)
+    for name, of in (("frame_i", change[:FRAME]), ("frame_j", change[FRAME:])):
+        frame: Frame = getattr(part, name)
+        spin = frame.matrix.T @ of[3:].reshape(3, 3)
+        turn = 0.5 * np.array([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]])
+        turned = frame.matrix @ rotation.matrix(rotation.exp(step * turn))
+        object.__setattr__(made, name, Frame(frame.origin + step * of[:3], rotation.from_matrix(turned)))
+    return made

@@ -1,0 +1,169 @@
+"""How velocities after impulses change: what contacts and constraints that engage exert in an instant.
+
+Velocities before and after, v and w, satisfy M (w - v) = A^T L, where the rates of the rows are zero after it or, of
+contacts that bounce, -e times those before. Differentiated, that is a linear system with the same matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from quirk.analysis.contact.parts_touched import part_at
+from quirk.bodies.state import Kinematics, State
+from quirk.constraints import Contact
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.dense.rows import residuals, tangent_rows
+from quirk.dynamics.dense.tangent import row_changes
+from quirk.dynamics.dense.udwadia_kalaba import PseudoInverse
+from quirk.dynamics.model.directions import OMEGA, TURN, VELOCITY, Directions
+from quirk.dynamics.model.model import Model
+from quirk.dynamics.plant import CompiledModel
+from quirk.errors import InputError
+from quirk.forces import Friction
+from quirk.system.system import System
+
+from ..hybrid.step_history import Stretch
+from .change import ParameterChange, directions_of, motions_of, with_motions
+from .part_parameters import RESTITUTION
+
+# Momenta that impulses do not account for, over the largest; impulses that are round-off, over the largest; and poses
+# that constraints miss which engage, over how far bodies move.
+UNEXPLAINED, NOTHING, MISSED = 1e-6, 1e-10, 1e-6
+
+
+def after_impulse(
+    system: System,
+    before: Stretch,
+    after: Stretch,
+    bodies: np.ndarray,
+    changes: Sequence[ParameterChange],
+    later: np.ndarray,
+) -> np.ndarray:
+    """Return motions (n, 12, D) behind a jump of velocities, from those before it, at a time that changes by (D,)."""
+    _refuse_friction(system, before, after)
+    plant, t = _plant(system, before, after), before.reached
+    model = plant.model
+    start, end = (model.carried.state(y).copy() for y in (before.end, after.start))
+    kin = Kinematics.of(end)
+    A = tangent_rows(model, kin, t)
+    jumped = np.concatenate([end.velocity - start.velocity, end.angular_velocity - start.angular_velocity], axis=1)
+    momentum = jumped.copy()
+    momentum[:, :3] *= model.mass[:, None]
+    momentum[:, 3:] = np.einsum("nij,nj->ni", model.inertia, jumped[:, 3:])
+    multipliers = np.linalg.lstsq(A.T, momentum.ravel(), rcond=1e-12)[0]
+    if np.abs(A.T @ multipliers - momentum.ravel()).max() > UNEXPLAINED * np.abs(momentum).max():
+        named = ", ".join(guard.title for guard in before.hit)
+        raise InputError(
+            f"simulate: sensitivities: {named}: velocities that are set, rather than changed by impulses of "
+            "constraints, are not differentiated"
+        )
+    bounce, of_restitution = _bounces(system, model, (start, end), t, multipliers, changes, before.resting.pushing)
+    used = ~((bounce >= 0) & (np.abs(multipliers) <= NOTHING * np.abs(multipliers).max()))
+    multipliers = np.where(used, multipliers, 0.0)
+    directions = with_motions(directions_of(model, changes), motions_of(model, changes), t)
+    if any(placed.relation.motions or placed.relation.of_user for placed in model.relations):
+        directions.time[:] = later
+    directions.bodies[:] = bodies
+    _, levels = row_changes(model, start, t, directions, multipliers)
+    _check_poses(before, levels[used & (bounce < 0), 0], bodies)
+    directions.bodies[:, 6:] = 0.0
+    loads, after_it = row_changes(model, end, t, directions, multipliers)
+    wanted = -after_it[:, 1] - np.maximum(bounce, 0.0)[:, None] * levels[:, 1] - of_restitution
+    free = _free(model, kin, (jumped, momentum), loads, bodies, directions)
+    metric = plant.metric
+    scaled = metric.rows(A[used])
+    solve = PseudoInverse.of(scaled, np.ones(int(used.sum()), dtype=bool), least=model.rank_tolerance)
+    found = bodies.copy()
+    for d in range(bodies.shape[-1]):
+        z = metric.coordinates(free[:, :3, d], free[:, 3:, d])
+        for _ in range(2):
+            z = z + solve.solve(wanted[used, d] - scaled @ z)
+        found[:, VELOCITY, d], found[:, OMEGA, d] = metric.vector(z)
+    return found
+
+
+def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
+    """Raise InputError if a contact that closes has friction: its impulses depend on the slip, though they be zero."""
+    names = {guard.key[0] for guard in before.hit if isinstance(guard.key, tuple)} | {*after.resting.pushing}
+    for force in system.forces:
+        if isinstance(force, Friction) and force.name not in after.base.idle and force.on.name in names:
+            raise InputError(
+                f"simulate: sensitivities: {force}: its impulses, where {force.on} closes, are not differentiated"
+            )
+
+
+def _plant(system: System, before: Stretch, after: Stretch) -> CompiledModel:
+    """What computes with rows of all contacts that may have exerted an impulse."""
+    closed = {guard.key[0]: guard.key[1] for guard in before.hit if isinstance(guard.key, tuple)}
+    for stretch in (before, after):
+        closed.update({name: number for name, (number, _) in stretch.resting.pushing.items()})
+        closed.update(dict(stretch.resting.idle))
+    state = before.plant.model.carried.state(before.end)
+    for name in closed:
+        part = system[name]
+        if isinstance(part, Contact) and part.parts is not None:
+            closed[name] = part_at(system, part, state, {**before.resting.parts, **after.resting.parts}.get(name))
+    parts = {name: system[name] for name in closed}
+    rows = {name: part.closed[closed[name]] for name, part in parts.items() if isinstance(part, Unilateral)}
+    return system.plant_for(after.base.with_constraints(on=frozenset(rows)).with_others(rows))
+
+
+def _bounces(
+    system: System,
+    model: Model,
+    states: tuple[State, State],
+    t: float,
+    multipliers: np.ndarray,
+    changes: Sequence[ParameterChange],
+    resting: Collection[str],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of each row how it bounces, e (m,), -1 for those that hold both ways; and (m, D) what changes of e make of it.
+
+    What is `resting` already does not bounce: its rate before is round-off.
+    """
+    before, after = (residuals(model, Kinematics.of(state), t, 1)[:, 1] for state in states)
+    bounce, by_restitution = -np.ones(model.rows), np.zeros((model.rows, len(changes)))
+    for name, rows in model.joint_rows.items():
+        part = system[name]
+        if not isinstance(part, Unilateral):
+            continue
+        for row in range(rows.start, rows.stop):
+            hit = abs(multipliers[row]) > NOTHING * np.abs(multipliers).max() and before[row] != 0.0
+            hit = hit and name not in resting
+            bounce[row] = max(-after[row] / before[row], 0.0) if hit else 0.0
+            if hit and abs(bounce[row] - part.restitution) <= UNEXPLAINED:
+                for d, change in enumerate(changes):
+                    given = change.numbers.get((RESTITUTION, name, 0))
+                    by_restitution[row, d] = 0.0 if given is None else given[0] * before[row]
+    return bounce, by_restitution
+
+
+def _check_poses(before: Stretch, missed: np.ndarray, bodies: np.ndarray) -> None:
+    """Raise InputError where constraints that engage would not fit after a change."""
+    if missed.size and np.abs(missed).max() > MISSED * (1e-6 + np.abs(bodies[:, :6]).max()):
+        named = ", ".join(guard.title for guard in before.hit)
+        raise InputError(
+            f"simulate: sensitivities: {named}: where parameters change the event is at another place, so that what "
+            "engages then would fit no longer, or with keep_offset=True hold other poses, which is not differentiated; "
+            "let it engage where the constraint itself is satisfied"
+        )
+
+
+def _free(
+    model: Model,
+    kin: Kinematics,
+    jump: tuple[np.ndarray, np.ndarray],
+    loads: np.ndarray,
+    bodies: np.ndarray,
+    directions: Directions,
+) -> np.ndarray:
+    """Changes (n, 6, D) of velocities after it but for those by changes of the impulses."""
+    jumped, momentum = jump
+    force = loads[:, :3] - directions.mass[:, None] * jumped[:, :3, None]
+    moment = np.einsum("nji,njd->nid", kin.rotation[:-1], loads[:, 3:])
+    moment = moment - np.cross(bodies[:, TURN], momentum[:, 3:, None], axis=1)
+    moment = moment - np.einsum("nijd,nj->nid", directions.inertia, jumped[:, 3:])
+    by_loads = np.concatenate([force / model.mass[:, None, None], np.linalg.solve(model.inertia, moment)], axis=1)
+    return by_loads + bodies[:, 6:]

@@ -1,0 +1,157 @@
+"""Derivatives of accelerations and loads along a segment of a run, found in one compiled pass over its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeGuard
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.state import STATE_SIZE
+from quirk.constraints import Constraint
+from quirk.constraints.relation import layout_of
+from quirk.dynamics.model.primitives_as_relations import as_relations
+from quirk.dynamics.sparse.tangent.load_changes import Course, changed_loads
+from quirk.dynamics.sparse.tangent.tangent import Differential
+from quirk.errors import InputError
+from quirk.events.names import Reading
+from quirk.forces import ForceElement, Friction
+from quirk.result.segment import Segment
+
+from .change import ParameterChange, directions_of, in_force, motions_of
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+FORCE, MOMENT, ENERGY = slice(0, 3), slice(3, 6), 6
+
+
+def is_load(quantity: object) -> TypeGuard[Reading]:
+    """Whether a quantity is a load or the energy of one constraint or force element."""
+    # What is derived from Reading, as loads that resting contacts share, follows from several of them.
+    if type(quantity) is not Reading:
+        return False
+    return isinstance(quantity.of, Constraint | ForceElement) and quantity.what in ("force", "torque", "energy")
+
+
+class SegmentLoads:
+    """Derivatives along D directions of accelerations and loads at the nt times of a segment.
+
+    Parameters
+    ----------
+    found : (nt, D, 13 n + k) derivatives of its states
+    changes : of the system and its start, one for each direction
+
+    Attributes
+    ----------
+    accelerations : (nt, n, 6, D), linear in N and angular in body axes
+    """
+
+    def __init__(self, system: System, segment: Segment, found: np.ndarray, changes: Sequence[ParameterChange]) -> None:
+        self._model, self._state, self._found = segment.model, segment.state, found
+        self._relations = as_relations(segment.model)
+        self._elements = {element.name: k for k, (element, _) in enumerate(self._model.forces)}
+        changes = in_force(changes, system, segment.replaced)
+        self._directions = directions_of(self._model, changes)
+        course = Course(segment.time, segment.flat, segment.angles, found)
+        motions = motions_of(self._model, changes)
+        self._loads = changed_loads(Differential(segment.plant.solver()), course, self._directions, motions)
+        self.accelerations = self._loads.accelerations
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was found is a number."""
+        loads = self._loads
+        return all(np.isfinite(part).all() for part in (loads.accelerations, loads.joints, loads.forces))
+
+    def knows(self, reading: Reading) -> bool:
+        """Whether a load or energy is found here, as it is of all but friction."""
+        if isinstance(reading.of, Constraint):
+            return True
+        assert isinstance(reading.of, ForceElement)
+        number = self._elements.get(reading.of.name)
+        # An event may have replaced the element; friction depends on other loads; a coordinate may have the same name.
+        element = reading.of if number is None else self._model.forces[number][0]
+        return not isinstance(element, Friction) and reading.what not in element.coordinates
+
+    def of(self, reading: Reading) -> np.ndarray:
+        """Return the derivatives (nt, D) of a load or energy that is known; zero of what is switched off."""
+        model, none = self._model, np.zeros(self._found.shape[:2])
+        if isinstance(reading.of, Constraint):
+            names = list(model.joint_rows)
+            if reading.of.name not in names:
+                return none
+            loads = self._loads.joints[:, names.index(reading.of.name)]
+            body = next(pair[1] for one, pair in model.joint_bodies if one.name == reading.of.name)
+            origin, moved = reading.of.frame_j.origin, self._moved_with_j(reading.of.name)
+            return _component(self._at(loads, body, origin, moved), reading)
+        assert isinstance(reading.of, ForceElement)
+        number = self._elements.get(reading.of.name)
+        if number is None:
+            return none
+        loads, (element, rows) = self._loads.forces[:, number], model.forces[number]
+        if reading.what == "energy":
+            return loads[:, ENERGY, 1:]
+        layout = element.layout()
+        first = layout.first_frame + (layout.frames - 1) * layout.frame_size
+        moved = self._inputs(self._directions.laws.get(number, {}), first)
+        return _component(self._at(loads, rows[-1], element.ends[-1][1].origin, moved), reading)
+
+    def _moved_with_j(self, name: str) -> np.ndarray:
+        """Change (3, D) of the origin of frame j of a constraint in its body, by parameters."""
+        own = self._model.joint_rows[name]
+        placed = [(r, p) for r, p in enumerate(self._relations) if own.start <= p.rows.start < own.stop]
+        if not placed:
+            return np.zeros((3, self._directions.count))
+        number, relation = placed[-1]
+        layout = layout_of(relation.relation, len(relation.bodies), 2)
+        inputs = self._directions.relations.get(number, {})
+        return self._inputs(inputs, layout.first_frame + layout.frame_size)
+
+    def _inputs(self, given: Mapping[int, np.ndarray], first: int) -> np.ndarray:
+        """Changes (3, D) of three inputs of a law or relation."""
+        return np.array([given.get(first + c, np.zeros(self._directions.count)) for c in range(3)])
+
+    def _at(self, loads: np.ndarray, body: int, origin: np.ndarray, moved: np.ndarray) -> np.ndarray:
+        """Loads (nt, 6, 1 + D) with the moment about a point of a body in place of its center of mass.
+
+        The point is at `origin` (3,) in the body, and moves there by `moved` (3, D).
+        """
+        count = len(self._found)
+        if body == len(self._model.mass):
+            arm, moving = np.broadcast_to(origin, (count, 3)), np.broadcast_to(moved, (count, *moved.shape))
+        else:
+            q, first = self._state.orientation[:, body], STATE_SIZE * body + 3
+            change = self._found[:, :, first : first + 4]
+            R = rotation.matrix(q)
+            # The turn in body axes is twice the vector part of q* dq.
+            turn = 2 * rotation.multiply(np.broadcast_to(rotation.conjugate(q)[:, None], change.shape), change)[..., 1:]
+            arm, shift = R @ origin, np.cross(turn, origin)
+            moving = R @ (np.swapaxes(shift, 1, 2) + moved)
+        found = loads.copy()
+        force, d_force = loads[:, FORCE, 0], loads[:, FORCE, 1:]
+        found[:, MOMENT, 0] -= np.cross(arm, force)
+        found[:, MOMENT, 1:] -= np.cross(moving, force[..., None], axis=1) + np.cross(arm[..., None], d_force, axis=1)
+        return found
+
+
+def loads_along(
+    system: System, segment: Segment, found: np.ndarray, changes: Sequence[ParameterChange]
+) -> SegmentLoads | None:
+    """Return the derivatives along a segment, or None where one is no number or a function fails."""
+    try:
+        loads = SegmentLoads(system, segment, found, changes)
+    except InputError:
+        return None
+    return loads if loads.complete else None
+
+
+def _component(load: np.ndarray, reading: Reading) -> np.ndarray:
+    """Changes (nt, D) of a component of loads (nt, 6, 1 + D), or of its magnitude."""
+    vector = load[:, MOMENT if reading.what == "torque" else FORCE]
+    if reading.axis is not None:
+        return vector[:, reading.axis, 1:]
+    size = np.linalg.norm(vector[..., 0], axis=1)
+    along = np.einsum("tc,tcd->td", vector[..., 0], vector[..., 1:])
+    return np.divide(along, size[:, None], out=np.full(along.shape, np.nan), where=size[:, None] > 0)

@@ -1,0 +1,53 @@
+"""How motions change with the numbers that they are made with: motions again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.errors import InputError
+from quirk.functions.motion import Motion
+from quirk.util.construction import made_with
+
+OWNER = "simulate: sensitivities"
+
+
+def motion_derivatives(part: Any, argument: str, motion: Motion, number: str) -> tuple[tuple[int, ...], list[Motion]]:
+    """Return the shape of a number of a motion, and by what the motion changes with each entry of it."""
+    made = made_with(motion)
+    given: dict[str, Any] = {} if made is None else dict(made.arguments)
+    maker = "" if made is None else made.maker.__name__
+    makers: dict[str, Any] = {
+        "constant_rate": {"rate": _power(1), "start": _power(0)},
+        "sinusoid": _of_sinusoid(given) if maker == "sinusoid" else {},
+    }
+    known = makers.get(maker, {})
+    if number in known:
+        return (), [known[number]]
+    if maker == "polynomial" and number == "coefficients":
+        return (len(given[number]),), [_power(k) for k in range(len(given[number]))]
+    if maker == "spline" and number == "values":
+        units = np.eye(len(given["values"]))
+        periodic = bool(given.get("periodic", False))
+        if periodic:  # the last is the first
+            units[[0, -1]] = 0.5 * (units[0] + units[-1])
+        return (len(units),), [Motion.spline(given["times"], unit, periodic) for unit in units]
+    listed = {"polynomial": ["coefficients"], "spline": ["values"]}.get(maker, list(known))
+    names = ", ".join(repr((part.name, f"{argument}.{name}")) for name in listed) or "none"
+    raise InputError(f"{OWNER}: {part}: its {motion!r} has no number {number!r} to vary; there are: {names}")
+
+
+def _power(k: int) -> Motion:
+    return Motion.polynomial([0.0] * k + [1.0])
+
+
+def _of_sinusoid(given: dict[str, Any]) -> dict[str, Motion]:
+    a, w = float(given["amplitude"]), float(given["angular_frequency"])
+    phase = float(given.get("phase", 0.0))
+    return {
+        "amplitude": Motion.sinusoid(1.0, w, phase),
+        "angular_frequency": Motion.function(f"{a!r}*t*cos({w!r}*t + {phase!r})"),
+        "phase": Motion.sinusoid(a, w, phase + np.pi / 2),
+        "offset": _power(0),
+    }

@@ -1,0 +1,69 @@
+"""A number that a run is judged by, with its derivatives by what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from quirk.errors import InputError
+from quirk.util.misuse import explained
+
+# From quantities (nt, q) at the times of the output: the number, and its derivatives (nt, q) by all of them.
+Judged = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+@explained
+class Objective:
+    """A number that follows from quantities along a run, for `simulate(..., objective=, sensitivities=)`.
+
+    Parameters
+    ----------
+    quantities : list of names
+        Such as "rod.position.x", "hinge.angle" or "hinge.angular_velocity": of poses and velocities.
+    function : callable
+        ``f(values)`` with the quantities (nt, q) at all times of the output, SI units; returns the number and its
+        derivatives (nt, q). A sum of squares: ``lambda x: (np.sum((x - seen) ** 2), 2 * (x - seen))``.
+
+    Examples
+    --------
+    >>> miss = quirk.Objective(["rod.position.z"], lambda z: (np.sum((z - 1.0) ** 2), 2 * (z - 1.0)))
+    >>> miss
+    Objective(['rod.position.z'])
+    """
+
+    def __init__(self, quantities: Iterable[str], function: Judged) -> None:
+        owner = "Objective"
+        known = isinstance(quantities, Iterable) and not isinstance(quantities, str)
+        listed = list(quantities) if known else []
+        if not known or not all(isinstance(name, str) for name in listed):
+            raise InputError(f'{owner}: quantities must be names such as "rod.position.x"; got {quantities!r}')
+        if not listed:
+            raise InputError(f"{owner}: quantities is empty: name at least one")
+        if not callable(function):
+            raise InputError(f"{owner}: function must be a function of the quantities (nt, q); got {function!r}")
+        self.quantities, self.function = tuple(listed), function
+
+    def __repr__(self) -> str:
+        return f"Objective({list(self.quantities)!r})"
+
+    def judged(self, values: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the number and its derivatives (nt, q) by the quantities (nt, q)."""
+        try:
+            returned: Any = self.function(values.copy())
+        except Exception as error:  # what a user wrote may raise any
+            raise InputError(
+                f"Objective: its function failed with the quantities {values.shape}: {type(error).__name__}: {error}"
+            ) from error
+        wanted = f"Objective: function must return a number and its derivatives {values.shape} by the quantities"
+        try:
+            value, slopes = returned
+            value, slopes = float(value), np.array(slopes, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError(f"{wanted}; got {returned!r}") from None
+        if slopes.shape != values.shape:
+            raise InputError(f"{wanted}; got derivatives {slopes.shape}")
+        if not (np.isfinite(value) and np.isfinite(slopes).all()):
+            raise InputError(f"{wanted}; what it returned is not finite")
+        return value, slopes

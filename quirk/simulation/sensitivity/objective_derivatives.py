@@ -1,0 +1,141 @@
+"""Quantities that a run is judged by, at the times that it keeps, and how they pull back to states and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.analysis.linear.operating_point import OperatingVariation, Point
+from quirk.analysis.linear.outputs import Named, quantities, rows_of
+from quirk.analysis.linear.quantity_derivatives import QuantityDerivatives
+from quirk.bodies.body import Body
+from quirk.dynamics.model.directions import FREEDOMS, Directions
+from quirk.dynamics.model.tangents import Tangent
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.errors import InputError
+from quirk.events.names import Reading
+from quirk.events.quantity import Quantity
+from quirk.result.segment import Segment
+from quirk.system.system import System
+
+from .change import ParameterChange, as_weights, directions_of, in_force
+from .geometry_derivatives import explicit_changes
+
+OWNER, ARGUMENT = "simulate: objective", "a quantity"
+
+
+class ObjectiveDerivatives:
+    """Reads quantities along a segment of a run.
+
+    Parameters
+    ----------
+    system : System
+    segment : of the result
+    rows : of its times those at which quantities count
+    solver : for states
+    changes : of parameters
+    """
+
+    def __init__(
+        self, system: System, segment: Segment, rows: Sequence[int], solver: Solver, changes: Sequence[ParameterChange]
+    ) -> None:
+        self._changes = in_force(changes, system, segment.replaced)
+        self._rows, self._shape = rows, segment.flat.shape
+        self._points = list[Point]()
+        self._listed: list[Named] = []
+        for row in rows:
+            state, t = segment.state_at(row), float(segment.time[row])
+            if not self._points:
+                solver.settle_state(state, t)
+            self._points.append(Point.along(system, segment.plant, solver, state, t, segment.angles[row]))
+
+    def values(self, names: Sequence[str]) -> np.ndarray:
+        """Return the quantities (rows, q), and keep what they are."""
+        if not self._points:
+            return np.zeros((0, len(names)))
+        self._listed = quantities(OWNER, ARGUMENT, self._points[0].system, names)
+        for one in self._listed:
+            self._check(one)
+        return np.array(
+            [
+                [one.read(_changes(point, Directions.none(point.model, 0)))[0] for one in self._listed]
+                for point in self._points
+            ]
+        )
+
+    def pulled_back(self, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return derivatives by states (nt, 13 n + k), all of the segment, and by parameters (D,).
+
+        From those (rows, q) by quantities.
+        """
+        sources = np.zeros(self._shape)
+        found = np.zeros(len(self._changes))
+        if not self._points:
+            return sources, found
+        for one, by_time in zip(self._listed, slopes.T, strict=True):
+            varied = self._varied(one)
+            for point, slope, row in zip(self._points, by_time, self._rows, strict=True):
+                if slope == 0.0:
+                    continue
+                self._by_state(point, one, slope, sources[row])
+                if varied:
+                    found[varied] += slope * self._by_parameters(point, one, [self._changes[d] for d in varied])
+        return sources, found
+
+    def _check(self, one: Named) -> None:
+        of = one.of
+        coordinate = isinstance(of, Reading) and of.of is not None and of.what in getattr(of.of, "coordinates", ())
+        if not (isinstance(of, Quantity) or coordinate):
+            raise InputError(
+                f'{OWNER}: "{one.name}": gradients are of quantities of poses and velocities, not of loads or energies'
+            )
+
+    def _by_state(self, point: Point, one: Named, slope: float, into: np.ndarray) -> None:
+        """Add the derivatives by a state (13 n + k,) of a quantity, times a number."""
+        model = point.model
+        bodies = [row for row in _rows(point, one) if row < len(model.mass)]
+        internal = model.carried.size
+        directions = Directions.none(model, FREEDOMS * len(bodies) + internal)
+        for k, row in enumerate(bodies):
+            directions.bodies[row, :, FREEDOMS * k : FREEDOMS * (k + 1)] = np.eye(FREEDOMS)
+        directions.internal[:, FREEDOMS * len(bodies) :] = np.eye(internal)
+        moved = slope * one.read(_changes(point, directions))[1]
+        by_motions = np.zeros((len(model.mass), FREEDOMS))
+        by_motions[bodies] = moved[: FREEDOMS * len(bodies)].reshape(-1, FREEDOMS)
+        into += as_weights(point.state.orientation, by_motions, moved[FREEDOMS * len(bodies) :])
+
+    def _varied(self, one: Named) -> list[int]:
+        """Which changes are of numbers of the parts that a quantity reads."""
+        names = {part.name for part in _parts(one) if not isinstance(part, Body)}
+        return [d for d, change in enumerate(self._changes) if any(name in names for _, name, _ in change.numbers)]
+
+    def _by_parameters(self, point: Point, one: Named, changes: Sequence[ParameterChange]) -> np.ndarray:
+        """How a quantity changes at the same state."""
+        along = _changes(point, directions_of(point.model, changes))
+        moved = one.read(along)[1]
+        return moved + explicit_changes(one.of, along, changes) if isinstance(one.of, Quantity) else moved
+
+
+def _changes(point: Point, directions: Directions) -> QuantityDerivatives:
+    """Changes along directions of poses and velocities; those of accelerations are not asked for."""
+    nothing, internal = np.zeros(0), np.zeros((0, directions.count))
+    tangent = Tangent(nothing, nothing, nothing, nothing, nothing, nothing)
+    return QuantityDerivatives(
+        point, OperatingVariation(directions, tangent, np.zeros_like(directions.bodies), internal)
+    )
+
+
+def _parts(one: Named) -> list[Any]:
+    return list(one.of.parts.values()) if isinstance(one.of, Quantity) else [_element(one)]
+
+
+def _element(one: Named) -> Any:
+    """The element of whose coordinate a quantity is."""
+    return one.of.of if isinstance(one.of, Reading) else one.of
+
+
+def _rows(point: Point, one: Named) -> list[int]:
+    """The numbers of the bodies that a quantity is of, each once."""
+    return sorted(set(rows_of(point, _element(one))))

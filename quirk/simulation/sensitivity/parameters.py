@@ -1,0 +1,321 @@
+"""Parameters by name: which number of which part varies, and what that changes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.body import Body
+from quirk.bodies.frame import Frame
+from quirk.constraints import Constraint
+from quirk.errors import InputError, UnknownNameError
+from quirk.forces import ForceElement
+from quirk.forces.value import Value
+from quirk.functions.motion import Motion
+from quirk.integrators import IMPLICIT_METHODS, TABLEAUX, TAYLOR
+from quirk.util.construction import construction, made_with
+
+from .change import FRAME, ParameterChange
+from .motions import motion_derivatives
+from .part_parameters import (
+    GAP,
+    GRAVITY,
+    LAW,
+    RELATION,
+    Key,
+    dependents,
+    derivative,
+    numbers_of,
+    remade,
+    with_dependents,
+)
+
+if TYPE_CHECKING:
+    from quirk.bodies.state import State
+    from quirk.system.system import System
+
+OWNER = "simulate: sensitivities"
+# Of bodies: what their states at the start are, and where each is among the twelve numbers of a motion.
+STATES = {"position": 0, "orientation": 3, "velocity": 6, "angular_velocity": 9}
+CENTER = ("center_of_mass", "centre_of_mass")
+GRAVITY_NAME = "gravity"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter.
+
+    Attributes
+    ----------
+    key : as it was given: (part, name), or "gravity"
+    shape : of its value
+    changes : one for each of its numbers
+    """
+
+    key: Any
+    shape: tuple[int, ...]
+    changes: tuple[ParameterChange, ...]
+
+    @property
+    def size(self) -> int:
+        """How many numbers its value has."""
+        return math.prod(self.shape)
+
+
+def parameters_of(system: System, start: State, given: Any) -> list[Parameter]:
+    """Return the parameters that names mean, for a run from a state."""
+    if isinstance(given, str | dict) or not isinstance(given, Iterable):
+        raise InputError(f'{OWNER} must be a list, such as [("rod", "mass")]; got {given!r}')
+    found = [_parameter(system, start, what) for what in given]
+    twice = [one.key for n, one in enumerate(found) if one.key in [other.key for other in found[:n]]]
+    if twice:
+        raise InputError(f"{OWNER}: {twice[0]!r} is there twice: leave one out")
+    return found
+
+
+def checked_parameters(
+    system: System, start: State, given: Any, method: str, solver: str, checkpoint: Any, judged: bool
+) -> list[Parameter]:
+    """Return the same for a run that is made so; InputError if such a run has none, or if `judged` no gradient."""
+    found = parameters_of(system, start, given)
+    methods = (*TABLEAUX, TAYLOR, *(() if judged else (*IMPLICIT_METHODS, "auto")))
+    if found and (solver != "sparse" or method not in methods):
+        what = "simulate: objective: gradients" if judged else OWNER
+        kind = "explicit compiled" if judged else "compiled"
+        raise InputError(
+            f"{what} are computed along the steps of {kind} methods: use method= one of "
+            f"{', '.join(methods)}, and solver='sparse'; got method={method!r}, solver={solver!r}"
+        )
+    if found and checkpoint is not None:
+        raise InputError(f"{OWNER}: a run with checkpoint= has none: leave out one of both")
+    return found
+
+
+def _parameter(system: System, start: State, what: Any) -> Parameter:
+    if what in (GRAVITY_NAME, (GRAVITY_NAME,)):
+        size = float(np.abs(system.gravity).max())
+        return Parameter(
+            GRAVITY_NAME, (3,), tuple(ParameterChange({(GRAVITY, "", 0): axis}, size=size) for axis in np.eye(3))
+        )
+    if not (isinstance(what, tuple | list) and len(what) == 2 and all(isinstance(x, str) for x in what)):
+        raise InputError(
+            f'{OWNER}: each must be a pair (part, parameter) such as ("rod", "mass"), or "gravity"; got {what!r}'
+        )
+    name, parameter = what
+    try:
+        part = system[name]
+    except UnknownNameError as error:
+        raise UnknownNameError(f"{OWNER}: {what!r}: {error}") from None
+    if isinstance(part, Body):
+        shape, changes = _of_body(system, start, part, parameter)
+    elif isinstance(part, Constraint | ForceElement):
+        shape, changes = _of_part(system, part, parameter)
+    else:
+        raise InputError(f"{OWNER}: {what!r}: {part} has no parameters that a motion depends on smoothly")
+    return Parameter((name, parameter), shape, tuple(changes))
+
+
+def _of_body(system: System, start: State, body: Body, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
+    row = system.bodies.index(body)
+    if parameter in STATES:
+        first = STATES[parameter]
+        moved = np.zeros((3, 12))
+        moved[:, first : first + 3] = np.eye(3)
+        size = float(np.abs(getattr(start, parameter)[row]).max())
+        return (3,), [ParameterChange(start={body.name: one}, size=size) for one in moved]
+    if parameter in CENTER:
+        return (3,), [_center_moved(system, start, body, row, axis) for axis in np.eye(3)]
+    made = made_with(body)
+    if parameter == "inertia" and (made is None or np.ndim(made.arguments.get("inertia", [0])) > 0):
+        return _of_inertia(system, body)
+
+    def check(made: Body) -> None:
+        if not (np.array_equal(made.position, body.position) and np.array_equal(made.orientation, body.orientation)):
+            raise InputError(f"{OWNER}: {body}: {parameter!r} also moves it at the start: it is no parameter by itself")
+
+    return _by_remaking(system, body, parameter, check)
+
+
+def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[ParameterChange]]:
+    """Three principal moments, if it was made with them, or the tensor, of which both entries count half each."""
+    made = made_with(body)
+    given = None if made is None else made.arguments.get("inertia")
+    principal = given is not None and np.shape(given) == (3,)
+    units = [np.outer(e, e) for e in np.eye(3)] if principal else [np.outer(e, f) for e in np.eye(3) for f in np.eye(3)]
+
+    others = dependents(system, body)
+
+    def moved(unit: np.ndarray, x: float) -> dict[Key, np.ndarray]:
+        new = copy(body)
+        object.__setattr__(new, "inertia", body.inertia + 0.5 * x * (unit + unit.T))
+        return _all_numbers(system, body, new, others)
+
+    size = float(np.abs(body.inertia).max())
+    return (3,) if principal else (3, 3), [
+        ParameterChange(derivative(partial(moved, unit), size), size=size) for unit in units
+    ]
+
+
+def _center_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> ParameterChange:
+    """The center of mass goes along an axis of the body, and all that is fixed in it stays where it is.
+
+    What acts at the center of mass itself goes with it.
+    """
+    R, omega = rotation.matrix(start.orientation[row]), start.angular_velocity[row]
+    moved = np.concatenate([R @ axis, np.zeros(3), R @ np.cross(omega, axis), np.zeros(3)])
+    numbers: dict[Key, np.ndarray] = {}
+    parts: list[Any] = [*system.constraints, *system.forces]
+    for part in parts:
+        own = numbers_of(part)
+        for key, here in own.items():
+            if key[0] not in (LAW, RELATION) and not key[0].startswith(GAP):
+                continue
+            change, first = np.zeros_like(here), here.size - FRAME * len(part.ends)
+            for f, (owner, frame) in enumerate(part.ends):
+                joined = isinstance(part, Constraint) or getattr(part, "joint", None) is not None
+                if owner is body and (joined or frame.origin.any()):
+                    change[first + FRAME * f : first + FRAME * f + 3] = -axis
+            if change.any():
+                numbers[key] = change
+    return ParameterChange(numbers, {body.name: moved})
+
+
+def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
+    """A number of a constraint or force element, one of a motion that it follows, or where a frame of it is."""
+    frame, _, of_frame = parameter.partition(".")
+    if isinstance(part, Constraint) and frame in ("frame_i", "frame_j") and of_frame in ("origin", "rotation"):
+        return (3,), _frame_moved(system, part, frame, of_frame)
+    argument, _, number = parameter.partition(".")
+    motion = getattr(part, argument, None)
+    if number and isinstance(motion, Motion):
+        shape, found = motion_derivatives(part, argument, motion, number)
+        return shape, [ParameterChange(motions={(part.name, argument): one}) for one in found]
+    if isinstance(part, ForceElement) and parameter in part.parameters:
+        return _of_law(system, part, parameter)
+    return _by_remaking(system, part, parameter)
+
+
+def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
+    """A parameter of a law, with what else follows from it where the element is made."""
+    made, own = made_with(element), _constant(element, parameter)
+    given = None if made is None else made.arguments.get(parameter)
+    if given is not None and own is not None and np.shape(given) == np.shape(own):
+        try:
+            return _by_remaking(system, element, parameter)
+        except InputError:
+            pass  # no such element could be made, as of a damping that puts energy in in some direction
+    return _law_numbers(element, parameter)
+
+
+def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
+    """Parameters that laws are handed as they are."""
+    place = 0
+    for name in element.parameters:
+        given = _constant(element, name)
+        if name == parameter:
+            if given is None:
+                raise InputError(
+                    f"{OWNER}: {element}: its {parameter} is a function, a table or not given, and no number to vary"
+                )
+            units = np.zeros((np.size(given), numbers_of(element)[LAW, element.name, 0].size))
+            units[:, place : place + np.size(given)] = np.eye(np.size(given))
+            size = float(np.abs(given).max())
+            return np.shape(given), [ParameterChange({(LAW, element.name, 0): one}, size=size) for one in units]
+        place += 0 if given is None else np.size(given)
+    raise AssertionError
+
+
+def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[ParameterChange]:
+    """A frame of a joint shifted along the axes of its body, or turned about its own."""
+    made = made_with(part)
+    if made is None or "frame_i" not in construction(type(part)).parameters:
+        raise InputError(f"{OWNER}: {part} is not made with frame_i and frame_j; vary its own arguments")
+    frames = {"frame_i": part.frame_i, "frame_j": part.frame_j}
+
+    def along(axis: np.ndarray, x: float) -> Any:
+        old = frames[frame]
+        turned = old.matrix @ rotation.matrix(rotation.exp(x * axis)) if of == "rotation" else old.matrix
+        origin = old.origin + x * axis if of == "origin" else old.origin
+        new = {**frames, frame: Frame(origin, rotation.from_matrix(turned))}
+        return remade(part, new, left_out=("point", "axis", "axis_i", "axis_j"))
+
+    size = max(1.0, float(np.abs(frames[frame].origin).max())) if of == "origin" else 1.0
+    numbers = partial(_numbers_along, system, part, dependents(system, part))
+    return [ParameterChange(derivative(partial(numbers, partial(along, axis)), size), size=size) for axis in np.eye(3)]
+
+
+def _by_remaking(
+    system: System, part: Any, parameter: str, check: Any = None
+) -> tuple[tuple[int, ...], list[ParameterChange]]:
+    """A number that a part is made with: the part is made anew with others, and all that were made of it."""
+    made = made_with(part)
+    known = [] if made is None else _numbers_among(part, made)
+    if parameter not in known:
+        listed = ", ".join(repr((part.name, name)) for name in [*(STATES if isinstance(part, Body) else ()), *known])
+        raise InputError(f"{OWNER}: {part} has no number {parameter!r} to vary; there are: {listed or 'none'}")
+    assert made is not None
+    value = np.array(_value(part, made, parameter), dtype=float)
+    others = dependents(system, part)
+
+    def at(index: int, x: float) -> Any:
+        changed = value.copy().reshape(-1)
+        changed[index] += x
+        given = changed.reshape(value.shape)
+        new = remade(part, {parameter: float(given) if given.ndim == 0 else given.tolist()})
+        if check is not None:
+            check(new)
+        return _all_numbers(system, part, new, others)
+
+    scale = float(np.abs(value).max(initial=0.0))
+    try:
+        return value.shape, [ParameterChange(derivative(partial(at, k), scale), size=scale) for k in range(value.size)]
+    except InputError as error:
+        raise InputError(f"{OWNER}: {part}: {parameter!r} cannot be varied: {error}") from error
+
+
+def _numbers_along(
+    system: System, part: Any, others: Sequence[Any], made: Callable[[float], Any], x: float
+) -> dict[Key, np.ndarray]:
+    return _all_numbers(system, part, made(x), others)
+
+
+def _all_numbers(system: System, old: Any, new: Any, others: Sequence[Any]) -> dict[Key, np.ndarray]:
+    """Numbers of a part that was made anew, and of all that were made of it."""
+    found: dict[Key, np.ndarray] = {}
+    for part in with_dependents(system, old, new, others):
+        found.update(numbers_of(part))
+    return found
+
+
+def _numbers_among(part: Any, made: Any) -> list[str]:
+    """Names of the arguments of a part that are numbers."""
+    maker = made.maker
+    names = construction(maker).parameters if isinstance(maker, type) else made.arguments
+    if isinstance(part, ForceElement):
+        names = [name for name in names if name not in part.parameters or _constant(part, name) is not None]
+    return [name for name in names if name not in STATES and _value(part, made, name) is not None]
+
+
+def _constant(element: ForceElement, parameter: str) -> Any:
+    """A parameter of a law, or None if it is no number but a function, a table or nothing."""
+    given = getattr(element, parameter)
+    return given.constant if isinstance(given, Value) else given
+
+
+def _value(part: Any, made: Any, name: str) -> np.ndarray | None:
+    given = made.arguments.get(name)
+    given = getattr(part, name, None) if given is None else given
+    if given is None or isinstance(given, str | bool | Frame | Motion | Body | Constraint):
+        return None
+    try:
+        value = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        return None
+    return value if value.size else None

@@ -1,0 +1,168 @@
+"""The numbers by which parts of a system enter the equations of motion, and how these change when a part is remade."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk.bodies.body import Body
+from quirk.constraints import Constraint
+from quirk.constraints.primitives import Primitive
+from quirk.constraints.relation import frame_numbers
+from quirk.constraints.unilateral import Unilateral
+from quirk.errors import InputError
+from quirk.forces import ForceElement
+from quirk.util.construction import made_with
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+# What kind of number, whose (the name of a part), and which of several alike.
+Key = tuple[str, str, int]
+MASS, INERTIA, LAW, RELATION, INTERNAL, GRAVITY = "mass", "inertia", "law", "relation", "internal", "gravity"
+# Of a unilateral constraint: its restitution, and each gap, by the label of that.
+RESTITUTION, GAP = "restitution", "gap "
+Numbers = Mapping[Key, np.ndarray]
+
+# Differences of what is made of numbers: over this part of a number, halved so often.
+STEP, HALVINGS = 1e-2, 5
+# Differences that differ by no more than this part of them do so by round-off.
+LINEAR = 1e-13
+
+
+def numbers_of(part: Any) -> dict[Key, np.ndarray]:
+    """Return all numbers of a part.
+
+    Of a body its mass and inertia; of a force element the parameters of its law, followed by its frames (12 each), and
+    the internal variables it starts with; of a constraint the same of each of its relations, primitives being one; of
+    a unilateral one of each of its gaps, and its restitution.
+    """
+    if isinstance(part, Body):
+        return {(MASS, part.name, 0): np.array([part.mass]), (INERTIA, part.name, 0): part.inertia.ravel().copy()}
+    if isinstance(part, ForceElement):
+        frames = [frame_numbers(frame) for _, frame in part.ends]
+        found = {(LAW, part.name, 0): np.concatenate([part.numbers, *frames])}
+        for n, name in enumerate(part.internal):
+            found[INTERNAL, part.name, n] = np.array([getattr(part, name)], dtype=float)
+        return found
+    assert isinstance(part, Constraint)
+    if isinstance(part, Unilateral):
+        frames = [frame_numbers(frame) for _, frame in part.ends]
+        found = {(GAP + gap.labels[0], part.name, 0): np.concatenate([gap.numbers, *frames]) for gap in part.gaps}
+        return {**found, (RESTITUTION, part.name, 0): np.array([part.restitution])}
+    return {(RELATION, part.name, first): numbers for first, numbers in _rows(part)}
+
+
+def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
+    """First row and numbers of each relation of a constraint, in which neighboring primitives are one."""
+    first = 0
+    own = [frame_numbers(frame) for frame in (constraint.frame_i, constraint.frame_j)]
+    for of_primitives, group in groupby(constraint.primitives, lambda part: isinstance(part, Primitive)):
+        parts: list[Any] = list(group)
+        if of_primitives:
+            yield first, np.concatenate([[one.offset for one in parts], *own])
+            first += sum(len(part.labels) for part in parts)
+            continue
+        for part in parts:
+            yield first, np.concatenate([part.numbers, *(frame_numbers(frame) for _, frame in constraint.ends)])
+            first += len(part.labels)
+
+
+def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()) -> Any:
+    """Return the part made again with other arguments in place of some."""
+    made = made_with(part)
+    if made is None:
+        raise InputError(f"simulate: sensitivities: it is not known how {part} was made: make it by its class")
+    given = {name: value for name, value in made.arguments.items() if name not in left_out}
+    return made.maker(**{**given, **arguments})
+
+
+def dependents(system: System, old: Any) -> list[Any]:
+    """Return all parts that were made of a part, in the order of the system.
+
+    Constraints on a body do not depend on it, but on where it is; of force elements some take over its mass.
+    """
+    found: dict[int, Any] = {id(old): None}
+    for part in (*system.constraints, *system.forces):
+        made = made_with(part)
+        if part is old or made is None or (isinstance(old, Body) and isinstance(part, Constraint)):
+            continue
+        on_all = isinstance(old, Body) and isinstance(part, ForceElement) and old in part.bodies
+        if on_all or any(_substituted(x, found) is not x for x in made.arguments.values()):
+            found[id(part)] = part
+    return list(found.values())[1:]
+
+
+def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -> list[Any]:
+    """Return a part and all `others` that were made of it, with a new one in its place."""
+    replaced: dict[int, Any] = {id(old): new}
+    bodies = [replaced.get(id(body), body) for body in system.bodies]
+    if isinstance(new, ForceElement):
+        replaced[id(old)] = new.placed(bodies)
+    for part in others:
+        made = made_with(part)
+        assert made is not None
+        given = {name: _substituted(x, replaced) for name, x in made.arguments.items()}
+        again = remade(part, {name: x for name, x in given.items() if x is not made.arguments[name]})
+        replaced[id(part)] = again.placed(bodies) if isinstance(again, ForceElement) else again
+    return list(replaced.values())
+
+
+def _substituted(x: Any, replaced: Mapping[int, Any]) -> Any:
+    """An argument with parts replaced; the same object where there are none."""
+    if id(x) in replaced:
+        return replaced[id(x)]
+    if isinstance(x, tuple | list):
+        parts = [_substituted(one, replaced) for one in x]
+        return x if all(a is b for a, b in zip(parts, x, strict=True)) else type(x)(parts)
+    return x
+
+
+# Why there is no derivative by a number on which the structure of a part depends.
+CHANGING = "how many numbers the part is made of changes with it, so that there is no derivative"
+
+
+def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, np.ndarray]:
+    """Return the derivative at 0 of numbers as functions of one, by extrapolated differences.
+
+    `size` is that of the number: what is differentiated is the arithmetic of making parts, which is smooth.
+    """
+    h = STEP * (size if size > 0 else 1.0)
+    try:
+        table = _halved(lambda x: _difference(function(x), function(-x), 2 * x), h)
+        base = 4.0
+    except InputError:  # it may not be less than it is
+        here = function(0.0)
+        table = _halved(lambda x: _difference(function(x), here, x), h)
+        base = 2.0
+    if any({key: x.shape for key, x in row.items()} != {key: x.shape for key, x in table[0].items()} for row in table):
+        raise InputError(CHANGING)
+    for k in range(1, len(table)):
+        factor = base**k
+        table = [
+            {key: (factor * finer[key] - coarse[key]) / (factor - 1) for key in finer}
+            for coarse, finer in pairwise(table)
+        ]
+    return {key: change for key, change in table[0].items() if change.any()}
+
+
+def _halved(difference: Callable[[float], dict[Key, np.ndarray]], h: float) -> list[dict[Key, np.ndarray]]:
+    """Differences over h, halved again and again; two of them where they are the same: numbers are linear."""
+    table = [difference(h), difference(0.5 * h)]
+    if all(_same(x, table[0].get(key, np.zeros(0))) for key, x in table[1].items()):
+        return table
+    return table + [difference(h * 0.5**k) for k in range(2, HALVINGS)]
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.shape == other.shape and bool((np.abs(one - other) <= LINEAR * np.abs(one).max(initial=0.0)).all())
+
+
+def _difference(one: Numbers, two: Numbers, over: float) -> dict[Key, np.ndarray]:
+    if {key: x.shape for key, x in one.items()} != {key: x.shape for key, x in two.items()}:
+        raise InputError(CHANGING)
+    # What is the same changes nothing, though it be infinite, as the friction of what never slips.
+    return {key: np.subtract(x, two[key], out=np.zeros(x.shape), where=x != two[key]) / over for key, x in one.items()}

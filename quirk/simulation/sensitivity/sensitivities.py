@@ -1,0 +1,268 @@
+"""What is known of the sensitivities of a run, by parameter and by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk.analysis.linear.outputs import quantities as quantities_of
+from quirk.bodies.body import Body
+from quirk.bodies.rotation import multiply
+from quirk.bodies.state import STATE_SIZE
+from quirk.constraints import Constraint
+from quirk.errors import InputError
+from quirk.forces import ForceElement
+from quirk.result.segment import joined
+from quirk.util.misuse import explained
+
+from .at_instant import OWNER, Instant, instants
+from .change import ParameterChange
+from .loads import SegmentLoads, is_load, loads_along
+
+if TYPE_CHECKING:
+    from quirk.result.result import Result
+
+    from .parameters import Parameter
+
+
+@explained
+class Sensitivities:
+    """Derivatives of a run by its parameters: ``result.sensitivity[("rod", "mass")]["rod"].position``.
+
+    Attributes
+    ----------
+    result : Result
+    parameters : keys by which they are found
+    """
+
+    def __init__(
+        self,
+        result: Result,
+        parameters: Sequence[Parameter],
+        found: Sequence[np.ndarray],
+        times: Mapping[tuple[float, str], np.ndarray],
+    ) -> None:
+        self._times = times
+        self.result, self._parameters, self._segments = result, tuple(parameters), tuple(found)
+        ends = np.cumsum([0, *(one.size for one in parameters)])
+        self._quantities: dict[str, np.ndarray] = {}
+        self._columns = {one.key: slice(int(ends[n]), int(ends[n + 1])) for n, one in enumerate(parameters)}
+
+    @property
+    def parameters(self) -> list[Any]:
+        """The parameters, as they were given to `simulate`."""
+        return [one.key for one in self._parameters]
+
+    @property
+    def all_parameters(self) -> tuple[Parameter, ...]:
+        """The parameters with all that they change, in the order of the numbers D of `states`."""
+        return self._parameters
+
+    def __getitem__(self, key: Any) -> Sensitivity:
+        """Return derivatives by a parameter: the pair, or "gravity", that `simulate` was given."""
+        for one in self._parameters:
+            if one.key == (tuple(key) if isinstance(key, list) else key):
+                return Sensitivity(self, one)
+        listed = ", ".join(repr(one) for one in self.parameters)
+        raise InputError(f"Result: sensitivity: there is none by {key!r}; there are: {listed}")
+
+    def __iter__(self) -> Any:
+        return iter(self.parameters)
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def __repr__(self) -> str:
+        return f"<Sensitivities by {', '.join(repr(one) for one in self.parameters)}>"
+
+    @cached_property
+    def states(self) -> np.ndarray:
+        """Derivatives (nt, D, 13 n + k) of all states, by all numbers of all parameters."""
+        return joined(self._segments)
+
+    @cached_property
+    def accelerations(self) -> np.ndarray:
+        """Derivatives (nt, n, 6, D) of accelerations, linear in N and angular in body axes."""
+        return joined([
+            np.array([one.variation.bodies[:, 6:].copy() for one in self._instants(k)])
+            if loads is None
+            else loads.accelerations
+            for k, loads in enumerate(self._loads)
+        ])  # fmt: skip
+
+    def quantities(self, names: Sequence[str]) -> list[np.ndarray]:
+        """Return derivatives (nt, D) of quantities by name, those that are no loads all in one pass along the run."""
+        missing = [name for name in names if name not in self._quantities]
+        if missing:
+            found = [self._in_segment(k, missing) for k in range(len(self._segments))]
+            self._quantities.update({name: joined([part[name] for part in found]) for name in missing})
+        return [self._quantities[name] for name in names]
+
+    def _in_segment(self, k: int, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Derivatives (nt, D) of quantities along a segment, by name."""
+        named = {one.name: one.of for one in quantities_of(OWNER, "a quantity", self.result.system, names)}
+        self._refuse_shared(k, named)
+        loads = self._loads[k] if any(is_load(of) for of in named.values()) else None
+        found = {}
+        if loads is not None:
+            found = {name: loads.of(of) for name, of in named.items() if is_load(of) and loads.knows(of)}
+        rest = [name for name in names if name not in found]
+        if rest:
+            read = np.array([one.read(rest) for one in self._instants(k)])
+            found.update(zip(rest, np.moveaxis(read, 1, 0), strict=True))
+        return found
+
+    def _refuse_shared(self, k: int, named: Mapping[str, object]) -> None:
+        """Raise InputError if a quantity is a load that contacts share in a segment: the motion leaves it open."""
+        contacts = self.result._contact_loads[k]
+        for name, of in named.items():
+            if contacts is not None and is_load(of) and getattr(of.of, "name", "") in contacts.shared:
+                raise InputError(
+                    f'{OWNER}: "{name}" has no derivative, since {of.of} shares its load with other contacts, and '
+                    "rigid bodies determine only the sum: take differences of runs, or support the body on contacts "
+                    "that determine their loads"
+                )
+
+    @cached_property
+    def _loads(self) -> list[SegmentLoads | None]:
+        """Accelerations and loads along each segment, or None where each time is to be looked at by itself."""
+        pairs = zip(self.result.segments, self._segments, strict=True)
+        return [loads_along(self.result.system, segment, found, self._changes) for segment, found in pairs]
+
+    @property
+    def _changes(self) -> list[ParameterChange]:
+        return [change for one in self._parameters for change in one.changes]
+
+    def _instants(self, k: int) -> Iterator[Instant]:
+        """What is known at each time of a segment."""
+        return instants(self.result.system, self.result.segments[k], self._segments[k], self._changes)
+
+
+@explained
+class Sensitivity:
+    """Derivatives of a run by one parameter; arrays are as those of the result, with the parameter's shape behind.
+
+    Attributes
+    ----------
+    parameter : its key
+    shape : of its value
+    """
+
+    def __init__(self, every: Sensitivities, parameter: Parameter) -> None:
+        self._every, self._of = every, parameter
+        self.parameter, self.shape = parameter.key, parameter.shape
+
+    def __repr__(self) -> str:
+        return f"<Sensitivity by {self.parameter!r}>"
+
+    def __getitem__(self, name: str) -> Any:
+        """Return derivatives of what the result shows of a body, a constraint or a force element, by its name."""
+        part = self._every.result.system[name]
+        if isinstance(part, Body):
+            return BodySensitivity(self, self._every.result.system.bodies.index(part))
+        if isinstance(part, Constraint | ForceElement):
+            return LoadSensitivity(self, part)
+        raise InputError(f"Result: sensitivity: {part} has no states or loads")
+
+    def of(self, name: str) -> np.ndarray:
+        """Return the derivative (nt, ...) of a quantity by name, such as "hinge.angle" or "rod.velocity.x"."""
+        (found,) = self._every.quantities([name])
+        return self.shaped(found[:, None, self.columns])[:, 0]
+
+    @property
+    def event_times(self) -> np.ndarray:
+        """Derivatives (number of events, ...) of the times of `result.events`, s."""
+        times = self._every._times
+        found = [times[event.time, event.name][self.columns] for event in self._every.result.events]
+        return np.reshape(found, (len(found), *self.shape))
+
+    @property
+    def columns(self) -> slice:
+        """Its numbers among those of all parameters."""
+        return self._every._columns[self.parameter]
+
+    def shaped(self, array: np.ndarray) -> np.ndarray:
+        """Return derivatives (nt, c, d) with the parameter's shape in place of its numbers: (nt, c, ...)."""
+        return array.reshape(*array.shape[:-1], *self.shape)
+
+
+@explained
+class BodySensitivity:
+    """Derivatives of the motion of a body by one parameter, (nt, 3, ...) with the parameter's shape behind."""
+
+    def __init__(self, of: Sensitivity, row: int) -> None:
+        self._of, self._row = of, row
+
+    def __repr__(self) -> str:
+        return f"<Sensitivity of {self._of._every.result.system.bodies[self._row]} by {self._of.parameter!r}>"
+
+    def _part(self, first: int, count: int) -> np.ndarray:
+        start = STATE_SIZE * self._row + first
+        changes = self._of._every.states[:, self._of.columns, start : start + count]
+        return self._of.shaped(np.swapaxes(changes, 1, 2))
+
+    @property
+    def position(self) -> np.ndarray:
+        """Of the center of mass in N, m."""
+        return self._part(0, 3)
+
+    @property
+    def orientation(self) -> np.ndarray:
+        """Of the quaternion, (nt, 4, ...)."""
+        return self._part(3, 4)
+
+    @property
+    def turn(self) -> np.ndarray:
+        """The small turn of the body, as a rotation vector in body axes, rad."""
+        q = self._of._every.result.state.orientation[:, self._row] * [1.0, -1.0, -1.0, -1.0]
+        start = STATE_SIZE * self._row + 3
+        changes = self._of._every.states[:, self._of.columns, start : start + 4]
+        turn = 2.0 * multiply(np.broadcast_to(q[:, None], changes.shape), changes)[..., 1:]
+        return self._of.shaped(np.swapaxes(turn, 1, 2))
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Of the center of mass in N, m/s."""
+        return self._part(7, 3)
+
+    @property
+    def angular_velocity(self) -> np.ndarray:
+        """In body axes, rad/s."""
+        return self._part(10, 3)
+
+    @property
+    def acceleration(self) -> np.ndarray:
+        """Of the center of mass in N, m/s^2."""
+        return self._of.shaped(self._of._every.accelerations[:, self._row, :3, self._of.columns])
+
+    @property
+    def angular_acceleration(self) -> np.ndarray:
+        """In body axes, rad/s^2."""
+        return self._of.shaped(self._of._every.accelerations[:, self._row, 3:, self._of.columns])
+
+
+@explained
+class LoadSensitivity:
+    """Derivatives of the load of a constraint or force element by one parameter."""
+
+    def __init__(self, of: Sensitivity, part: Constraint | ForceElement) -> None:
+        self._of, self._part = of, part
+
+    def __repr__(self) -> str:
+        return f"<Sensitivity of {self._part} by {self._of.parameter!r}>"
+
+    def force(self) -> np.ndarray:
+        """Return derivatives (nt, 3, ...) of the force in N on body j, or on the body of the last end, newton."""
+        return self._load("force")
+
+    def torque(self) -> np.ndarray:
+        """Return derivatives (nt, 3, ...) of the torque in N at the joint point on that body, newton meter."""
+        return self._load("torque")
+
+    def _load(self, what: str) -> np.ndarray:
+        names = [f"{self._part.name}.{which}.{axis}" for which in ("force", "torque") for axis in "xyz"]
+        found = self._of._every.quantities(names)[0 if what == "force" else 3 :][:3]
+        return self._of.shaped(np.stack([part[:, self._of.columns] for part in found], axis=1))

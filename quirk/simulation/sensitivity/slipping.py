@@ -1,0 +1,90 @@
+"""By how much later friction ceases or begins to slide, along changes of the state and of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk.analysis.linear.quantity_derivatives import QuantityDerivatives
+from quirk.constraints.relation import layout_of
+from quirk.dynamics.model.friction_normal_load import Changing, load_with_changes
+from quirk.dynamics.model.primitives_as_relations import as_relations
+from quirk.errors import InputError
+from quirk.events.names import Reading, Shared
+from quirk.forces.friction import NORMAL, Friction
+
+from .change import ParameterChange
+from .part_parameters import LAW
+
+# Numbers of a frame before its axes.
+ORIGIN = 3
+
+
+def slip_ends(at: QuantityDerivatives, name: str) -> np.ndarray:
+    """Return by how much later (D,) the slip of a friction falls to zero, in its direction there, s."""
+    point = at.point
+    number, element, rows = next((k, one, rows) for k, (one, rows) in enumerate(point.model.forces) if one.name == name)
+    assert isinstance(element, Friction)
+    table = point.solver.frictions
+    first = int(table.direction[point.frictions.index(element)])
+    heading = point.solver.applied.table.inputs[first : first + element.slip.size].copy()
+    acting, own = element.with_values({"direction": heading}), at.variation.directions.laws.get(number, {})
+    terms, moved = at.coordinate_terms(acting, rows, element.coordinates.index("ahead"), own)
+    return np.asarray(-moved[0] / terms[1])
+
+
+def limit_is_reached(
+    at: QuantityDerivatives, flow: QuantityDerivatives, cone: Reading, changes: Sequence[ParameterChange]
+) -> np.ndarray:
+    """Return by how much later (D,) what sticks reaches the limit of its friction, s; `flow` is along the motion."""
+    friction = cone.of
+    assert isinstance(friction, Friction)
+    if (
+        not isinstance(cone, Shared)
+        or any(cone.offsets)
+        or any(sorted(np.abs(of)) != [0.0] * (len(of) - 1) + [1.0] for of in cone.weights)
+    ):
+        raise InputError(
+            f"simulate: sensitivities: {friction} begins to slide where several contacts share the load, which is not "
+            "differentiated"
+        )
+    numbers = [change.numbers.get((LAW, friction.name, 0)) for change in changes]
+
+    def changed(parameter: str) -> np.ndarray:
+        place = friction.place_of(parameter)
+        return np.array([0.0 if one is None else one[place] for one in numbers])
+
+    still = np.zeros(1)
+    room = _room(at, cone, friction, changed("static"), changed("length"))
+    return np.asarray(-room / _room(flow, cone, friction, still, still))
+
+
+def _room(
+    at: QuantityDerivatives, cone: Shared, friction: Friction, higher: np.ndarray, longer: np.ndarray
+) -> np.ndarray:
+    """How what friction could hold, less what it does, changes (D,), N.
+
+    `higher` and `longer` (D,) are changes of its coefficient and of its length.
+    """
+    model, weights = at.point.model, np.array(cone.weights).reshape(len(cone.offsets), -1)
+    own = [model.joint_rows[name].start + row for name, row in cone.rows]
+    forces = weights @ at.point.loaded.multipliers[own]
+    moved = weights @ at.variation.tangent.multipliers[:, own].T
+    N, dN = (float(forces[0]), moved[0]) if friction.takes == NORMAL else _load(at, friction, longer)
+    held = float(np.linalg.norm(forces[1:]))
+    return np.asarray(friction.static * dN + higher * N - (forces[1:] @ moved[1:]) / held)
+
+
+def _load(at: QuantityDerivatives, friction: Friction, longer: np.ndarray) -> tuple[float, np.ndarray]:
+    """The load of a joint that counts, and its changes (D,)."""
+    load, moved = at.joint_load(friction.on)
+    point, given = at.point, at.variation.directions.relations
+    first = point.model.joint_rows[friction.on.name].start
+    number, placed = next((k, one) for k, one in enumerate(as_relations(point.model)) if one.rows.start == first)
+    count, body = moved.shape[1], placed.bodies[0]
+    place = layout_of(placed.relation, len(placed.bodies), 2).first_frame + ORIGIN + friction.axis
+    turned = np.array([given.get(number, {}).get(place + 3 * c, np.zeros(count)) for c in range(3)])
+    vector, R = friction.on.frame_i.matrix[:, friction.axis], point.kin.rotation[body]
+    axis: Changing = R @ vector, (np.einsum("rcd,c->rd", at.rotation[body], vector) + R @ turned).T
+    return load_with_changes(friction, axis, (load[:3], moved[:3].T), (load[3:], moved[3:].T), longer)

@@ -1,0 +1,1 @@
+"""A system of named parts: checked, editable, and asked for quantities at a state."""

@@ -1,0 +1,66 @@
+"""Systems that share parts: what is left when some are taken out, and in which state the others are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..bodies.body import Body
+from ..bodies.state import State
+from ..constraints import Constraint
+from ..errors import InputError
+from ..events import Event
+from ..forces import ForceElement
+
+if TYPE_CHECKING:
+    from .parts import Part
+    from .system import System
+
+# Of what is named in a message.
+MOST_NAMED = 6
+
+
+def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Part]:
+    """Return the parts of a system without those named; see `System.without`."""
+    out = {id(part): part for part in (system[name] for name in names)}
+    for body in system.bodies:
+        for companion in body.companions:
+            if id(body) in out:
+                out[id(companion)] = companion
+            elif id(companion) in out:
+                raise InputError(f"System.without: {companion} belongs to {body}: take that out")
+    asked = list(out.values())
+    needing: list[Part] = []
+    while more := [part for part in system if id(part) not in out and any(id(x) in out for x in needs(part))]:
+        needing += more
+        out.update((id(part), part) for part in more)
+    if needing and not dependents:
+        listed = ", ".join(str(part) for part in needing[:MOST_NAMED]) + (", ..." if len(needing) > MOST_NAMED else "")
+        raise InputError(
+            f"System.without: {listed} cannot be without {', '.join(str(part) for part in asked[:MOST_NAMED])}: "
+            "take them out too, by their names or with dependents=True"
+        )
+    return [part for part in system if id(part) not in out]
+
+
+def needs(part: Part) -> list[object]:
+    """Return the parts without which a part cannot be: its bodies, and the joint on which it acts."""
+    if isinstance(part, Body | Event):
+        return []  # what an event asks for is looked up by name when a run begins
+    joint = getattr(part, "joint", None)
+    bodies: Iterable[object] = part.needs if isinstance(part, ForceElement) else part.bodies
+    return [*bodies, *([joint] if isinstance(joint, Constraint) else [])]
+
+
+def carried_over(old: System, new: System) -> State:
+    """Return the initial state of a system in which what it shares with another is as it is there."""
+    before, start = old.initial_state(), new.initial_state()
+    rows = {id(body): row for row, body in enumerate(old.bodies)}
+    for row, body in enumerate(new.bodies):
+        if id(body) in rows:
+            for to, given in zip(start.parts, before.parts, strict=True):
+                to[row] = given[rows[id(body)]]
+    shared = {part.name for part in old if part.name in new and new[part.name] is part}
+    start.angles = {name: angles for name, angles in before.angles.items() if name in shared}
+    start.internal = {name: numbers for name, numbers in before.internal.items() if name in shared}
+    return start

@@ -1,0 +1,115 @@
+"""The parts of a system: bodies, constraints and forces, checked together and found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..bodies.body import GROUND, Body, Ground
+from ..constraints import Constraint
+from ..errors import InputError, UnknownNameError
+from ..events import Event
+from ..forces import ForceElement
+from ..util.suggestion import suggestion
+
+Part = Body | Constraint | ForceElement | Event
+
+
+class Parts:
+    """Bodies, constraints and forces of one system.
+
+    Parameters
+    ----------
+    items : iterable of Body, Constraint and ForceElement
+        In any order. What an item brings with it, its `companions`, is added.
+
+    Attributes
+    ----------
+    bodies, constraints, forces, events : lists, in the order of the items
+        Forces that act on all bodies are there as they act on these.
+
+    Raises
+    ------
+    InputError
+        If names repeat, or a constraint or force acts on a body or joint that is not among the items.
+    """
+
+    def __init__(self, items: Any) -> None:
+        self._by_name: dict[str, Part] = {}
+        listed = _listed(items)
+        given = {id(item) for item in listed}
+        companions = [part for item in listed for part in getattr(item, "companions", ()) if id(part) not in given]
+        for item in [*listed, *companions]:
+            self._add(item)
+        self.bodies = [part for part in self if isinstance(part, Body)]
+        for name, part in self._by_name.items():
+            if isinstance(part, ForceElement):
+                part.check_names()
+                self._by_name[name] = part.placed(self.bodies)
+        self.constraints = [part for part in self if isinstance(part, Constraint)]
+        self.forces = [part for part in self if isinstance(part, ForceElement)]
+        self.events = [part for part in self if isinstance(part, Event)]
+        self._check_membership()
+        if not self.bodies:
+            raise InputError("System: at least one body is needed; got none")
+
+    def __getitem__(self, name: Any) -> Part:
+        """Return the part of that name, or raise UnknownNameError; the part itself will do for its name."""
+        name = getattr(name, "name", name)
+        if not isinstance(name, str):
+            raise UnknownNameError(f"System: objects are found by name, a text; got {name!r}")
+        if name not in self._by_name:
+            raise UnknownNameError(f'System: no object is named "{name}"; {suggestion(name, self._by_name)}')
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[Part]:
+        return iter(self._by_name.values())
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._by_name
+
+    def names_to_switch(self, asked_by: str, names: Iterable[Any]) -> set[str]:
+        """Return the names of constraints and forces, given by name or themselves; InputError if one is another."""
+        parts = [self[name] for name in names]
+        for part in parts:
+            if not isinstance(part, Constraint | ForceElement):
+                raise InputError(f"System.{asked_by}: {part} is no constraint or force; only these can be disabled")
+        return {part.name for part in parts}
+
+    @property
+    def by_name(self) -> dict[str, Part]:
+        """All parts by name."""
+        return self._by_name
+
+    def _add(self, item: Any) -> None:
+        if not isinstance(item, Part):
+            raise InputError(f"System: items must be bodies, constraints, forces and events; got {item!r}")
+        if not hasattr(item, "name"):
+            kind = type(item).__name__
+            raise InputError(f"System: a {kind} has no name: its __init__ must call super().__init__(name, ...)")
+        if self._by_name.get(item.name) is item:
+            raise InputError(f"System: {item} is in the list twice: drop one")
+        if item.name == GROUND.name or item.name in self._by_name:
+            taken = self._by_name.get(item.name, GROUND)
+            raise InputError(f"System: names must be unique; {item} has the name of {taken}: rename one")
+        self._by_name[item.name] = item
+
+    def _check_membership(self) -> None:
+        members = {id(body) for body in self.bodies}
+        elements: list[Constraint | ForceElement] = [*self.constraints, *self.forces]
+        for element in elements:
+            for body in element.bodies:
+                if not isinstance(body, Ground) and id(body) not in members:
+                    raise InputError(
+                        f"System: {element} acts on {body}, which is not in the system: add it to the items"
+                    )
+            joint = getattr(element, "joint", None)
+            if joint is not None and self._by_name.get(joint.name) is not joint:
+                raise InputError(f"System: {element} acts on {joint}, which is not in the system: add it to the items")
+
+
+def _listed(items: Any) -> list[Any]:
+    try:
+        return list(items)
+    except TypeError:
+        raise InputError(f"System: items must be a list of bodies, constraints and forces; got {items!r}") from None

@@ -12,8 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import quirk
-
-from .. import GROUND, Motion, planar
+from quirk import GROUND, Motion, planar
 
 DURATION, STEP = 10.0, 0.01  # s
 STIFFNESS, DAMPING = 500.0, 50.0  # of the feedback, N m/rad and N m s/rad

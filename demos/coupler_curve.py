@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import quirk
-
-from .. import planar
+from quirk import planar
 
 # Lengths, m; the coupler's bar goes on as far again beyond the pin of the rocker.
 CRANK, BASE, COUPLER, ROCKER = 0.10, 0.20, 0.25, 0.25

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from quirk.demos import four_bar
 
 import quirk
-
-from . import four_bar
 
 STRENGTH = 40.0  # N, of the pin between coupler and rocker
 

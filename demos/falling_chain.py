@@ -7,8 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import quirk
-
-from .. import planar
+from quirk import planar
 
 LINKS, LENGTH, HOOK = 6, 0.2, 2.0  # m
 LEAN = np.radians(30)  # at the start, from the vertical

@@ -9,9 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import quirk
-
-from .. import planar
-from ..bodies.solids import Box
+from quirk import planar
+from quirk.shapes import Box
 
 RADIUS = 0.05  # m, of the pin about the crank's bearing
 DISTANCE = np.sqrt(2) * RADIUS  # of both bearings, so that the pin enters and leaves at 45 degrees

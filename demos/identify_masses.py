@@ -13,8 +13,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import quirk
-
-from .. import planar
+from quirk import planar
 
 TRUE = {"b.mass": 0.8, "c.mass": 0.5, "spring.stiffness": 20.0, "coil.stiffness": 0.8, "coil.damping": 0.05}
 GUESS = {"b.mass": 0.6, "c.mass": 0.7, "spring.stiffness": 15.0, "coil.stiffness": 0.5, "coil.damping": 0.1}

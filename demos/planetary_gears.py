@@ -10,8 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import quirk
-
-from .. import planar
+from quirk import planar
 
 # Numbers of teeth; the module, m, is the pitch diameter over the number of teeth.
 SUN, PLANET, RING, MODULE = 24, 24, 72, 0.004

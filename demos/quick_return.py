@@ -11,8 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import quirk
-
-from .. import planar
+from quirk import planar
 
 # Lengths, m. The arm's pivot is the origin; the crank turns about a point at `CENTER` above it.
 CENTER, CRANK, ARM, LINK, HEIGHT = 0.20, 0.10, 0.50, 0.20, 0.47

@@ -9,9 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import quirk
-
-from .. import planar
-from ..bodies.solids import Cylinder
+from quirk import planar
+from quirk.shapes import Cylinder
 
 TEETH, RADIUS, HEIGHT = 12, 0.10, 0.010  # m, of the wheel and of its teeth
 STEEPNESS = 0.9  # of the teeth's flanks: the larger, the steeper the one behind which the pawl falls

@@ -10,8 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import quirk
-
-from .. import planar
+from quirk import planar
 
 CRANK, ROD = 0.045, 0.15  # m
 RATE = 2 * np.pi * 50  # rad/s: 3000 turns a minute

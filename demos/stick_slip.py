@@ -9,8 +9,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 import quirk
-
-from ..bodies.solids import Box
+from quirk.shapes import Box
 
 MASS, STIFFNESS, SPEED = 1.0, 100.0, 0.1  # kg, N/m, m/s of the belt
 SLIDING, STICKING = 0.2, 0.35  # coefficients of friction

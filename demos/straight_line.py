@@ -11,8 +11,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import quirk
-
-from .. import planar
+from quirk import planar
 
 CRANK, BASE = 0.10, 0.20  # m
 RATE = 2 * np.pi  # rad/s: one turn in a second

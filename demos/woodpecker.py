@@ -12,9 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import quirk
-
-from .. import planar
-from ..bodies.solids import Box, Cylinder
+from quirk import planar
+from quirk.shapes import Box, Cylinder
 
 POLE, BORE, HALF_HEIGHT = 2.5e-3, 3.1e-3, 5.8e-3  # m: radii of pole and sleeve, half the sleeve's height
 PIVOT, CENTER = 10e-3, 15e-3  # m: from the sleeve's middle to the bird's pivot, and from there to its center of mass

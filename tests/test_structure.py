@@ -1,8 +1,11 @@
 """Packages stand in one order, and imports go down it."""
 
 import ast
+import re
 from collections import defaultdict
 from configparser import ConfigParser
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -192,3 +195,24 @@ def test_every_package_is_installed():
         for path in folder.rglob("__init__.py")
     }
     assert listed == there
+
+
+def test_names_in_docstrings_and_comments_are_there():
+    """Names such as `quirk.forces.law.LawLayout`."""
+    missing = [
+        (name, dotted)
+        for name, path in MODULES.items()
+        for dotted in set(re.findall(r"`(quirk(?:\.\w+)+)(?=[`(\[])", path.read_text(encoding="utf-8")))
+        if not leads_to_something(dotted)
+    ]
+    assert not missing
+
+
+def leads_to_something(dotted):
+    """Whether attributes and modules lead to a name."""
+    found, (_, *parts) = quirk, dotted.split(".")
+    for k, part in enumerate(parts, 1):
+        if not hasattr(found, part) and find_spec(".".join(["quirk", *parts[:k]])) is None:
+            return False
+        found = getattr(found, part) if hasattr(found, part) else import_module(".".join(["quirk", *parts[:k]]))
+    return True

@@ -27,7 +27,7 @@ class Place:
 
     Parameters
     ----------
-    layout, inputs : of the law; see `quirk.forces.law.Layout`
+    layout, inputs : of the law; see `quirk.forces.law.LawLayout`
     f : number of the frame among those of the element
     graded : whether the quantities have gradients with respect to poses
     """

@@ -14,15 +14,15 @@ import numpy as np
 from .effects import Effects
 from .object_kinds import CONSTANTS, attributes_of, has_contents
 
-# Texts of arrays beyond so many bytes are compared by their hashes.
+# Bytes; larger arrays are compared by their hashes.
 LONG = 256
 
 
 class Changes:
-    """Tells of a user's function whether it reads what calls of other functions may change.
+    """Decides whether a user's function reads values that calls of other functions may change.
 
-    Functions of which that is said run in Python. Those of which it is denied become machine code, which keeps what
-    they read, so a run asks from time to time whether it still is what it was.
+    Functions that do run in Python. All others become machine code, which keeps the values that they read; a run
+    compares these values with the present ones after actions of events and at its end.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Changes:
         return any(self._others[id(function)].may_change(reader) for reader in readers)
 
     def unforeseen(self) -> list[str]:
-        """Return the functions that read something which has changed though this was denied."""
+        """Return the compiled functions of which a value that they read has changed nevertheless."""
         kept = [(function, reads, before) for function, reads, before in self._known.values() if reads is not None]
         return [_said(function) for function, reads, before in kept if not _same(before, _read_by(reads))]
 

@@ -55,7 +55,7 @@ def _before_output(name: str, of_module: bool) -> float:
 def calls_of(instructions: Sequence[dis.Instruction]) -> frozenset[CallSite]:
     """Return the calls among the instructions of a function, without those of functions inside it.
 
-    What is called begins where the call begins, from which a call and the names of what it calls are matched.
+    In the source a call begins where the expression of the called function begins; the two are matched by that place.
     """
     variables: dict[object, str] = {}
     names: dict[object, set[str]] = {}

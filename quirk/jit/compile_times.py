@@ -1,8 +1,8 @@
 """How long entries take to compile on this machine, by the times that others have taken before.
 
-A file beside the machine code holds, for each entry, its effort and the seconds that it took when it was compiled last.
-An effort is how long an entry takes in relation to others, in seconds of some machine; what it takes here is the effort
-times the ratio of both for all that has been compiled.
+The effort of an entry is its compilation time, in s, on a reference machine. A file beside the machine code holds the
+effort of each entry that was compiled here, and the time that it took, in s. An entry that was not is estimated to take
+its effort times the ratio of the sums of these times and efforts.
 """
 
 from __future__ import annotations

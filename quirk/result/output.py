@@ -344,7 +344,7 @@ class ResultOutput:
 
         Returns
         -------
-        Instants
+        ResampledResult
             A `Result` of which the only times are these, with its `uncertainty`.
 
         Raises

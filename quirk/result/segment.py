@@ -28,7 +28,7 @@ class Segment:
 
     Attributes
     ----------
-    plant : Plant
+    plant : CompiledModel
     time : (nt,) s
     flat : (nt, 13 n + k) states with what is carried beside the motion
     turns : what joints have turned since its start

@@ -531,7 +531,7 @@ class System(Renamed):
 
         Returns
         -------
-        Mechanism
+        SliderMechanism
             `.state` is where it was dragged to, for ``simulate(initial_state=...)`` or `assemble`.
 
         Raises

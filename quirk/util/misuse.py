@@ -20,12 +20,12 @@ def misfit(
     Parameters
     ----------
     signature : inspect.Signature
-        Of what was called.
+        Signature of the function or class.
     called : str
-        Its name, with that of its class.
+        Name of the function or class, methods with that of their class.
     args, kwargs : the arguments
     of : str
-        The object that messages name behind it, such as ' "rod"'.
+        Name of the object for the message, such as ' "rod"', or nothing.
     """
     taken = signature.parameters.values()
     named = [p.name for p in taken if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]

@@ -60,7 +60,7 @@ class Sheet:
         self._empty: list[Any] = []
 
     def axes(self, rows: int = 1, columns: int = 1, *, over_time: bool = True, **layout: Any) -> np.ndarray:
-        """Return so many axes, as an array of one dimension, row by row; `layout` is that of `Figure.subplots`.
+        """Return axes (rows * columns,), row by row; `layout` holds further arguments of `Figure.subplots`.
 
         Events are marked in those over time.
         """

@@ -28,7 +28,7 @@ class Bodies:
     ----------
     links : list of Link
     welds : list of Weld
-    names : Names
+    names : DescriptionNames
     left_out : LeftOut
     inertia_tolerance : as for `Body`
     repair : whether an inertia that no body can have is replaced by the nearest that one can; of what is fixed to the

@@ -36,7 +36,7 @@ def rotor(
         Of the coordinate at the start, rad and rad/s or m and m/s.
     name : str
         Name of the joint in the file.
-    names : Names
+    names : DescriptionNames
     """
     called = names.part(name, "rotor")
     # Mass and inertia are alike, so that rows of forces and of torques are of one size.
@@ -65,7 +65,7 @@ def ball_rotor(
         Angular velocity of body j relative to body i at the start, in the inertial frame, rad/s.
     name : str
         Name of the joint in the file.
-    names : Names
+    names : DescriptionNames
     """
     called = names.part(name, "rotor")
     in_axes_of_i = rotation.matrix(body_i.orientation).T @ spin

@@ -84,7 +84,7 @@ class ImpactOutcome:
     Attributes
     ----------
     y : (13 n + k,)
-    resting : Resting
+    resting : ContactState
     impulse : of all constraints that exerted one, by name
     restitution_kept : part of the restitution of all contacts with which the impact gains no energy
     """

@@ -210,9 +210,9 @@ class ActionExecutor:
         tolerance: float | None = None,
         refused: tuple[str, str] = ("cannot engage", NOT_NEAR),
     ) -> EventState:
-        """The situation with all bodies on the constraints now active, those named having been added or changed.
+        """Return the state with all bodies moved onto the active constraints, after those in `names` have changed.
 
-        `refused` is what an error says where they are too far away, and what to do.
+        `refused` has two parts of the message of the error if bodies are too far away: what failed, and what to do.
         """
         plant = self.system.plant_for(now.configuration)
         solver, length, before = self._solver_of(plant, now.y, now.t), plant.model.length, now.y

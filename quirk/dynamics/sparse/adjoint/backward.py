@@ -31,10 +31,10 @@ class Adjoint(NamedTuple):
     """Weights of a state, and where they are in a run.
 
     pull: Pull · weights: of the Runge-Kutta method, s stages · alpha, beta: Baumgarte's rates, 1/s · projects: whether
-    the run keeps to the constraints · rank: the largest number of independent rows met · trail: the steps, as in `Run`,
-    and behind them the state at their end · rows (steps + 1,): which of the `sources` (nt size,), weights that states
-    have by themselves, is that of the start of each step and of the end, or -1 · states, slopes, given (s size,): at
-    the stages, and weights of slopes · now, more (size,): weights of the state, and scratch
+    the run keeps to the constraints · rank: the largest number of independent rows met · trail: the steps, as in
+    `RunState`, and behind them the state at their end · rows (steps + 1,): which of the `sources` (nt size,), weights
+    that states have by themselves, is that of the start of each step and of the end, or -1 · states, slopes, given (s
+    size,): at the stages, and weights of slopes · now, more (size,): weights of the state, and scratch
     """
 
     pull: Pull

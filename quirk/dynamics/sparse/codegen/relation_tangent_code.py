@@ -3,8 +3,8 @@
 The function of a relation is written down once on a tape, where what comes to the same is one line, and dual numbers
 are taken through that: most of what the gradients of rows are made of is there already.
 
-What is written: the values as `quirk.constraints.relation.Layout` has them; behind these eight changes of each of the
-derivatives of Phi, and then eight of each component of the load, six to a frame and two of nothing, which the
+What is written: the values as `quirk.constraints.relation.RelationLayout` has them; behind these eight changes of each
+of the derivatives of Phi, and then eight of each component of the load, six to a frame and two of nothing, which the
 multipliers exert on its body. These stand behind the inputs and their changes, and do not change themselves.
 """
 

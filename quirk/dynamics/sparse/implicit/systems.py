@@ -29,7 +29,7 @@ class ImplicitSystem:
 
     Attributes
     ----------
-    tables : Implicit
+    tables : ImplicitTables
     timed : whether anything may depend on time
     """
 

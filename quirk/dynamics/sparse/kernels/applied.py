@@ -40,7 +40,7 @@ TURN_ENTRIES = 2
 MULTIPLIER, ROW_WORK_IN_Y = range(2)
 WORKING_ENTRIES = 2
 
-# Inputs of a frame behind its placement (`quirk.forces.law.Layout` of order 0), and their number.
+# Inputs of a frame behind its placement (`quirk.forces.law.LawLayout` of order 0), and their number.
 BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN, BODY_QUATERNION = (PLACEMENT + k for k in (0, 3, 6, 15, 18))
 FRAME_SIZE = PLACEMENT + 22
 
@@ -51,7 +51,7 @@ class Forces(NamedTuple):
 
     entries (ELEMENT_SIZE per element), sides (SIDE_ENTRIES per frame), turns (TURN_ENTRIES per counted coordinate),
     working: integers as above · work, work_end: elements of y that hold work, J, from the first up to the end ·
-    motions: of all laws · inputs, outputs: those of all laws, one after the other, see `quirk.forces.law.Layout`.
+    motions: of all laws · inputs, outputs: those of all laws, one after the other, see `quirk.forces.law.LawLayout`.
     """
 
     entries: np.ndarray

@@ -44,7 +44,7 @@ class Relations(NamedTuple):
 
     entries (RELATION_SIZE per relation), sides (SIDE_ENTRIES per side): integers as above · inverse_mass (S,): 1/m of
     the body of each side · motions: of all relations · inputs, outputs: those of all functions, one after the other,
-    see `quirk.constraints.relation.Layout`.
+    see `quirk.constraints.relation.RelationLayout`.
     """
 
     entries: np.ndarray

@@ -138,7 +138,7 @@ class ElementTables:
 
     Attributes
     ----------
-    table : Elements
+    table : TaylorElements
     bodies, carried : twice the coefficients, at the addresses in `table`
     kept : what the addresses belong to
     """

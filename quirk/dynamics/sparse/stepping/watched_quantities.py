@@ -50,7 +50,7 @@ class EventMonitor:
 
     Attributes
     ----------
-    table : Watched
+    table : WatchedTables
     guards : in the order of the table: those that have laws come first
     laws : the laws of these
     """

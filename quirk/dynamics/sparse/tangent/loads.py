@@ -38,11 +38,11 @@ class LoadPass(NamedTuple):
     """Changes of a motion along D of eight directions at nt states, and what they make of loads.
 
     directions: D · rank: the largest number of independent rows met · motions, moved, taylor: how motions change, as in
-    `Variation` · stop (1,): not zero to end · times (nt,), states (nt size,), changes (nt D size,): the motion and its
-    changes · places (p,), references (nt p,): inputs of laws from which angles are continued, and what they are ·
-    sides: entries as above · slope (size,): scratch
-    Found: wrenches (nt D, as `Work.wrench`) · joints (nt, C, 6, 9), forces (nt, E, 7, 9): loads in N, of constraints
-    about the center of mass of body j, and of force elements about that of the body of the last frame, with energies
+    `ExplicitVariation` · stop (1,): not zero to end · times (nt,), states (nt size,), changes (nt D size,): the motion
+    and its changes · places (p,), references (nt p,): inputs of laws from which angles are continued, and what they are
+    · sides: entries as above · slope (size,): scratch Found: wrenches (nt D, as `Work.wrench`) · joints (nt, C, 6, 9),
+    forces (nt, E, 7, 9): loads in N, of constraints about the center of mass of body j, and of force elements about
+    that of the body of the last frame, with energies
     """
 
     directions: int

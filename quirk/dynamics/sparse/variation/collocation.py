@@ -63,11 +63,11 @@ class ImplicitVariation(NamedTuple):
     """Changes of a state along D of eight directions, and where they are in a run of s points.
 
     directions, alpha, beta, projects, rank, length, extents, pivots, trail, asked, states, written, motions, moved,
-    taylor, changes, changes_new, changes_at, found, stop, part, y_new, resolution : as in `Variation` · failed (1,):
-    time from which on no changes were found, or not a number · y (size,), clock, counts, pieces: of the step, as in
-    `Run` · slope, stage, seen (size,): scratch · base, rates (D size,): changes at the start and their rates, as the
-    axes see them · z, f (D s size,): of increments and slopes · judged: of each, BEFORE to FOUND · turned: how far axes
-    have turned at a time between
+    taylor, changes, changes_new, changes_at, found, stop, part, y_new, resolution : as in `ExplicitVariation` · failed
+    (1,): time from which on no changes were found, or not a number · y (size,), clock, counts, pieces: of the step, as
+    in `RunState` · slope, stage, seen (size,): scratch · base, rates (D size,): changes at the start and their rates,
+    as the axes see them · z, f (D s size,): of increments and slopes · judged: of each, BEFORE to FOUND · turned: how
+    far axes have turned at a time between
     """
 
     directions: int

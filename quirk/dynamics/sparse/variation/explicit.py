@@ -57,7 +57,7 @@ class ExplicitVariation(NamedTuple):
     weights: of the Runge-Kutta method · directions: D · alpha, beta: Baumgarte's rates, 1/s · projects: whether the run
     keeps to the constraints · rank: the largest number of independent rows met · length: of the system, m ·
     extents (8 steps,): how large the changes of poses are at the end of each step · pivots (steps,): the least pivot of
-    the rows there · trail: the steps, as in `Run`, and behind them the state at their end · asked (nt,),
+    the rows there · trail: the steps, as in `RunState`, and behind them the state at their end · asked (nt,),
     states (nt size,): times at which changes are wanted, and the states there · clock (1,): time of the slopes at the
     start of the step · written (1,): how many of the asked times are behind · motions, moved: how motions change, and
     where it belongs · taylor: scratch for one of them · slopes (B size,): of the state at the stages · stage (size,) ·

@@ -41,17 +41,18 @@ ENTRY_MODULES = [
     "quirk.dynamics.sparse.tangent.find",
 ]
 
-SOURCE = """
+SOURCE = '''"""Multiples."""
 from quirk.jit.compilation import entry
 
 def double(x):
     return 2 * x
 
 def triple(x):
+    """Return three times a number."""
     return 3 * x
 
 double, triple = entry(needed_by="doubles need")(double), entry(triple)
-"""
+'''
 COMPILING = "quirk: compiling what doubles need, once for this installation"
 
 
@@ -282,6 +283,30 @@ def test_a_changed_source_is_compiled_anew(module):
     assert load(imported(path).triple, 2.0) is None
 
 
+def test_docstrings_and_comments_are_no_code(module):
+    path = Path(module.__file__)
+    source = SOURCE.replace("Multiples.", "Multiples.\n\nOf numbers.\n").replace("Return three times", "Triple")
+    path.write_text(source.replace("    return 2", "    # Exact.\n\n    return 2"))
+    assert load(imported(path).triple, 2.0).entry_point(2.0) == 6.0
+    assert load(imported(path).double, 2.0).entry_point(2.0) == 4.0
+
+
+def without_docstrings(text):
+    """Syntax tree of a module, with an ellipsis for each docstring."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body[0] = ast.Expr(ast.Constant(...))
+    return ast.dump(tree)
+
+
+def test_nothing_but_docstrings_and_comments_is_left_out():
+    """The digest covers the syntax tree, docstrings apart, of every module that kernels depend on."""
+    for name in reached_modules():
+        text = Path(sys.modules[name].__file__).read_text()
+        assert ast.dump(ast.parse(kernel_sources.code_of(text))) == without_docstrings(text), name
+
+
 def test_fields_in_another_order_are_other_code():
     """Fields of one type that change places: the types have the same text, their machine code does not."""
 
@@ -311,8 +336,8 @@ def imports_at_run_time(tree, package):
             yield from ((alias.name, None) for alias in node.names if alias.name.split(".")[0] == "quirk")
 
 
-def test_all_that_kernels_are_made_of_counts():
-    """No import is overlooked in any module that kernels depend on; none is inside a function, or of a star."""
+def reached_modules():
+    """Modules that kernels depend on, and what each of them imports as the digest sees it."""
     entries = [name for name in ENTRY_MODULES if importlib.import_module(name)]
     reached, pending = {}, [*kernel_sources.COMPILER, *entries]
     while pending:
@@ -320,6 +345,12 @@ def test_all_that_kernels_are_made_of_counts():
         if name not in reached:
             reached[name] = kernel_sources._module(name)[1]
             pending += reached[name]
+    return reached
+
+
+def test_all_that_kernels_are_made_of_counts():
+    """No import is overlooked in any module that kernels depend on; none is inside a function, or of a star."""
+    reached = reached_modules()
     assert {
         "quirk.jit.record",
         "quirk.jit.tracing",

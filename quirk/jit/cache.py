@@ -169,7 +169,7 @@ class MachineCode(caching._Cache):
         fields = tuple(map(layouts, sig))
         code = self.function.__code__
         versions = (numba.__version__, llvmlite.__version__, python)
-        function = self.function.__qualname__, code.co_firstlineno, code.co_code
+        function = self.function.__qualname__, code.co_code
         made_from = (*function, kind, fields, versions, self.sources)
         plain_name = self.function.__qualname__.replace("<", "").replace(">", "")
         stem = f"{Path(code.co_filename).stem}.{plain_name}"

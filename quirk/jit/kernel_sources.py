@@ -1,8 +1,9 @@
 """Sources that the machine code of a kernel is made from: its own file, and what that imports from QuIRK.
 
-An edit of any of these files makes kept machine code invalid; an edit of other files leaves it valid. Imports are read
-from the text of each file, since a module does not record where its names come from. A constant (an upper-case name
-bound to a plain value) counts by its value, not by the file that defines it.
+An edit of the code in any of these files makes kept machine code invalid; an edit of their docstrings or comments, or
+of other files, leaves it valid. Imports are read from the text of each file, since a module does not record where its
+names come from. A constant (an upper-case name bound to a plain value) counts by its value, not by the file that
+defines it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,13 @@ PACKAGE = "quirk"
 FROM = re.compile(r"^from ([.\w]+) import (\([^)]*\)|[^\n]+)", re.MULTILINE)
 IMPORT = re.compile(r"^import ([.\w, ]+)", re.MULTILINE)
 COMMENT = re.compile(r"#.*")
+
+# Text that no machine code depends on. A docstring is a string on the line after the head of a file, class or function;
+# a head ends with a colon on a line that begins with its keyword or with the parenthesis that closes its arguments.
+DOCSTRING = re.compile(
+    r'(\A|^ *(?:class |def |\))[^\n]*:(?:  #[^\n]*)?\n)(\s*)"""(?:[^"\\]+|\\[\s\S]|"(?!""))*"""\n', re.MULTILINE
+)
+COMMENT_LINE = re.compile(r"^ *#.*\n", re.MULTILINE)
 
 # What comes out of the compiler depends on these, whatever a kernel imports.
 COMPILER = (f"{PACKAGE}.jit.compilation",)
@@ -60,9 +68,8 @@ def _module(name: str) -> tuple[bytes, tuple[str, ...]]:
 
 def _read(file: Path, package: str) -> tuple[bytes, tuple[str, ...]]:
     """Return the digest of a file with the constants that it imports, and the modules it depends on."""
-    content = file.read_bytes()
-    digest, modules = hashlib.sha256(hashlib.sha256(content).digest()), []
-    text = content.decode()
+    text = code_of(file.read_text(encoding="utf-8"))
+    digest, modules = hashlib.sha256(hashlib.sha256(text.encode()).digest()), []
     for names in IMPORT.findall(text):
         modules += [name for name in _names(names) if _is_ours(name)]
     for source, names in FROM.findall(text):
@@ -78,6 +85,17 @@ def _read(file: Path, package: str) -> tuple[bytes, tuple[str, ...]]:
             else:
                 modules.append(base)
     return digest.digest(), tuple(modules)
+
+
+def code_of(text: str) -> str:
+    """Return the text of a module without docstrings, blank lines and comments that fill a line.
+
+    A module with other strings of several lines keeps its comments, since such a string may hold lines that look alike.
+    """
+    code = DOCSTRING.sub(r"\1\2...\n", text)
+    if '"""' not in code and "'''" not in code:
+        code = COMMENT_LINE.sub("", code)
+    return "\n".join(line for line in code.split("\n") if line and not line.isspace())
 
 
 def _absolute(source: str, package: str) -> str:

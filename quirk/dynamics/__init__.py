@@ -1,1 +1,1 @@
-"""The equations of motion: what both sides share, the dense reference, and the compiled solver."""
+"""Equations of motion: the model as arrays, the dense reference solver, contact, and the compiled sparse solver."""

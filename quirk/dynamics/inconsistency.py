@@ -1,4 +1,4 @@
-"""Constraints that contradict each other: which rows, by how much, and from which others they follow."""
+"""Diagnosis of contradictory constraints: the violated rows, by how much, and the constraints that they depend on."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ from .sparse.solver.solver import Verdict
 if TYPE_CHECKING:
     from ..system.system import System
 
-# Rows take part in a dependency with at least this part of the largest share. As many constraints are named, and up to
-# so many rows are analyzed for that.
+# Limits of the diagnosis. SHARE: least coefficient of a row, relative to the largest, for it to take part in a linear
+# dependency. MOST_NAMED: maximum number of constraints named in a message. MOST_ROWS: maximum number of rows for which
+# the dependency is analyzed, as its cost is cubic.
 SHARE, MOST_NAMED, MOST_ROWS = 1e-3, 4, 2000
 
-# What rows miss, over the accelerations of the bodies, beyond so many times the tolerance of ranks is neither round-off
-# nor what nearly dependent rows may miss; nor is more than so many times what the state itself violates.
+# Limits of the acceleration error of a dependent row, relative to the accelerations of the bodies. Below MISSED times
+# the rank tolerance it may be round-off or due to nearly dependent rows; below EXPLAINED times the violation of the
+# state it may be due to that violation.
 MISSED, EXPLAINED = 10.0, 100.0
 
-# Accelerations below this, 1/s^2, are those of a system at rest.
+# Scale of accelerations over length, 1/s^2, of a system at rest without gravity; avoids division by zero.
 AT_REST = 1e-9
 
 
 def units(model: Model) -> np.ndarray:
-    """By what to divide Phi and its derivatives (m,) so that they are lengths and angles: 2 l for squared distances."""
+    """Return the divisors (m,) that turn Phi and its derivatives into lengths and angles: 2 l for squared distances."""
     unit = np.ones(model.rows)
     distances = model.table.kind == DISTANCE
     unit[model.table.row[distances]] = 2 * np.sqrt(model.table.offset[distances])
@@ -42,14 +44,14 @@ def units(model: Model) -> np.ndarray:
 
 
 def others(system: System, state: State, t: float, row: int) -> str:
-    """Return in words which other constraints a row that is violated contradicts: those from which it follows."""
+    """Return a clause for messages that names the other constraints on which a violated row depends."""
     model = system.model
     if model.rows > MOST_ROWS:
         return "it contradicts other constraints"
     kept = system.plant.solver().verdict(state, t).kept.copy()
     A = Metric.uniform(model).rows(tangent_rows(model, Kinematics.of(state), t))
     if kept[row]:
-        # Any of the rows that depend on each other may be left out: this one instead of another.
+        # Any row of a dependent set may be the one left out; treat this row as dependent on the others.
         idle = np.linalg.svd(A, full_matrices=True)[0][:, min(kept.sum(), len(kept) - 1) :]
         part = np.abs(idle @ idle[row])
     else:
@@ -66,7 +68,7 @@ def others(system: System, state: State, t: float, row: int) -> str:
 
 
 def check_accelerations(system: System, state: State, t: float, found: ConstrainedMotion, verdict: Verdict) -> None:
-    """Raise InconsistentStateError if rows that were left out ask for other accelerations than those found."""
+    """Raise InconsistentStateError if the accelerations violate rows that were left out as dependent."""
     model = system.model
     if verdict.kept.all():
         return
@@ -78,7 +80,7 @@ def check_accelerations(system: System, state: State, t: float, found: Constrain
     phi = phi_tower(model, motion, t) / unit[:, None]
     fastest = np.abs(kin.angular_velocity).max() + np.abs(kin.velocity).max() / length
     size = np.abs(linear).max() / length + np.abs(angular).max() + fastest**2
-    # Where all bodies are held, what they would do otherwise is the scale.
+    # If all bodies are held, the free-fall acceleration is the scale.
     size += np.linalg.norm(model.gravity) / length + AT_REST
     own = np.where(model.row_torque, 1.0, length)
     violation = np.abs(phi[:, 0] / own).max() + np.abs(phi[:, 1] / own).max() / (fastest + np.sqrt(size) + 1e-300)
@@ -89,14 +91,14 @@ def check_accelerations(system: System, state: State, t: float, found: Constrain
         what = "rad/s^2" if model.row_torque[worst] else "m/s^2"
         reason = others(system, state, t, worst)
         raise InconsistentStateError(
-            f"{system[model.owner(worst)]}: the accelerations that constraints ask for at t = {t:g} s contradict each "
+            f"{system[model.owner(worst)]}: the accelerations required by constraints at t = {t:g} s contradict each "
             f"other: row {model.labels[worst]} is missed by {abs(phi[worst, 2]):.3g} {what}; {reason}: drop one of "
             f"them, or make them agree{tautness(system, state, t)}"
         )
 
 
 def tautness(system: System, state: State, t: float) -> str:
-    """Return what is to be said of poses in which freedoms lead nowhere, or nothing."""
+    """Return a clause for messages if the poses are rigid only to second order; otherwise an empty string."""
     from ..analysis.mobility import mobility
 
     if system.model.rows > MOST_ROWS or not mobility(system.plant.solver(), state, t).blocked:

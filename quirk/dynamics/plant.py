@@ -1,4 +1,4 @@
-"""What computes with a system while the same of its parts are active."""
+"""Compiled model of a system with one set of enabled parts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .user_functions import functions_in
 
 
 class CompiledModel:
-    """The arrays of a system with given active parts, and all that follows from them alone.
+    """Model of a system with one set of enabled parts, with its tables, metric and solvers.
 
-    Nothing in it ever changes, so that runs and results share one; what is dear is made when first needed.
+    It is immutable, so that runs and results can share it; expensive members are computed on first use.
 
     Attributes
     ----------
@@ -36,32 +36,32 @@ class CompiledModel:
 
     @cached_property
     def tables(self) -> Tables:
-        """The order of elimination, and the tables of the compiled solver."""
+        """Elimination order and tables of the compiled solver."""
         return flatten(self.model)
 
     @cached_property
     def sharing(self) -> MinimumNormLoads:
-        """How redundant rows share what they carry."""
+        """Distribution of loads over redundant rows."""
         return MinimumNormLoads(self.model, self.tables)
 
     @cached_property
     def may_jump(self) -> bool:
-        """Whether accelerations may jump while nothing becomes active or ceases to be."""
+        """Whether accelerations may be discontinuous while no part is enabled or disabled."""
         return may_jump(self.model)
 
     def solver(self, beside: Sequence[Any] = ()) -> Solver:
-        """Return a new compiled solver: it has arrays of its own, and serves one run at a time.
+        """Return a new compiled solver, with its own arrays; it can serve one run at a time.
 
-        `beside` are the user functions, besides those of the model, that Python calls during the run.
+        `beside` are user functions in Python that the run calls in addition to those of the model.
         """
         return Solver(self.model, self.tables, lambda: self.sharing, beside)
 
     @property
     def for_residuals(self) -> Solver:
-        """A solver for residuals, which is kept: finding them changes nothing that a later call depends on.
+        """A cached solver for residuals, which leave no state behind in it.
 
-        With functions of the user in constraints or their motions it is a new one each time, as these may read what has
-        changed since.
+        If constraints or their motions have user functions, a new solver is made each time, as these functions may
+        depend on data that have changed since.
         """
         if self._for_residuals is None or any(functions_in(placed.relation) for placed in self.model.relations):
             self._for_residuals = self.solver()

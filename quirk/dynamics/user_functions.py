@@ -1,4 +1,4 @@
-"""The functions of a user in a model."""
+"""User functions in a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .model.model import Model
 
 
 def functions_of(model: Model) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the functions of a user in force elements, constraints and their motions, each with the part's title."""
+    """Yield the user functions in force elements, constraints and their motions, each with the title of its part."""
     for element, _ in model.forces:
         functions = [*(value.function for value in element.functions), *element.sources]
         functions += [function for name in element.motions for function in element.motion(name).functions]
@@ -20,11 +20,11 @@ def functions_of(model: Model) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def functions_in(relation: Relation) -> list[Callable[..., Any]]:
-    """Return the functions of a user in a relation and in its motions."""
+    """Return the user functions in a relation and in its motions."""
     functions = [relation.source, *(function for motion in relation.motions for function in motion.functions)]
     return [function for function in functions if function is not None]
 
 
 def owners_of(model: Model, asked: Callable[[Any], bool]) -> Iterator[str]:
-    """Yield the titles of parts with a function of which something that is asked is true."""
+    """Yield the titles of parts that have a user function for which `asked` returns true."""
     return (owner for owner, function in functions_of(model) if asked(function))

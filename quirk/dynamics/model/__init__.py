@@ -1,1 +1,1 @@
-"""The equation of motion as data: bodies, constraint rows and loads, numbered and laid out in arrays."""
+"""Equations of motion as data: bodies, constraint rows and loads, numbered and stored in arrays."""

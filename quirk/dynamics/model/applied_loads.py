@@ -1,4 +1,4 @@
-"""Loads of force elements on bodies: their laws run on floats or on jets of floats, the reference for machine code."""
+"""Loads of force elements on bodies, computed in Python on floats or jets: the reference for the compiled solver."""
 
 from __future__ import annotations
 
@@ -22,15 +22,19 @@ from .time_derivatives import MotionTower, factorials
 
 @dataclass(frozen=True)
 class Exerted:
-    """Loads, energy and coordinates of a force element, at an instant or over time.
+    """Loads, energy and coordinates of a force element, at one instant or over time.
 
     Attributes
     ----------
     loads : (..., frames, K + 1, 6)
-        Of each frame force and moment about the center of mass on its body, in the inertial frame, with K derivatives.
-    energy : (...) J, stored
-    coordinates : (..., c, 3) value, rate, and force or torque along each coordinate
-    rates : (..., s, K + 1) of the internal variables, with derivatives
+        Force (N) and moment (N m) about the center of mass on the body of each frame, in the inertial frame, with their
+        time derivatives up to order K.
+    energy : (...)
+        Stored energy, J.
+    coordinates : (..., c, 3)
+        Value, rate, and force or torque of each of the c coordinates.
+    rates : (..., s, K + 1)
+        Time derivatives of the s internal variables, with their derivatives up to order K.
     """
 
     loads: np.ndarray
@@ -48,17 +52,26 @@ def exerted(
     angles: Mapping[str, np.ndarray],
     internal: Mapping[str, np.ndarray],
 ) -> Exerted:
-    """Run the law of an element at time t of a motion, for loads with `order` derivatives.
+    """Evaluate the law of a force element along a motion, with time derivatives of its loads.
 
-    `rows` are those of its bodies in the motion, whose velocities are needed to that order. `angles` (3,), rad, of
-    joints by name tell to which of the values that differ by whole turns its angles are nearest; `internal` (s,) are
-    the internal variables of elements.
+    Parameters
+    ----------
+    element : ForceElement
+    rows : rows of the element's bodies in `motion`
+    motion : MotionTower
+        Poses with time derivatives; velocities are needed with `order` derivatives.
+    t : time, s
+    order : number K of time derivatives of the loads
+    angles : joint angles (3,), rad, by name of the joint
+        The law uses the angle nearest to these among those that differ by whole turns.
+    internal : internal variables (s,) by name of the element
     """
     layout = element.layout(order)
     outputs = np.zeros(layout.outputs)
     inputs = law_inputs(element, layout, rows, motion, t, angles)
     if element.internal:
-        # Coefficient k of the rates depends on those of the variables up to k, and gives that of k + 1.
+        # Taylor coefficient k of the rates depends on coefficients 0 to k of the variables and determines coefficient k
+        # + 1.
         variables = inputs[layout.first_internal : layout.first_frame].reshape(layout.internal, order + 2)
         variables[:, 0] = internal.get(element.name, [getattr(element, name) for name in element.internal])
         for k in range(order):
@@ -71,10 +84,15 @@ def exerted(
 def coordinate_at(
     element: ForceElement, rows: Sequence[int], motion: MotionTower, t: float, angles: Mapping[str, np.ndarray]
 ) -> Jet:
-    """Return the one coordinate of an element without functions at time t of a motion, with two derivatives.
+    """Return the only coordinate of an element without functions as a jet with two time derivatives.
 
-    With its gradient by the poses of the bodies. The motion needs accelerations, which may be zero where the second
-    derivative is not asked for.
+    The jet also has the gradient with respect to the poses of the bodies. The motion must have accelerations; they may
+    be zero if the second derivative is not used.
+
+    Raises
+    ------
+    InputError
+        If the coordinate cannot be computed or is not finite.
     """
     layout = element.layout(1)
     inputs = law_inputs(element, layout, rows, motion, t, angles)
@@ -82,7 +100,7 @@ def coordinate_at(
     time = Jet([t, 1.0, 0.0], [None] * layout.frames)
     try:
         found = element.coordinate(time, *frames)
-    except Exception as error:  # what a user wrote may raise any
+    except Exception as error:  # user functions may raise any exception
         raise InputError(f"{element}: it failed at t = {t:g} s: {type(error).__name__}: {error}") from error
     (continued,) = continued_turns(element, layout, time, [found], inputs)
     if not np.isfinite(float(continued.value)):
@@ -91,7 +109,7 @@ def coordinate_at(
 
 
 def shown_at(element: ForceElement, rows: Sequence[int], motion: MotionTower, t: float) -> Jet:
-    """Return what an element without functions shows, alone, at time t of a motion with accelerations; and its rate."""
+    """Return the displayed quantity of an element without functions at time t, s, with its rate, as a jet."""
     layout = element.layout(1)
     inputs = law_inputs(element, layout, rows, motion, t, {})
     frames = [Place(layout, f, inputs, False) for f in range(layout.frames)]
@@ -100,13 +118,19 @@ def shown_at(element: ForceElement, rows: Sequence[int], motion: MotionTower, t:
 
 
 def fill(element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
-    """Run a law on floats; raise InputError if it fails, or gives no numbers for inputs that are such."""
+    """Evaluate a law on floats and write its outputs.
+
+    Raises
+    ------
+    InputError
+        If a function of the law fails, or the loads are not finite although the inputs are.
+    """
     functions = [NumberCall(value, layout) for value in element.functions]
     try:
         run(element, layout, functions, t, inputs, outputs)
     except InputError:
         raise
-    except Exception as error:  # what a user wrote may raise any
+    except Exception as error:  # user functions may raise any exception
         raise InputError(f"{element}: its law failed at t = {t:g} s: {type(error).__name__}: {error}") from error
     trouble = undefined(element, layout, t, inputs, outputs)
     if trouble is not None:
@@ -116,7 +140,7 @@ def fill(element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray,
 def undefined(
     element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray, outputs: np.ndarray
 ) -> InputError | None:
-    """Return an error if the loads of a law are not finite although its inputs are; else None."""
+    """Return an error if the loads of a law are not finite although its inputs are; otherwise None."""
     given = np.append(outputs[: layout.energy], outputs[layout.first_rate : layout.function_output])
     finite = np.isfinite(given).all() or not np.isfinite(inputs[layout.first_motion :]).all()
     return None if finite else InputError(f"{element}: {element.undefined} at t = {t:g} s")
@@ -143,7 +167,7 @@ def _rates(layout: LawLayout, outputs: np.ndarray) -> np.ndarray:
 
 
 def fixed_inputs(element: ForceElement, layout: LawLayout) -> np.ndarray:
-    """Return the inputs of a law with the parameters and the places of its frames filled in."""
+    """Return the inputs of a law with its parameters and the frames in their bodies filled in; the rest is zero."""
     inputs = np.zeros(layout.inputs)
     inputs[: layout.parameters] = element.numbers
     for f, (_, frame) in enumerate(element.ends):
@@ -161,7 +185,7 @@ def law_inputs(
     t: float,
     angles: Mapping[str, np.ndarray],
 ) -> np.ndarray:
-    """Return all inputs of a law; see `LawLayout`."""
+    """Return all inputs (inputs,) of a law at time t, s, of a motion; `LawLayout` describes their order."""
     inputs, order = fixed_inputs(element, layout), layout.order
     for place, near in enumerate(element.turns_near(angles)):
         o = layout.parameters + REFERENCE * place
@@ -184,9 +208,12 @@ def law_inputs(
 
 
 def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sum of gravity and all force elements at a state.
+    """Return the sum of gravity and all force elements on each body at a state.
 
-    Force (n, 3) in N, and torque (n, 3) in body axes about the centers of mass.
+    Returns
+    -------
+    force : (n, 3) N, inertial frame
+    torque : (n, 3) N m, body axes, about the centers of mass
     """
     force, torque = applied_derivative(model, t, MotionTower.of(kin, 1), 0, kin.angles, kin.internal)
     return force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
@@ -200,16 +227,23 @@ def applied_derivative(
     angles: Mapping[str, np.ndarray],
     internal: Mapping[str, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A derivative of the applied loads along a motion: force and torque (n, 3) about the centers of mass, in N.
+    """Return a time derivative of the applied loads along a motion.
 
-    Needs the velocities of the motion to that order; `angles` and `internal` as in `Kinematics`.
+    Parameters
+    ----------
+    order : order of the derivative; the motion must have velocities with as many derivatives
+    angles, internal : as in `Kinematics`
+
+    Returns
+    -------
+    force, torque : (n, 3) each, inertial frame, the torque about the centers of mass
     """
     found = (exerted(element, rows, motion, t, order, angles, internal) for element, rows in model.forces)
     return summed(model, (acts.loads[:, order] for acts in found), order)
 
 
 def gross_accelerations(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums (n,) of the sizes of what each load alone would do: linear and angular accelerations."""
+    """Return sums (n,) of the magnitudes of accelerations by each load alone: linear, m/s^2, angular, rad/s^2."""
     motion, R, n = MotionTower.of(kin, 1), kin.rotation[:-1], len(model.mass)
     linear, angular = np.full(n, np.linalg.norm(model.gravity)), np.zeros(n)
     for element, rows in model.forces:
@@ -224,8 +258,15 @@ def gross_accelerations(model: Model, t: float, kin: Kinematics) -> tuple[np.nda
 
 
 def summed(model: Model, loads: Iterable[np.ndarray], order: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Add up the loads (frames, 6) of all force elements, and gravity: force and torque (n, 3) in N."""
-    # The last row collects what acts on the ground.
+    """Add up gravity and the loads (frames, 6) of all force elements on each body.
+
+    Gravity is added for order 0 only, as its derivatives are zero.
+
+    Returns
+    -------
+    force, torque : (n, 3) each, inertial frame, the torque about the centers of mass
+    """
+    # The last row collects the loads on the ground.
     total = np.zeros((len(model.mass) + 1, 6))
     for (_, rows), given in zip(model.forces, loads, strict=True):
         np.add.at(total, list(rows), given)

@@ -1,4 +1,4 @@
-"""Numbers that a run integrates beside the motion of the bodies."""
+"""Auxiliary states: internal variables of force elements, and work, integrated along with the motion of bodies."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from quirk.forces import ForceElement
 
 @dataclass(frozen=True)
 class Carried:
-    """What follows the n bodies in flat states y (13 n + k,): internal variables, then work, J.
+    """Layout of the k auxiliary states behind the n bodies in a flat state y (13 n + k,).
+
+    Internal variables come first, then work, J.
 
     Attributes
     ----------
-    names : of the n bodies
-    internal : of each force element that has internal variables, where they are among the k numbers
-    work : where the work is that has been done on the bodies since the start: by each force element whose work is not
-        the change of its energy, and by each constraint that is driven or a user's
-    start : (k,) from which they start unless a state says otherwise
+    names : names of the n bodies
+    internal : slice among the k numbers, by name of the force element
+    work : index among the k numbers, by name of the part
+        Work done on the bodies since the start of the run, by each force element whose work is not the change of its
+        stored energy and by each constraint that is driven or user-defined.
+    start : (k,) default initial values
     """
 
     names: tuple[str, ...]
@@ -32,14 +35,14 @@ class Carried:
 
     @classmethod
     def of(cls, names: Sequence[str], forces: Sequence[ForceElement], driven: Sequence[str]) -> Carried:
-        """Return what a system carries of which the constraints named in `driven` may do work."""
+        """Return the auxiliary states of a system; the constraints named in `driven` may do work."""
         internal: dict[str, slice] = {}
         numbers: list[float] = []
         for element in forces:
             if element.internal:
                 internal[element.name] = slice(len(numbers), len(numbers) + len(element.internal))
                 numbers += [getattr(element, name) for name in element.internal]
-        # Energies of a user, of motions and of internal variables may change though no body moves.
+        # User-defined energies, and those of motions and internal variables, may change although no body moves.
         working = [f.name for f in forces if not f.conservative or f.of_user or f.motions or f.internal]
         work = {name: len(numbers) + k for k, name in enumerate(dict.fromkeys([*working, *driven]))}
         return cls(tuple(names), internal, work, np.array([*numbers, *(0.0 for _ in work)]))
@@ -51,24 +54,27 @@ class Carried:
 
     @property
     def size(self) -> int:
-        """Number k of them."""
+        """Number k of auxiliary states."""
         return len(self.start)
 
     @property
     def counted(self) -> int:
-        """Number of leading components of y, all but work, whose errors are measured by rtol and atol.
+        """Number of leading components of y whose errors are controlled by rtol and atol: all but work.
 
-        Nothing depends on work: its error has a tolerance of its own, see `work_tolerance`.
+        No other quantity depends on work; its error has a separate tolerance, see `work_tolerance`.
         """
         return STATE_SIZE * self.bodies + self.size - len(self.work)
 
     @property
     def starts(self) -> np.ndarray:
-        """First component of each part of y whose error is measured as one: vectors, and each internal variable."""
+        """First component of each group of components of y with a common error norm.
+
+        Groups are vectors and quaternions of bodies, and each internal variable.
+        """
         return np.append(vector_starts(self.bodies), np.arange(STATE_SIZE * self.bodies, self.counted))
 
     def flat(self, state: State) -> np.ndarray:
-        """Return y (13 n + k,) of a state, before any work is done."""
+        """Return the flat state y (13 n + k,) of `state`, with zero work."""
         numbers = self.start.copy()
         for name, where in self.internal.items():
             if name in state.internal:
@@ -76,30 +82,30 @@ class Carried:
         return np.concatenate([state.pack(), numbers])
 
     def state(self, y: np.ndarray) -> State:
-        """Return views into the part of y (..., 13 n + k) that is of bodies, and the internal variables."""
+        """Return the State of flat states y (..., 13 n + k), as views, with the internal variables."""
         state = State.unpack(y[..., : STATE_SIZE * self.bodies])
         state.internal, state.bodies = self.internal_by_name(y), self.names
         return state
 
     def numbers(self, y: np.ndarray) -> np.ndarray:
-        """Return the k numbers (..., k) out of y (..., 13 n + k)."""
+        """Return the k auxiliary states (..., k) of flat states y (..., 13 n + k)."""
         return y[..., STATE_SIZE * self.bodies :]
 
     def works(self, y: np.ndarray) -> np.ndarray:
-        """Return all work (..., w) out of y (..., 13 n + k)."""
+        """Return all work (..., w), J, of flat states y (..., 13 n + k)."""
         return y[..., self.counted :]
 
     def exchanged(self, y: np.ndarray) -> float:
-        """Sum of the magnitudes of all work, J, in y (13 n + k,)."""
+        """Return the sum of the magnitudes of all work, J, in a flat state y (13 n + k,)."""
         return float(np.abs(self.works(y)).sum())
 
     def internal_by_name(self, y: np.ndarray) -> dict[str, np.ndarray]:
-        """Return internal variables (..., s) of force elements by name out of y (..., 13 n + k)."""
+        """Return the internal variables (..., s) of flat states y (..., 13 n + k), by name of the force element."""
         numbers = self.numbers(y)
         return {name: numbers[..., where] for name, where in self.internal.items()}
 
     def owner(self, component: int, body_names: Sequence[str]) -> str:
-        """Return what messages call the body or element that a component of y belongs to."""
+        """Return the title, for messages, of the body or part to which a component of y belongs."""
         if component < STATE_SIZE * self.bodies:
             return f'body "{body_names[component // STATE_SIZE]}"'
         number = component - STATE_SIZE * self.bodies
@@ -108,9 +114,14 @@ class Carried:
 
 
 def rates(carried: Carried, internal: Mapping[str, np.ndarray], power: Mapping[str, float]) -> np.ndarray:
-    """Return the rates (k,) of all numbers, from those of internal variables and from the power of all that works.
+    """Return the rates (k,) of the auxiliary states.
 
-    They are zero of what is switched off.
+    Parameters
+    ----------
+    internal : rates of the internal variables, by name of the force element
+    power : W, by name of the part that may do work
+
+    The rates of disabled parts, which are in neither, are zero.
     """
     found = np.zeros(carried.size)
     for name, where in carried.internal.items():

@@ -1,4 +1,4 @@
-"""The motion of constrained bodies over (r, q), as both the dense and the compiled side return it."""
+"""Accelerations and constraint forces over (r, q), as returned by the dense and the compiled solver."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .model import Model
 
 @dataclass(frozen=True)
 class ConstrainedMotion:
-    """The solution of A xdd = b closest to the free motion.
+    """Solution of A xdd = b nearest to the unconstrained acceleration in the mass metric.
 
     Attributes
     ----------
-    acceleration : (n, 7) rdd in N and qdd of each body
-    constraint_force : (n, 7) Q_c = A^T lambda: force in N, and generalized force along q
+    acceleration : (n, 7) of each body rdd, m/s^2, in the inertial frame, and qdd, 1/s^2
+    constraint_force : (n, 7) Q_c = A^T lambda: force, N, in the inertial frame, and generalized force along q
     multipliers : (m,) lambda, of minimum norm in the model's row scale where rows are redundant
     rank : number of independent constraint rows
     """
@@ -31,9 +31,10 @@ class ConstrainedMotion:
 
 
 def gyroscopic(model: Model, omega: np.ndarray) -> np.ndarray:
-    """Return omega x J omega (..., n, 3), body axes.
+    """Return omega x J omega (..., n, 3), N m, body axes.
 
-    The middle principal moment is taken from all three, which changes nothing but the round-off of slender bodies.
+    The middle principal moment is subtracted from all three, which leaves the product unchanged and reduces its
+    round-off for slender bodies.
     """
     middle = np.linalg.eigvalsh(model.inertia)[:, 1]
     unlike = model.inertia - middle[:, None, None] * np.eye(3)
@@ -43,9 +44,9 @@ def gyroscopic(model: Model, omega: np.ndarray) -> np.ndarray:
 def quaternion_mass(
     model: Model, q: np.ndarray, omega: np.ndarray, torque: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return M_q (n, 4, 4), positive definite, and the applied Q_q (n, 4) of torques (n, 3) in body axes.
+    """Return M_q (n, 4, 4), positive definite, and the applied loads Q_q (n, 4) of torques (n, 3), N m, in body axes.
 
-    M_q = T^T J T + 4 J_0 q q^T: any J_0 > 0 serves, since the norm rows decide the motion along q.
+    M_q = T^T J T + 4 J_0 q q^T. Any J_0 > 0 gives the same motion, as the norm rows determine the motion along q.
     """
     T = rotation.T_matrix(q)
     J_0 = np.trace(model.inertia, axis1=1, axis2=2) / 3
@@ -56,5 +57,5 @@ def quaternion_mass(
 
 
 def angular_acceleration(motion: ConstrainedMotion, kin: Kinematics) -> np.ndarray:
-    """omega_dot = T qdd (n, 3), body axes."""
+    """Return omega_dot = T qdd (n, 3), rad/s^2, body axes."""
     return np.einsum("nij,nj->ni", rotation.T_matrix(kin.orientation[:-1]), motion.acceleration[:, 3:])

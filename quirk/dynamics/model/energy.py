@@ -1,4 +1,4 @@
-"""Energies and momenta, over any leading (time) dimensions."""
+"""Kinetic and gravitational energy, linear and angular momentum, over any leading (time) dimensions."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from .model import Model
 
 
 def kinetic_energy(model: Model, state: State) -> np.ndarray:
-    """M v.v / 2 + omega.J omega / 2 summed over the bodies, J."""
+    """Return the sum of m v.v / 2 + omega.J omega / 2 over the bodies (...), J."""
     translation = np.einsum("n,...ni,...ni->...", model.mass, state.velocity, state.velocity)
     omega = state.angular_velocity
     return 0.5 * (translation + np.einsum("...ni,nij,...nj->...", omega, model.inertia, omega))
 
 
 def gravity_energy(model: Model, state: State) -> np.ndarray:
-    """Minus the sum of m g.r, J: zero with all centers of mass at the inertial origin."""
+    """Return minus the sum of m g.r (...), J: zero if all centers of mass are at the inertial origin."""
     return -np.einsum("n,i,...ni->...", model.mass, model.gravity, state.position)
 
 
 def linear_momentum(model: Model, state: State) -> np.ndarray:
-    """Sum of m v in N (..., 3), kg m/s."""
+    """Return the sum of m v (..., 3), kg m/s, in the inertial frame."""
     return np.einsum("n,...ni->...i", model.mass, state.velocity)
 
 
 def angular_momentum(model: Model, state: State) -> np.ndarray:
-    """Sum of r x m v + R J omega in N about the inertial origin (..., 3), kg m^2/s."""
+    """Return the sum of r x m v + R J omega about the inertial origin (..., 3), kg m^2/s, in the inertial frame."""
     spin = np.einsum("...nij,njk,...nk->...i", rotation.matrix(state.orientation), model.inertia,
                      state.angular_velocity)  # fmt: skip
     return np.einsum("n,...ni->...i", model.mass, np.cross(state.position, state.velocity)) + spin

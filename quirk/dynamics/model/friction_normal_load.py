@@ -1,4 +1,4 @@
-"""The load of a joint that counts for its friction, and how it changes along directions."""
+"""Normal load of joint friction, and its derivatives along directions."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from quirk.forces.friction import ACROSS, ALONG, Friction
 
 
 class NormalLoad:
-    """The load N of a joint that counts for its friction, from forces z (r,) along rows; see `Friction`.
+    """Normal load N of the friction in a joint, as a function of forces z (r,) along rows; see `Friction`.
 
     Parameters
     ----------
-    friction : of a joint
-    axis : (3,) of the joint in N
-    base : (6,) force and torque without these forces, in N
-    response : (6, r) of unit forces
+    friction : friction of a joint
+    axis : (3,) joint axis, unit vector, inertial frame
+    base : (6,) force, N, and torque, N m, in the joint for z = 0, inertial frame
+    response : (6, r) changes of force and torque in the joint per unit of each z
     """
 
     def __init__(self, friction: Friction, axis: np.ndarray, base: np.ndarray, response: np.ndarray) -> None:
@@ -31,7 +31,7 @@ class NormalLoad:
         self._parts = [(B @ base, B @ response) for B in halves]
 
     def __call__(self, z: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return N and its slopes (r,)."""
+        """Return N and its gradient (r,) with respect to z."""
         N, slopes = 0.0, np.zeros(len(z))
         for base, response in self._parts:
             force = base + response @ z
@@ -41,24 +41,24 @@ class NormalLoad:
         return N, slopes
 
     def reaction(self, z: np.ndarray) -> float:
-        """Return the load N that forces z (r,) alone would make."""
+        """Return the normal load N by forces z (r,) alone, without `base`."""
         return float(sum(np.linalg.norm(response @ z) for _, response in self._parts))
 
 
-# A vector (3,) or a number, and its changes (D, 3) or (D,) along D directions.
+# A vector (3,) or a number, with its derivatives (D, 3) or (D,) along D directions.
 Changing = tuple[np.ndarray, np.ndarray]
 
 
 def load_with_changes(
     friction: Friction, axis: Changing, force: Changing, torque: Changing, longer: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """Return the load N of a joint that counts for its friction, and its changes (D,).
+    """Return the normal load N of the friction in a joint, and its derivatives (D,) along D directions.
 
     Parameters
     ----------
-    friction : of a joint
-    axis, force, torque : of the joint in N, the torque about its point
-    longer : (D,) changes of the length of the friction, m
+    friction : friction of a joint
+    axis, force, torque : of the joint in the inertial frame, the torque about the joint point
+    longer : (D,) derivatives of the friction's `length`, m
     """
     parts = [force]
     if friction.takes in (ALONG, ACROSS):

@@ -1,8 +1,9 @@
-"""Joint angles with whole turns: from states, and from the quadrants that a run has counted.
+"""Joint angles including whole turns, from states and from the quadrants counted along a run.
 
-Joints of three rotations show 1-2-3 angles, R_ij = R_x(a) R_y(b) R_z(c), of which a and c can turn over. Those of a
-cross show the angles about x of frame i and y of frame j, R_ij = R_x(a) R_y(b), and both can. In the quaternion
-p = (w, x, y, z) of R_ij half the sum and half the difference of the two angles are directions of plane vectors:
+Joints with three rotations have 1-2-3 angles, R_ij = R_x(a) R_y(b) R_z(c), of which a and c can exceed a turn. Joints
+with a cross (universal joints) have angles about x of frame i and y of frame j, R_ij = R_x(a) R_y(b), and both can
+exceed a turn. With the quaternion p = (w, x, y, z) of R_ij, half the sum and half the difference of these two angles
+are the polar angles of two plane vectors, with e(a) = (cos a, sin a):
 
     1-2-3    (w + y, x + z) = (cos b/2 + sin b/2) e((a + c)/2),     (w - y, x - z) = (cos b/2 - sin b/2) e((a - c)/2)
     cross    (w - z, x + y) = e((a + b)/2),                         (w + z, x - y) = e((a - b)/2)
@@ -29,20 +30,20 @@ from .revolution_counter import CLOCK, FASTEST, Counter
 if TYPE_CHECKING:
     from .model import Model
 
-# Rows of the vectors over (w, x, y, z).
+# Coefficients of the components of both plane vectors over (w, x, y, z).
 ANGLES_123 = plane_forms("xyz")
 CROSS = np.array([[1, 0, 0, -1], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, -1, 0]], dtype=float)
 
 
 class CountedJoints:
-    """The joint frames of all constraints of a system, between which angles are counted: K different pairs.
+    """Joint frames of all constraints of a system between which angles are counted: K distinct pairs.
 
     Attributes
     ----------
-    number : of each constraint by name; drivers have that of their joint
-    ends : (K, 2) bodies i and j; the ground comes last
-    forms : (K, 4, 4) matrices that make both plane vectors from conj(q_i) q_j
-    crossed : (K,) whether it is the angles of a cross that are shown
+    number : index of the pair by name of the constraint; a driver has the index of its joint
+    ends : (K, 2) indices of bodies i and j; the ground is n
+    forms : (K, 4, 4) matrices H; H conj(q_i) q_j are the components of both plane vectors
+    crossed : (K,) whether the angles are those of a cross
     """
 
     def __init__(self, constraints: Sequence[Constraint], ends: Sequence[tuple[int, int]]) -> None:
@@ -68,17 +69,17 @@ class CountedJoints:
         return np.einsum("krc,...kc->...kr", self.forms, r).reshape(*r.shape[:-1], 2, 2)
 
     def first_quadrants(self, orientation: np.ndarray) -> np.ndarray:
-        """Quadrants (K, 2) of the vectors at orientations (n, 4), from -2 to 1, from which counting starts."""
+        """Return the quadrants (K, 2), from -2 to 1, of the plane vectors at the initial orientations (n, 4)."""
         return quadrants_of(self.plane_vectors(orientation))
 
     def whole_turns(self, orientation: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """Whole turns (K, 3), rad, made before counting starts at orientations (n, 4), where angles are (K, 3)."""
+        """Return the whole turns (K, 3), rad, of initial angles (K, 3), rad, at initial orientations (n, 4)."""
         vectors = self.plane_vectors(orientation)
         counted = self.angles(vectors, quadrants_of(vectors))
         return np.asarray(2 * np.pi * np.round((angles - counted) / (2 * np.pi)))
 
     def angles(self, vectors: np.ndarray, quadrants: np.ndarray) -> np.ndarray:
-        """Angles (..., K, 3), rad, of vectors (..., K, 2, 2) in counted quadrants (..., K, 2)."""
+        """Return angles (..., K, 3), rad, of plane vectors (..., K, 2, 2) in counted quadrants (..., K, 2)."""
         half = self.half_angles(vectors, quadrants)
         plus, minus = half[..., 0] + half[..., 1], half[..., 0] - half[..., 1]
         length = np.linalg.norm(vectors, axis=-1)
@@ -86,24 +87,24 @@ class CountedJoints:
         return self._columns(plus, second, minus)
 
     def half_angles(self, vectors: np.ndarray, quadrants: np.ndarray) -> np.ndarray:
-        """Angles (..., K, 2), rad, of vectors (..., K, 2, 2) in counted quadrants (..., K, 2)."""
+        """Return polar angles (..., K, 2), rad, of plane vectors (..., K, 2, 2) in quadrants (..., K, 2)."""
         found: np.ndarray = nearest(np.arctan2(vectors[..., 1], vectors[..., 0]), (quadrants + 0.5) * (0.5 * np.pi))
         return found
 
     def next_to(self, state: State, near: np.ndarray) -> np.ndarray:
-        """Return angles (K, 3), rad, at a state: of all that differ by whole turns those nearest to `near` (K, 3)."""
+        """Return the angles (K, 3), rad, at a state that are nearest to `near` (K, 3), rad, up to whole turns."""
         vectors = self.plane_vectors(state.orientation)
-        # The third angle of a cross is none, and the second of three stays below a right one.
+        # A cross has no third angle, and the second 1-2-3 angle lies between -90 and 90 degrees.
         turning = np.arange(3) != np.where(self.crossed, 2, 1)[:, None]
         return nearest(self.angles(vectors, np.zeros((len(vectors), 2))), np.where(turning, near, 0.0))
 
     def rates(self, state: State) -> np.ndarray:
-        """Return rates (K, 3), rad/s, of those angles that can exceed a turn; zero for the others."""
+        """Return rates (K, 3), rad/s, of the angles that can exceed a turn; zero for the others."""
         half = self.half_rates(state)
         return self._columns(half[:, 0] + half[:, 1], np.zeros(len(half)), half[:, 0] - half[:, 1])
 
     def half_rates(self, state: State) -> np.ndarray:
-        """Return rates (K, 2), rad/s, of the angles of both plane vectors; zero where one vanishes."""
+        """Return rates (K, 2), rad/s, of the polar angles of both plane vectors; zero where a vector vanishes."""
         q_i, q_j = self._of_ends(state.orientation, rotation.IDENTITY)
         omega_i, omega_j = (_pure(w) for w in self._of_ends(state.angular_velocity, np.zeros(3)))
         r = rotation.multiply(rotation.conjugate(q_i), q_j)
@@ -114,7 +115,13 @@ class CountedJoints:
         return np.where(np.isfinite(half), half, 0.0)
 
     def counter(self, slots: Slots, state: State, room: int, *, blind: bool = False) -> Counter:
-        """Return a counter that starts at a state, with room to keep so many; `blind` where steps have a fixed size."""
+        """Return a revolution counter initialized at a state.
+
+        Parameters
+        ----------
+        room : maximum number of output states whose quadrants are stored
+        blind : whether steps have a fixed size
+        """
         count = len(self.ends)
         where = np.array([[slots.offset(b, STATE_SIZE) + 8 * ORIENTATION for b in pair] for pair in self.ends])
         clock = np.zeros(CLOCK)
@@ -135,25 +142,25 @@ class CountedJoints:
         )
 
     def _of_ends(self, rows: np.ndarray, ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows (..., K, c) of bodies i and j out of (..., n, c)."""
+        """Return rows (..., K, c) of bodies i and j out of rows (..., n, c) of all bodies and `ground` (c,)."""
         whole = np.concatenate([rows, np.broadcast_to(ground, (*rows.shape[:-2], 1, len(ground)))], axis=-2)
         return whole[..., self.ends[:, 0], :], whole[..., self.ends[:, 1], :]
 
     def _columns(self, plus: np.ndarray, second: np.ndarray, minus: np.ndarray) -> np.ndarray:
-        """Half the sum plus and minus half the difference, as first and third angle, or as both of a cross."""
+        """Return angles (..., K, 3) from sum and difference of the polar angles and from the second 1-2-3 angle."""
         zero = np.zeros_like(second)
         return np.stack([plus, np.where(self.crossed, minus, second), np.where(self.crossed, zero, minus)], axis=-1)
 
 
 @dataclass(frozen=True)
 class Turns:
-    """Joint angles with whole turns along a run, from the quadrants that it has counted.
+    """Joint angles with whole turns along a run, from counted quadrants.
 
     Attributes
     ----------
     joints : CountedJoints
     quadrants : (nt, K, 2) of the plane vectors
-    whole : (K, 3) rad, whole turns that the angles had made before
+    whole : (K, 3) rad, whole turns before the start of the count
     """
 
     joints: CountedJoints
@@ -162,26 +169,26 @@ class Turns:
 
     @classmethod
     def since(cls, joints: CountedJoints, orientation: np.ndarray, angles: np.ndarray, quadrants: np.ndarray) -> Turns:
-        """Return turns from `quadrants` (nt, 2 K), counted since orientations (n, 4) at which angles were (K, 3)."""
+        """Return turns from `quadrants` (nt, 2 K), counted from orientations (n, 4) with `angles` (K, 3), rad."""
         whole = joints.whole_turns(orientation, angles)
         return cls(joints, quadrants.reshape(len(quadrants), len(whole), 2), whole)
 
     @classmethod
     def at_rest(cls, joints: CountedJoints, state: State) -> Turns:
-        """Return the turns of one state: angles nearest to those that the state names, or in (-pi, pi]."""
+        """Return the turns of a single state: angles nearest to those specified in it, or in (-pi, pi]."""
         first = joints.first_quadrants(state.orientation).reshape(1, -1)
         return cls.since(joints, state.orientation, joints.next_to(state, _known(joints, state)), first)
 
     def angles(self, orientation: np.ndarray, row: int | slice = slice(None)) -> np.ndarray:
-        """Angles (nt, K, 3), rad, at orientations (nt, n, 4); or (K, 3) at those (n, 4) of one time."""
+        """Return angles (nt, K, 3), rad, at orientations (nt, n, 4); or (K, 3) at orientations (n, 4) of one time."""
         return self.joints.angles(self.joints.plane_vectors(orientation), self.quadrants[row]) + self.whole
 
 
 def angles_at(model: Model, state: State, t: float) -> np.ndarray:
-    """Angles (K, 3), rad, of all joints at a state.
+    """Return the angles (K, 3), rad, of all joints at a state, with whole turns.
 
-    Where a driver prescribes one, with the turns of its motion; else next to those that the state knows, or in
-    (-pi, pi].
+    An angle prescribed by a driver has the turns of the motion; the others are nearest to the angles that the state
+    specifies, or in (-pi, pi].
     """
     joints = model.joints
     near = _known(joints, state)
@@ -194,12 +201,12 @@ def angles_at(model: Model, state: State, t: float) -> np.ndarray:
 
 
 def angles_by_name(joints: CountedJoints, angles: np.ndarray) -> dict[str, np.ndarray]:
-    """Angles (K, 3) as a dict of (3,) by constraint."""
+    """Return angles (K, 3) as a dict of arrays (3,) by name of the constraint."""
     return {name: angles[k] for name, k in joints.number.items()}
 
 
 def _known(joints: CountedJoints, state: State) -> np.ndarray:
-    """Angles (K, 3), rad, that a state says with their turns, and zero for others."""
+    """Return the angles (K, 3), rad, that a state specifies; zero for the others."""
     near = np.zeros((len(joints.ends), 3))
     for name, angles in state.angles.items():
         if name in joints.number:
@@ -208,11 +215,11 @@ def _known(joints: CountedJoints, state: State) -> np.ndarray:
 
 
 def quadrants_of(vectors: np.ndarray) -> np.ndarray:
-    """The quadrants (...), from -2 to 1, of plane vectors (..., 2)."""
+    """Return the quadrants (...), from -2 to 1, of plane vectors (..., 2)."""
     x, y = np.moveaxis(vectors, -1, 0)
     return np.where(y >= 0, np.where(x > 0, 0, 1), np.where(x < 0, -2, -1))
 
 
 def _pure(omega: np.ndarray) -> np.ndarray:
-    """Quaternions (..., 4) with vectors (..., 3) and no scalar."""
+    """Return quaternions (..., 4) with vector parts (..., 3) and zero scalar part."""
     return np.concatenate([np.zeros((*omega.shape[:-1], 1)), omega], axis=-1)

@@ -1,10 +1,10 @@
 """Layout of the flat arrays of the compiled solver.
 
-Bodies come in blocks of eight, one per lane of a vector register: component c of the body in slot b is element `(b //
-8) * 8 * size + 8 * c + b % 8` of an array with `size` numbers per body. The ground is in slot n, and the last block is
-filled up with bodies that never move. Their inverse mass is zero as the ground's is, so that kernels treat all slots
-alike. In states the numbers that a run carries beside the motion (`quirk.dynamics.model.auxiliary_states`) follow the
-last block, filled up with zeros to a multiple of eight.
+Bodies are stored in blocks of eight, one per lane of a vector register: component c of the body in slot b is element
+`(b // 8) * 8 * size + 8 * c + b % 8` of an array with `size` numbers per body. The ground is in slot n, and the last
+block is padded with bodies that never move. Their inverse mass is zero, as is the ground's, so that kernels treat all
+slots alike. In states the auxiliary states (`quirk.dynamics.model.auxiliary_states`) follow the last block, padded with
+zeros to a multiple of eight.
 """
 
 from __future__ import annotations
@@ -22,43 +22,44 @@ from quirk.jit.simd import WIDTH, aligned
 # State y: position 0-2, orientation 3-6, velocity 7-9, angular velocity in body axes 10-12.
 POSITION, ORIENTATION, VELOCITY, OMEGA = 0, 3, 7, 10
 
-# Kinematics: what one evaluation derives from a body's state.
-ROTATION = 0  # R, body to N, by rows
-METRIC = 9  # W with W W^T = J^-1, by rows: turns moments in body axes into those whose squares add up
-SPIN = 18  # angular velocity in N
-ALPHA = 21  # angular acceleration without constraints, in N
-LINEAR = 24  # acceleration of the center of mass without constraints, in N
+# Kinematics: quantities of a body computed from its state in each evaluation.
+ROTATION = 0  # R, body axes to inertial frame, row by row
+METRIC = 9  # W with W W^T = J^-1, row by row; the squared length of W^T times a moment in body axes is m.J^-1 m
+SPIN = 18  # angular velocity in the inertial frame, rad/s
+ALPHA = 21  # angular acceleration without constraints, inertial frame, rad/s^2
+LINEAR = 24  # acceleration of the center of mass without constraints, inertial frame, m/s^2
 ALPHA_BODY = 27  # ALPHA in body axes
-FORCE, TORQUE = 30, 33  # applied, in N
+FORCE, TORQUE = 30, 33  # applied loads in the inertial frame, the torque about the center of mass
 KINEMATICS_SIZE = 36
 
-# An array of Taylor coefficients of a motion holds KINEMATICS_SIZE numbers per body for each order: coefficients of
-# rotation, spin, force and torque at the places above, of the position in place of ALPHA, and of the angular velocity
-# in body axes in place of ALPHA_BODY.
+# In arrays of Taylor coefficients of a motion each order has KINEMATICS_SIZE numbers per body: coefficients of
+# rotation, spin, force and torque at the offsets above, of the position at the offset of ALPHA, and of the angular
+# velocity in body axes at the offset of ALPHA_BODY.
 POSITION_TERM, OMEGA_TERM = 21, 27
 
-# Constants of a body: 1/m, gravity (zero for the ground), J less its middle principal moment in all directions, which
-# has no part in J omega x omega (and would drown the small rest of slender bodies), W and W^-1 by rows, and m.
+# Constants of a body: 1/m, gravity (zero for the ground), J minus its middle principal moment times the identity, W and
+# W^-1 row by row, and m. The subtracted part of J does not contribute to omega x J omega, but would add round-off to it
+# for slender bodies.
 INVERSE_MASS, GRAVITY, UNLIKE, FACTOR, INVERSE_FACTOR, MASS = 0, 1, 4, 13, 22, 31
 CONSTANTS_SIZE = 32
 
-# What constraints exert on a body: force in N, and from MOMENT on, in arrays in blocks of eight, W^T R^T times the
-# moment. Displacements and velocities that rows are multiplied with have rotations, times W^-1, there.
+# Constraint loads on a body: force in the inertial frame and, from offset MOMENT in arrays in blocks of eight, W^T R^T
+# times the moment. In displacements and velocities that rows are multiplied by, W^-1 times the rotation is at MOMENT.
 WRENCH_SIZE, MOMENT = 6, 24
 
-# Of each node: force on body j, and scaled moments on i and on j, three lanes each.
+# Offsets per node: force on body j, and scaled moments W^T R^T m on bodies i and j, three vectors of lanes each.
 G_FORCE, G_I, G_J = 0, 24, 48
 G_SIZE = 72
 
 
 @dataclass(frozen=True)
 class Slots:
-    """The slots of n bodies and the ground: their order in arrays in blocks of eight.
+    """Slots of n bodies and the ground: their order in arrays in blocks of eight.
 
     Attributes
     ----------
-    slot : (n + 1,) of each body, the ground last
-    carried : k, how many numbers follow the bodies in states
+    slot : (n + 1,) slot of each body, the ground last
+    carried : number k of auxiliary states behind the bodies in states
     """
 
     slot: np.ndarray
@@ -66,7 +67,7 @@ class Slots:
 
     @staticmethod
     def along(joints: Sequence[tuple[int, ...]], n: int, carried: int = 0) -> Slots:
-        """Return slots in the order in which `joints` name the bodies, so that bodies of near joints share a block."""
+        """Return slots in the order in which the bodies occur in `joints`, so that neighboring bodies share a block."""
         order = dict.fromkeys(body for ends in joints for body in ends if body != n)
         slot = np.empty(n + 1, dtype=np.int64)
         slot[[*order, *(body for body in range(n + 1) if body not in order)]] = np.arange(n + 1)
@@ -79,21 +80,21 @@ class Slots:
 
     @property
     def lanes(self) -> int:
-        """Number of slots in all blocks: those of bodies, of the ground and of what fills up the last block."""
+        """Number of slots in all blocks: bodies, ground and padding."""
         return (self.bodies // WIDTH + 1) * WIDTH
 
     @property
     def first_carried(self) -> int:
-        """Element of a state at which the bodies end and the numbers carried begin."""
+        """Index in a state of the first auxiliary state, behind the bodies."""
         return self.lanes * STATE_SIZE
 
     @property
     def state_size(self) -> int:
-        """Elements of a state."""
+        """Number of elements of a state, padding included."""
         return self.first_carried + -(-self.carried // WIDTH) * WIDTH
 
     def offset(self, body: int, size: int) -> int:
-        """Element of a body's first number in an array of `size` numbers per body."""
+        """Return the index of a body's first number in an array of `size` numbers per body."""
         slot = int(self.slot[body])
         return slot // WIDTH * WIDTH * size + slot % WIDTH
 
@@ -115,11 +116,11 @@ class Slots:
     def state_to_lanes(self, y: np.ndarray) -> np.ndarray:
         """Return a state (13 n + k,) as a flat array in blocks of eight; all other slots are at rest at the origin.
 
-        Of (13 n,) the numbers carried are zero, for what does not depend on them.
+        The auxiliary states may be left out, (13 n,); they are then zero.
         """
         n = self.bodies
         lanes = self.to_lanes(y[: STATE_SIZE * n].reshape(-1, STATE_SIZE))
-        # Bodies without a slot come last.
+        # The ground and the padding come last.
         lanes.reshape(-1, STATE_SIZE, WIDTH)[-1, ORIENTATION, n % WIDTH :] = IDENTITY[0]
         flat = aligned(self.state_size)
         flat[: lanes.size] = lanes
@@ -128,7 +129,7 @@ class Slots:
         return flat
 
     def body_states(self, flat: np.ndarray) -> np.ndarray:
-        """States of bodies, or their rates, (..., n, 13) from states (..., size) in blocks of eight."""
+        """Return states of bodies, or their rates, (..., n, 13) from states (..., size) in blocks of eight."""
         return self.from_lanes(flat[..., : self.first_carried], STATE_SIZE)
 
     def state_from_lanes(self, flat: np.ndarray) -> np.ndarray:
@@ -141,12 +142,12 @@ class Slots:
 def compact(table: Any) -> Any:
     """Return a named tuple of arrays with its integers stored in 32 bits instead of 64.
 
-    Reading such tables from memory takes much of the time of a large system, and so takes half as long.
+    This halves the time of reading the tables from memory, a large part of the time of an evaluation of a large system.
 
     Raises
     ------
     MemoryError
-        If an integer has no room in 32 bits.
+        If an integer does not fit in 32 bits.
     """
     arrays = {name: a for name, a in table._asdict().items() if isinstance(a, np.ndarray)}
     large = max(int(a.max(initial=0)) for a in arrays.values() if a.dtype.kind == "i")

@@ -1,12 +1,12 @@
-"""Metrics over the velocities of bodies: the mass metric and the uniform metric.
+"""Metrics on the velocities of bodies: the mass metric and the uniform metric.
 
-A metric is given by W (6 n x 6 n, in blocks, constant in body axes) with W W^T = M^-1 over (v, omega). In the mass
-metric M is that of the bodies. Accelerations and projections are the nearest ones in it, and the squared length of a
-row of A W is the acceleration along that row by a unit of its multiplier.
+A metric is represented by W (6 n x 6 n, block diagonal, constant in body axes) with W W^T = M^-1 over (v, omega). In
+the mass metric M is the mass matrix of the bodies; accelerations and projections are the nearest ones in it, and the
+squared length of a row of A W is the acceleration along that row by a unit multiplier.
 
 In the uniform metric every body has unit mass and, about all axes, the moment of inertia l^2 of its own length l. Rows
-are tested for linear dependence in it: A W has the rank of A for any masses, but unequal masses make independent rows
-nearly parallel. In the uniform metric only dependent rows are, and they are so to round-off.
+are tested for linear dependence in this metric: A W has the rank of A for any masses, but unequal masses make
+independent rows nearly parallel. In the uniform metric only dependent rows are parallel, up to round-off.
 """
 
 from __future__ import annotations
@@ -15,24 +15,30 @@ import numpy as np
 
 from .model import Model
 
-# No body counts as smaller than this part of the largest: its joint points may happen to be its center of mass.
+# Lower limit of a body's length, as a fraction of the largest, for bodies with all joint points at the center of mass.
 SMALLEST_BODY = 1e-3
 
 
 class Metric:
-    """W of n bodies: `translation` (n,) and `rotation` (n, 3, 3)."""
+    """Factor W of a metric on the velocities of n bodies.
+
+    Attributes
+    ----------
+    translation : (n,) factor of the translations of each body
+    rotation : (n, 3, 3) factor of the rotations of each body, body axes
+    """
 
     def __init__(self, translation: np.ndarray, rotation: np.ndarray) -> None:
         self.translation, self.rotation = translation, rotation
 
     @classmethod
     def of_masses(cls, model: Model) -> Metric:
-        """Return the mass metric of a model, that of kinetic energy."""
+        """Return the mass metric of a model, the metric of kinetic energy."""
         return cls(1 / np.sqrt(model.mass), inverse_root(model.inertia))
 
     @classmethod
     def uniform(cls, model: Model) -> Metric:
-        """Return the uniform metric of a model: unit masses, and moments of inertia from the bodies' lengths."""
+        """Return the uniform metric of a model: unit masses, and moments of inertia from the lengths of the bodies."""
         return cls(np.ones(len(model.mass)), np.eye(3) / body_lengths(model)[:, None, None])
 
     def rows(self, A: np.ndarray) -> np.ndarray:
@@ -45,23 +51,23 @@ class Metric:
         )
 
     def vector(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return W z as its translations (n, 3) in N and rotations (n, 3) in body axes."""
+        """Return W z as translations (n, 3) in the inertial frame and rotations (n, 3) in body axes."""
         z = z.reshape(-1, 6)
         return self.translation[:, None] * z[:, :3], np.einsum("nij,nj->ni", self.rotation, z[:, 3:])
 
     def coordinates(self, translation: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        """Return z (6 n,) with W z = (translation, turn)."""
+        """Return z (6 n,) with W z = (translation, turn), each (n, 3)."""
         turned = np.linalg.solve(self.rotation, turn[..., None])[..., 0]
         return np.concatenate([translation / self.translation[:, None], turned], axis=1).ravel()
 
 
 def inverse_root(inertia: np.ndarray) -> np.ndarray:
-    """Return W (n, 3, 3), upper triangular, with W W^T = J^-1."""
+    """Return W (n, 3, 3), upper triangular, with W W^T = J^-1, from J (n, 3, 3)."""
     return np.swapaxes(np.linalg.inv(np.linalg.cholesky(inertia)), 1, 2)
 
 
 def body_lengths(model: Model) -> np.ndarray:
-    """A length of each body (n,), m: its longest arm to a joint point; radii of gyration where there are none."""
+    """Return the length (n,), m, of each body: its longest arm to a joint point, or radii of gyration without arms."""
     n = len(model.mass)
     arms = np.zeros(n + 1)
     for constraint, bodies in model.joint_bodies:

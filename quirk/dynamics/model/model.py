@@ -1,4 +1,4 @@
-"""A system flattened into arrays: what the numerical code works on."""
+"""The model of a system: bodies, constraint rows and force elements as arrays for the numerical code."""
 
 from __future__ import annotations
 
@@ -20,29 +20,30 @@ from quirk.forces import ForceElement
 from .auxiliary_states import Carried
 from .joint_angles import CountedJoints
 
-# Distances up to which rows count as dependent unless the system says otherwise. Round-off in the distance of a row
-# that follows from others grows as their least distance shrinks: the root of round-off is the least that can be told.
+# Default distance of a row from the span of other rows up to which it counts as dependent. Round-off in the distance of
+# a dependent row grows as the least distance among the other rows shrinks; the square root of round-off, 1.5e-8, is the
+# least distance that can be resolved.
 RANK_TOLERANCE = 1e-7
 
-# With a closure tolerance, rows count as dependent up to so many times this over the length of the system. Where others
-# are nearly dependent themselves, distances from these are enlarged: tenfold in one of 20 linkages of six hinges.
+# With a closure tolerance, rows count as dependent up to DEPENDENT times this tolerance over the length of the system.
+# Nearly dependent rows amplify the distances of others from them: tenfold in one of 20 linkages of six hinges.
 DEPENDENT = 10.0
 
-# Rows at right angles are not far above this distance.
+# Upper limit of the rank tolerance: rows at right angles to all others have distances not far above it.
 LARGEST_RANK_TOLERANCE = 0.1
 
 
 @dataclass(frozen=True)
 class PlacedRelation:
-    """A relation among bodies of a system, with its rows in the model.
+    """A relation between bodies of a system, with its rows in the model.
 
     Attributes
     ----------
     relation : Relation
-    rows : of the model
-    bodies : of its frames
-    frames : (f, 12) where these are in their bodies
-    owner : the constraint, for messages
+    rows : its rows in the model
+    bodies : index of the body of each of its f frames
+    frames : (f, 12) position and orientation of the frames in their bodies
+    owner : title of the constraint, for messages
     """
 
     relation: Relation
@@ -52,12 +53,12 @@ class PlacedRelation:
     owner: str
 
     def fill(self, layout: RelationLayout, resting: bool, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
-        """Fill `outputs` as `Relation.fill` does; raise InputError if the function of a user fails."""
+        """Fill `outputs` as `Relation.fill` does; raise InputError if a user function fails."""
         with self._named(t):
             self.relation.fill(layout, resting, t, inputs, outputs)
 
     def fill_dual(self, layout: RelationLayout, t: Dual, inputs: DualArray, outputs: DualArray) -> None:
-        """Fill `outputs` with their derivatives in eight directions; raise InputError if a user's function fails."""
+        """Fill `outputs` with values and derivatives in eight directions; raise InputError if a user function fails."""
         with self._named(t.value):
             self.relation.fill_dual(layout, t, inputs, outputs)
 
@@ -75,33 +76,34 @@ class PlacedRelation:
 
 @dataclass(frozen=True)
 class Model:
-    """n bodies, the primitives of their active constraints (m rows), and forces.
+    """A system as arrays: n bodies, the m rows of its enabled constraints, and its enabled force elements.
 
     Attributes
     ----------
     body_names : names of the n bodies
     mass : (n,) kg
     inertia : (n, 3, 3) about the centers of mass in body axes, kg m^2
-    gravity : (3,) N, m/s^2
+    gravity : (3,) inertial frame, m/s^2
     table : PrimitiveTable
-        Body n stands for the ground.
-    relations : all rows that are not of primitives
-    row_primitive : (m,) the primitive of each row, -1 in relations
-    row_torque : (m,) whether a row's multiplier is a torque and its Phi an angle
-    labels : m strings
-    joint_rows : for each active constraint its name and the slice of its rows
-    joint_bodies : each active constraint with its two bodies
-    forces : each force element with the rows of its bodies in the kinematics
-    joints : the frames of all constraints, active or not, for their angles
-    carried : what runs integrate beside the motion of the bodies
+        Body index n is the ground.
+    relations : relations of all rows that do not belong to primitives
+    row_primitive : (m,) index of the primitive of each row, -1 for rows of relations
+    row_torque : (m,) whether the multiplier of a row is a torque and its Phi an angle
+    labels : names of the m rows
+    joint_rows : slice of rows by name of each enabled constraint
+    joint_bodies : each enabled constraint with the indices of its two bodies
+    forces : each enabled force element with the rows of its bodies in the kinematics
+    joints : joint frames of all constraints, enabled or not, for their angles
+    carried : layout of the auxiliary states
     row_scale : (m,)
-        Force, newton, that a unit of each multiplier exerts; of torques, the torque over `load_length`.
+        Force, newton, that a unit of each multiplier exerts; for torques, the torque over `load_length`.
     length : float
         A characteristic length, m, for tolerances: the largest joint arm or radius of gyration.
     rank_tolerance : float
-        Distance from others, over its length, up to which a row counts as dependent; see `docs/method.md`.
+        Distance of a row from the span of others, over its length, up to which it counts as dependent; see
+        `docs/method.md`.
     slack : float
-        Closure tolerance of assembly over `length`: rows left out as dependent may be violated by about this part.
+        Closure tolerance of assembly over `length`: dependent rows may be violated by about this fraction.
     """
 
     body_names: list[str]
@@ -125,7 +127,7 @@ class Model:
 
     @property
     def reads_angles(self) -> bool:
-        """Whether loads may depend on the turns that joints have made."""
+        """Whether loads may depend on the number of turns of joints."""
         return any(force.turning for force, _ in self.forces)
 
     @property
@@ -134,19 +136,19 @@ class Model:
         return len(self.labels)
 
     def owner(self, row: int) -> str:
-        """Name of the constraint that a row belongs to."""
+        """Return the name of the constraint to which a row belongs."""
         return next(name for name, rows in self.joint_rows.items() if rows.start <= row < rows.stop)
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """What is the same of a system whichever of its parts are active: where what is in states and results.
+    """Layout of states and results of a system, the same for any set of enabled parts.
 
     Attributes
     ----------
     bodies : list
-    joints : the frames of all constraints, between which angles are counted
-    carried : what runs integrate beside the motion of the bodies
+    joints : joint frames of all constraints, between which angles are counted
+    carried : layout of the auxiliary states
     """
 
     bodies: Sequence[Body]
@@ -157,7 +159,7 @@ class Arrangement:
     def of(
         cls, bodies: Sequence[Body], constraints: Sequence[Constraint], forces: Sequence[ForceElement]
     ) -> Arrangement:
-        """Return the arrangement of a system with these parts."""
+        """Return the layout for a system with these bodies, constraints and force elements."""
         working = [constraint.name for constraint in constraints if _works(constraint)]
         ends = _ends(bodies, constraints)
         return cls(
@@ -166,7 +168,7 @@ class Arrangement:
 
 
 def _ends(bodies: Sequence[Body], constraints: Sequence[Constraint]) -> list[tuple[int, int]]:
-    """Return the indices of bodies i and j of each constraint; the ground comes after all bodies."""
+    """Return the indices of bodies i and j of each constraint; the ground has the index after all bodies."""
     number = {id(body): k for k, body in enumerate(bodies)}
     ground = len(bodies)
     return [(number.get(id(each.body_i), ground), number.get(id(each.body_j), ground)) for each in constraints]
@@ -182,10 +184,20 @@ def flatten(
     rank_tolerance: float = RANK_TOLERANCE,
     closure_tolerance: float = 0.0,
 ) -> Model:
-    """Return the arrays of a system whose parts have been checked; the constraints named in `active` have rows.
+    """Return the model of a system whose parts have been validated.
 
-    `constraints` are all of the system, `forces` those that act. With a closure tolerance, m, the rank tolerance is at
-    least DEPENDENT times this over the length: rounded coordinates make redundant rows independent by about as much.
+    Parameters
+    ----------
+    arrangement : Arrangement
+    constraints : all constraints of the system
+    active : names of the enabled constraints, which get rows
+    forces : enabled force elements
+    gravity : (3,) m/s^2, inertial frame
+    load_length : length, m, that makes torques comparable with forces
+    rank_tolerance : lower limit of the model's rank tolerance
+    closure_tolerance : m
+        The rank tolerance is at least DEPENDENT times this over the length of the system: rounded coordinates of parts
+        make redundant rows independent by about that much.
     """
     bodies = arrangement.bodies
     number = {id(body): k for k, body in enumerate(bodies)}
@@ -255,14 +267,17 @@ def flatten(
 
 
 def _works(constraint: Constraint) -> bool:
-    """Whether a constraint may do work: by a motion, or by what a user wrote, which may depend on time in any way."""
+    """Return whether a constraint may do work.
+
+    It may if it has motions, or user functions, which may depend on time in any way.
+    """
     gaps = constraint.gaps if isinstance(constraint, Unilateral) else ()
     relations = [one for one in (*constraint.primitives, *gaps) if isinstance(one, Relation)]
     return any(relation.motions or relation.of_user for relation in relations)
 
 
 def _table(entries: Sequence[tuple]) -> PrimitiveTable:
-    """The arrays of primitives: kind, row, bodies, arms, directions and offset of each."""
+    """Return the arrays of primitives: kind, row, bodies, arms, directions and offset of each."""
     kind, row, body, arm, direction, offset = zip(*entries, strict=True) if entries else ((),) * 6
     return PrimitiveTable(
         kind=np.array(kind, dtype=np.int64),
@@ -277,7 +292,7 @@ def _table(entries: Sequence[tuple]) -> PrimitiveTable:
 def _row_scale(
     table: PrimitiveTable, relations: Sequence[PlacedRelation], torque: np.ndarray, load_length: float
 ) -> np.ndarray:
-    """Force that a unit multiplier of each row exerts: 1, a torque of 1 over the length, or 2 l along a distance."""
+    """Return the force (m,) exerted by a unit multiplier of each row: 1, for torques 1 / length, for distances 2 l."""
     scale = np.where(torque, 1 / load_length, 1.0)
     for placed in relations:
         scale[placed.rows] *= placed.relation.scale

@@ -1,4 +1,4 @@
-"""The states that a run keeps, until somebody takes them."""
+"""Buffer of the output states of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Rows(NamedTuple):
-    """States of a run: times (nt,), s, flat states (nt, 13 n + k), and quadrants (nt, 2 K) of the joints' turns."""
+    """Output states: times (nt,), s, flat states (nt, 13 n + k), and quadrants (nt, 2 K) of the joint angles."""
 
     time: np.ndarray
     flat: np.ndarray
@@ -16,12 +16,12 @@ class Rows(NamedTuple):
 
 
 class OutputBuffer:
-    """Collects rows.
+    """Buffer that collects output states until they are taken.
 
     Attributes
     ----------
-    numbers : how many are waiting to be taken
-    last : time of the row added last, s, taken or not
+    numbers : number of floats in the buffer
+    last : time of the state added last, s, whether taken or not
     """
 
     def __init__(self) -> None:
@@ -29,12 +29,12 @@ class OutputBuffer:
         self.numbers, self.last = 0, -np.inf
 
     def add(self, time: np.ndarray, flat: np.ndarray, quadrants: np.ndarray) -> None:
-        """Add rows; quadrants may be flat."""
+        """Add states; `quadrants` may be flat."""
         self._parts.append(Rows(time, flat, quadrants.reshape(len(time), -1).astype(np.int32)))
         self.numbers += flat.size
         self.last = float(time[-1])
 
     def take(self) -> Rows:
-        """Return all rows that were added since the last call; there must be some."""
+        """Return all states added since the last call and empty the buffer, which must not be empty."""
         parts, self._parts, self.numbers = self._parts, [], 0
         return parts[0] if len(parts) == 1 else Rows(*map(np.concatenate, zip(*parts, strict=True)))

@@ -1,4 +1,4 @@
-"""All constraint rows as relations: what is made of primitives, too, as functions of moving frames."""
+"""All constraint rows as relations: primitives written as functions of moving frames."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .model import Model, PlacedRelation
 
 
 def as_relations(model: Model) -> list[PlacedRelation]:
-    """Return relations with all rows of a model: those of its primitives, constraint by constraint, and its own."""
+    """Return relations with all rows of a model: first one per group of primitives, then the model's own relations."""
     made = []
     for constraint, bodies in model.joint_bodies:
         first = model.joint_rows[constraint.name].start
@@ -33,7 +33,7 @@ def as_relations(model: Model) -> list[PlacedRelation]:
 def _placed(
     constraint: Constraint, bodies: tuple[int, int], primitives: list[Primitive], rows: slice
 ) -> PlacedRelation:
-    """Primitives of a constraint as one relation."""
+    """Return consecutive primitives of a constraint as one relation."""
     relation = Relation(
         _function(tuple((one.kind, one.axis_i, one.axis_j) for one in primitives)),
         tuple(label for one in primitives for label in one.labels),
@@ -46,7 +46,7 @@ def _placed(
 
 @functools.cache
 def _function(recipe: tuple[tuple[int, int, int], ...]) -> Function:
-    """Return the function that gives the rows of primitives, each as its kind and the axes that take part."""
+    """Return the function that computes the rows of primitives, each specified by its kind and the axes on i and j."""
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> list[Jet]:
         one, two = frames

@@ -1,15 +1,15 @@
 """Counting of whole turns of joint angles along a run.
 
-A rotation matrix gives an angle up to whole turns. With q_i and q_j the orientations of the bodies of a joint, H a
-constant matrix and r = conj(q_i) q_j, the four numbers u = H r are arranged as two vectors of a plane, (u_0, u_1) and
-(u_2, u_3). Their directions are half the sum and half the difference of the two angles that can exceed a turn: the
-first and third 1-2-3 angle, or both angles of a cross. Quaternions are continuous along a run, so the angles with all
-turns follow from the number of quadrants that the direction of each vector has passed.
+A rotation matrix determines an angle up to whole turns. With q_i and q_j the orientations of the bodies of a joint, H a
+constant matrix and r = conj(q_i) q_j, the four numbers u = H r are two vectors of a plane, (u_0, u_1) and (u_2, u_3).
+Their polar angles are half the sum and half the difference of the two joint angles that can exceed a turn: the first
+and third 1-2-3 angle, or both angles of a cross. Quaternions are continuous along a run, so the angles with all turns
+follow from the number of quadrants that each vector has passed.
 
-The vectors move no faster than the bodies turn, so a joint is evaluated only when the bodies may have turned far enough
-for more than one quadrant. Between the ends of a step a vector is interpolated by a cubic, as it may be short (the
-second 1-2-3 angle near 90 degrees) and its direction change fast; if the bodies turn by more than FARTHEST in a step,
-the direction is extrapolated with the mean of its rates at both ends.
+The vectors move no faster than the bodies turn, so a joint is evaluated only if the bodies may have turned far enough
+to pass more than one quadrant. Within a step a vector is interpolated by a cubic, as it may be short (the second 1-2-3
+angle near 90 degrees) and its polar angle change fast; if the bodies turn by more than FARTHEST in a step, the polar
+angle is extrapolated with the mean of its rates at both ends.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from .vectors import dot, load3
 STATE = 8 * STATE_SIZE
 SPIN_FROM_ORIENTATION = 8 * (OMEGA - ORIENTATION)
 
-# A vector of length one moves by at most 1/sqrt(2) of the angle by which two bodies turn relative to each other: with
-# some distance to that, by how much they turn before it can have passed its length.
+# Relative turn of two bodies, rad, that cannot move a vector of length one to zero: the vector moves by at most
+# 1/sqrt(2) of the turn, so the limit is sqrt(2) = 1.41; the rest is a margin.
 REACH = 1.25
-# Points of a cubic within a step; and the relative turn, rad, beyond which a cubic tells nothing.
+# Points of the cubic per step; and the relative turn per step, rad, beyond which the cubic is too inaccurate.
 POINTS, FARTHEST = 16, 3.0
-# Angles that have no digits left for a part of a turn, rad, are not counted.
+# Largest angle, rad, that is counted: beyond it, floats do not resolve parts of a turn.
 COUNTABLE = 1e15
 
-# Entries of Counter.clock: angle by which bodies may have turned relative to each other since the start, and by which
-# they may do so in the present step; the largest angular velocity of a body, rad/s, at its start and at its end.
+# Entries of Counter.clock, rad and rad/s: bound on the relative turn of any two bodies since the start of the run, and
+# within the present step; largest angular velocity of a body at the start of the step, and at its end.
 TURNED, AHEAD, FASTEST, FASTEST_NEW = range(4)
 CLOCK = 4
 
@@ -49,14 +49,14 @@ Four = tuple[float, float, float, float]
 
 @record
 class Counter(NamedTuple):
-    """The state of counting for K joints.
+    """State of the revolution counter for K joints.
 
-    blocks: of eight bodies, in y · where (2 K,): first element of the orientations of bodies i and j in y · forms
-    (16 K,): H by rows · quadrants (2 K,): quadrant of each vector, counted on over whole turns · due (K,): value of
-    TURNED up to which no quadrant can be missed · counted (K,): value of TURNED when the joint was last evaluated ·
-    lead (2 K,): rad, by which extrapolated directions are ahead of those counted, summed over steps too long for the
-    cubic · spare (2 K,): scratch for lead · blind: whether steps have a fixed size, and so may be too long throughout ·
-    clock: see above · kept: quadrants (2 K,) of each kept state.
+    blocks: number of blocks of eight bodies in y · where (2 K,): index in y of the orientations of bodies i and j ·
+    forms (16 K,): H, row by row · quadrants (2 K,): quadrant of each vector, counted over whole turns · due (K,): value
+    of TURNED up to which no quadrant can be missed · counted (K,): value of TURNED at the last evaluation of the joint
+    · lead (2 K,): rad, difference of extrapolated and counted polar angles, summed over steps too long for the cubic ·
+    spare (2 K,): scratch array for lead · blind: whether steps have a fixed size, so that all of them may be too long ·
+    clock (4,): see above · kept: quadrants (2 K,) of each output state.
     """
 
     blocks: int
@@ -74,7 +74,7 @@ class Counter(NamedTuple):
 
 @shared
 def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
-    """Begin a step of size h from y to y_new: count joints that may pass more than a quadrant in it up to y."""
+    """Begin a step of size h from y to y_new: update at y the joints that may pass more than a quadrant in the step."""
     if counter.due.shape[0] == 0:
         return
     counter.clock[FASTEST_NEW] = fastest(y_new, counter.blocks)
@@ -91,7 +91,7 @@ def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> 
 
 @shared
 def note_turns(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: float) -> None:
-    """Write the quadrants of a state at a time h into the step from y to kept[row]."""
+    """Store the quadrants of a state, at time h after y within the step, in kept[row]."""
     count = counter.due.shape[0]
     turned = counter.clock[TURNED] + counter.clock[AHEAD]
     for k in range(count):
@@ -105,7 +105,7 @@ def note_turns(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: 
 
 @shared
 def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
-    """End a step of size h: count the joints that may have passed more than a quadrant in it up to y_new."""
+    """End a step of size h: update at y_new the joints that may have passed more than a quadrant in the step."""
     turned = counter.clock[TURNED] + counter.clock[AHEAD]
     for k in range(counter.due.shape[0]):
         if counter.due[k] < turned:
@@ -118,7 +118,7 @@ def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> Non
 
 @shared
 def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
-    """Set when joint k, just evaluated with vectors u, has to be evaluated again."""
+    """Set the turn of the bodies at which joint k, just evaluated with vectors u, must be evaluated again."""
     shorter = min(u[0] * u[0] + u[1] * u[1], u[2] * u[2] + u[3] * u[3])
     counter.counted[k] = turned
     counter.due[k] = turned + REACH * math.sqrt(shorter)
@@ -126,7 +126,7 @@ def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
 
 @shared
 def fastest(y: np.ndarray, blocks: int) -> float:
-    """Largest angular velocity of a body, rad/s."""
+    """Return the largest angular velocity of a body, rad/s."""
     largest = splat(0.0)
     for block in range(blocks):
         omega = load3(y, block * STATE + 8 * OMEGA)
@@ -136,7 +136,7 @@ def fastest(y: np.ndarray, blocks: int) -> float:
 
 @shared
 def relative_quaternion(counter: Counter, k: int, y: np.ndarray) -> Four:
-    """The quaternion r = conj(q_i) q_j of the bodies of a joint."""
+    """Return the quaternion r = conj(q_i) q_j of the bodies of joint k."""
     i, j = counter.where[2 * k], counter.where[2 * k + 1]
     aw, ax, ay, az = at(y, i), at(y, i + 8), at(y, i + 16), at(y, i + 24)
     bw, bx, by, bz = at(y, j), at(y, j + 8), at(y, j + 16), at(y, j + 24)
@@ -150,7 +150,7 @@ def relative_quaternion(counter: Counter, k: int, y: np.ndarray) -> Four:
 
 @shared
 def plane_vectors(counter: Counter, k: int, y: np.ndarray) -> Four:
-    """Return u, both plane vectors of joint k at a state."""
+    """Return u = H r, both plane vectors of joint k at a state."""
     return formed(counter, k, relative_quaternion(counter, k, y))
 
 
@@ -170,7 +170,7 @@ def plane_velocities(counter: Counter, k: int, y: np.ndarray) -> Four:
 
 @shared
 def formed(counter: Counter, k: int, quaternion: Four) -> Four:
-    """H times a quaternion."""
+    """Return H of joint k times a quaternion."""
     f, o = counter.forms, 16 * k
     w, x, y, z = quaternion
     return (
@@ -192,7 +192,7 @@ def count_through(
     o: int,
     lead: np.ndarray,
 ) -> None:
-    """Write the quadrants of joint k at y_new, a time h after y, to places o and o + 1, and its `lead`."""
+    """Write the quadrants of joint k at y_new, a time h after y, to quadrants[o : o + 2], and update `lead`."""
     u, u_new = plane_vectors(counter, k, y), plane_vectors(counter, k, y_new)
     v, v_new = plane_velocities(counter, k, y), plane_velocities(counter, k, y_new)
     for side in range(2):
@@ -211,7 +211,7 @@ def count_through(
 
 @shared
 def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> int:
-    """Return the quadrant of entries a and a + 1 at the end of a cubic that starts in q, with ends u and rates v."""
+    """Return the quadrant of entries a and a + 1 at the end of a cubic with ends u and rates v that starts in q."""
     b, x_last, y_last = a + 1, u[a], u[a + 1]
     if on_one_side(u[a], u[b], h * v[a], h * v[b], u_new[a], u_new[b], h * v_new[a], h * v_new[b]):
         return passed(q, u_new[a], u_new[b], x_last * u_new[b] - y_last * u_new[a])
@@ -229,10 +229,10 @@ def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 def on_one_side(
     x: float, y: float, dx: float, dy: float, x_new: float, y_new: float, dx_new: float, dy_new: float
 ) -> bool:
-    """Whether a cubic with these ends and rates stays on one side of a line through the origin.
+    """Return whether a cubic with given ends and rates stays on one side of a line through the origin.
 
-    It lies within the polygon of its four control points (Farin, Curves and Surfaces for CAGD (2002), 5.3). Its
-    direction then turns by less than half a turn, as directions at both ends say.
+    The cubic lies within the convex hull of its four control points (Farin, Curves and Surfaces for CAGD (2002), 5.3).
+    If so, its polar angle changes by less than half a turn and follows from the vectors at both ends.
     """
     mid_x, mid_y = x + x_new, y + y_new
     return (
@@ -245,9 +245,9 @@ def on_one_side(
 
 @shared
 def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> float:
-    """Return the angle of entries a and a + 1 of u, in quadrant q, extrapolated with the mean rate of both ends.
+    """Return the polar angle of entries a and a + 1 of u, extrapolated over h with the mean rate of both ends.
 
-    The rate of a vector of no length counts as zero.
+    The vector starts in quadrant q. The rate of a vector of zero length counts as zero.
     """
     b = a + 1
     size, size_new = u[a] * u[a] + u[b] * u[b], u_new[a] * u_new[a] + u_new[b] * u_new[b]
@@ -258,7 +258,10 @@ def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 
 @shared
 def passed(q: int, x: float, y: float, sense: float) -> int:
-    """Return the quadrant of (x, y) nearest to q, whole turns counted; if it is opposite, in the direction `sense`."""
+    """Return the quadrant of (x, y) nearest to q, whole turns counted.
+
+    If the quadrant is opposite to q, the sign of `sense` decides the direction.
+    """
     quadrant = (0 if x > 0.0 else 1) if y >= 0.0 else (2 if x < 0.0 else 3)
     ahead = (quadrant - q) & 3
     if ahead == 3 or (ahead == 2 and sense < 0.0):

@@ -1,4 +1,4 @@
-"""How accelerations and multipliers change along directions, as both the dense and the compiled side return it."""
+"""Directional derivatives of accelerations and multipliers, as returned by the dense and the compiled solver."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Tangent:
-    """How accelerations and multipliers change along D directions.
+    """Derivatives of accelerations and multipliers along D directions.
 
     Attributes
     ----------
-    linear : (D, n, 3) accelerations of the centers of mass in N
-    angular : (D, n, 3) derivatives of the angular velocities, in body axes
-    multipliers : (D, m); where rows are redundant those of least norm in the model's row scale
-    internal : (D, k) rates of the internal variables
-    levels : (D, m, 3) Phi, its rate, and its second derivative at constant accelerations
-    friction : (D, C) magnitudes of all friction that slides and is in proportion to loads, in the order of the forces
+    linear : (D, n, 3) of the accelerations of the centers of mass, inertial frame
+    angular : (D, n, 3) of the derivatives of the angular velocities, body axes
+    multipliers : (D, m) of the multipliers; of minimum norm in the model's row scale where rows are redundant
+    internal : (D, k) of the rates of the internal variables
+    levels : (D, m, 3) of Phi, its rate, and its second derivative at constant accelerations
+    friction : (D, C) of the magnitudes of all sliding friction proportional to a load, in the order of the forces
     """
 
     linear: np.ndarray

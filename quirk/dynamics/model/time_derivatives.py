@@ -1,7 +1,8 @@
-"""A motion at one instant: poses together with their derivatives of any order.
+"""Poses of bodies at one instant with their time derivatives of any order.
 
-Spins are towers in N, from which everything fixed in a body follows (`quirk.constraints.tower`); users see angular
-velocities and their derivatives in body axes. With omega = R omega_b, both are related by Leibniz' rule.
+Angular velocities and their derivatives are in the inertial frame, as the derivatives of vectors fixed in a body follow
+from these (`quirk.constraints.tower`); users see angular velocities omega_b and their derivatives in body axes. With
+omega = R omega_b the two are related by Leibniz' rule.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from quirk.bodies.state import Kinematics
 
 @dataclass(frozen=True)
 class MotionTower:
-    """Poses of n bodies and of the ground, the last row of every array, with K derivatives.
+    """Poses of n bodies and of the ground, with K time derivatives; the ground is the last row of every array.
 
     Attributes
     ----------
-    position : (n + 1, K + 1, 3) in N
+    position : (n + 1, K + 1, 3) inertial frame
     orientation : (n + 1, 4) unit quaternions
-    rotation : (n + 1, 3, 3) body to inertial
-    spin : (n + 1, K, 3) angular velocities in N
+    rotation : (n + 1, 3, 3) body axes to inertial frame
+    spin : (n + 1, K, 3) angular velocities and their derivatives, inertial frame
     """
 
     position: np.ndarray
@@ -40,7 +41,7 @@ class MotionTower:
 
     @classmethod
     def of(cls, kin: Kinematics, order: int) -> MotionTower:
-        """Return the motion of bodies at a state that keep their velocities and the spins in N."""
+        """Return the motion from a state with constant velocities, and constant angular velocities in inertial axes."""
         position = np.zeros((len(kin.position), order + 1, 3))
         spin = np.zeros((len(kin.position), max(order, 1), 3))
         position[:, 0], spin[:, 0] = kin.position, kin.spin
@@ -49,7 +50,7 @@ class MotionTower:
 
     @classmethod
     def in_body_axes(cls, position: np.ndarray, orientation: np.ndarray, omega: np.ndarray) -> MotionTower:
-        """Return a motion given by positions (n, K + 1, 3), orientations (n, 4) and spins (n, K, 3) in body axes."""
+        """Return a motion from positions (n, K + 1, 3), orientations (n, 4) and body-axes spins (n, K, 3)."""
         spin = np.zeros_like(omega)
         tower = cls(position, orientation, rotation.matrix(orientation), spin)
         for k in range(spin.shape[1]):
@@ -57,26 +58,26 @@ class MotionTower:
         return tower
 
     def up_to(self, order: int) -> MotionTower:
-        """Return this motion with `order` derivatives, at most as many as there are."""
+        """Return this motion truncated to `order` derivatives, or all that it has if these are fewer."""
         spin = self.spin[:, : max(order, 1)]
         return MotionTower(self.position[:, : order + 1], self.orientation, self.rotation, spin)
 
     def points(self, local: np.ndarray) -> np.ndarray:
-        """Positions (n, K + 1, 3) in N, with derivatives, of the points at `local` (3,) of the bodies."""
+        """Return inertial positions (n, K + 1, 3), with derivatives, of points at `local` (3,) in body axes."""
         return self.position + self.rotations(self.order) @ local
 
     def rotations(self, order: int) -> np.ndarray:
-        """R and its derivatives (n + 1, order + 1, 3, 3); needs the spin up to one order less."""
+        """Return R and its derivatives (n + 1, order + 1, 3, 3); requires `spin` with order - 1 derivatives."""
         R = np.zeros((len(self.rotation), order + 1, 3, 3))
         R[:, 0] = self.rotation
         for k in range(order):
             for m in range(k + 1):
-                # The columns of R turn with the body.
+                # The columns of R are fixed in the body: R' = omega x R.
                 R[:, k + 1] += comb(k, m) * np.cross(self.spin[:, m, :, None], R[:, k - m], axis=1)
         return R
 
     def jets(self, order: int) -> Kinematics:
-        """Return this motion as `Kinematics` whose numbers are jets of an order; needs velocities to that order."""
+        """Return this motion as `Kinematics` of jets; requires velocities with `order` derivatives."""
         R, spin, body = self.rotations(order), self.spin[:, : order + 1], self.body_spins(order)
         q = np.zeros((len(R), order + 1, 4))
         q[:, 0] = self.orientation
@@ -94,19 +95,19 @@ class MotionTower:
         )
 
     def body_spins(self, order: int) -> np.ndarray:
-        """Angular velocities in body axes and the derivatives of these components (n + 1, order + 1, 3)."""
+        """Return angular velocities in body axes with the derivatives of their components (n + 1, order + 1, 3)."""
         back = np.swapaxes(self.rotations(order), 2, 3)
         return np.stack([_product(back, self.spin, k) for k in range(order + 1)], axis=1)
 
 
 def _product(matrices: np.ndarray, vectors: np.ndarray, k: int) -> np.ndarray:
-    """The k-th derivative (n, 3) of matrices times vectors, both towers."""
+    """Return the k-th derivative (n, 3) of matrices times vectors, both with time derivatives along axis 1."""
     parts = [comb(k, m) * np.einsum("nij,nj->ni", matrices[:, m], vectors[:, k - m]) for m in range(k + 1)]
     return np.sum(parts, axis=0)
 
 
 def _jets(tower: np.ndarray) -> np.ndarray:
-    """An array of jets (n, ...) from derivatives (n, K + 1, ...)."""
+    """Return an array (n, ...) of jets from time derivatives (n, K + 1, ...)."""
     series = np.moveaxis(tower, 1, -1) / factorials(tower.shape[1] - 1)
     jets = np.empty(series.shape[:-1], dtype=object)
     for place in np.ndindex(*jets.shape):
@@ -115,5 +116,5 @@ def _jets(tower: np.ndarray) -> np.ndarray:
 
 
 def factorials(order: int) -> np.ndarray:
-    """0!, 1!, ... order!."""
+    """Return 0!, 1!, ... order! as an array (order + 1,)."""
     return np.cumprod([1.0, *range(1, order + 1)])

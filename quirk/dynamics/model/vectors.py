@@ -1,4 +1,4 @@
-"""Vectors of three numbers or of three lanes, as tuples: what kernels are written in."""
+"""Algebra of 3-vectors in kernels: tuples of three numbers or of three lanes (SIMD vectors of eight bodies)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .layout import METRIC, ROTATION
 
 @traced
 def three(array: np.ndarray, o: int) -> Any:
-    """Three numbers of one body, from arrays in blocks of eight."""
+    """Load the 3-vector of one body whose first component is element `o` of an array in blocks of eight."""
     return at(array, o), at(array, o + 8), at(array, o + 16)
 
 
 @traced
 def load3(array: np.ndarray, o: int) -> Any:
-    """Three lanes that follow each other."""
+    """Load the 3-vectors of eight bodies: three consecutive vectors of lanes from element `o`."""
     return load(array, o), load(array, o + 8), load(array, o + 16)
 
 
 @traced
 def store3(array: np.ndarray, o: int, a: Any) -> None:
-    """Write three lanes that follow each other."""
+    """Store the 3-vectors of eight bodies as three consecutive vectors of lanes from element `o`."""
     store(array, o, a[0])
     store(array, o + 8, a[1])
     store(array, o + 16, a[2])
@@ -34,7 +34,7 @@ def store3(array: np.ndarray, o: int, a: Any) -> None:
 
 @traced
 def add3(array: np.ndarray, o: int, a: Any, sign: float) -> None:
-    """Add three numbers, times a sign, to those of one body."""
+    """Add `sign` times a 3-vector to that of one body in an array in blocks of eight."""
     add(array, o, sign * a[0])
     add(array, o + 8, sign * a[1])
     add(array, o + 16, sign * a[2])
@@ -54,7 +54,7 @@ def minus(a: Any, b: Any) -> Any:
 
 @traced
 def times(a: Any, c: Any) -> Any:
-    """A c, with a number or lanes c."""
+    """A c, with c a number or lanes."""
     return a[0] * c, a[1] * c, a[2] * c
 
 
@@ -66,7 +66,7 @@ def dot(a: Any, b: Any) -> Any:
 
 @traced
 def magnitudes(a: Any, b: Any) -> Any:
-    """Sum of the magnitudes of the products that a . b sums up."""
+    """Sum of the magnitudes of the three products in a . b."""
     products = [x * y for x, y in zip(a, b, strict=True)]
     x, y, z = (greater(product, -1.0 * product) for product in products)
     return x + y + z
@@ -80,14 +80,14 @@ def cross(a: Any, b: Any) -> Any:
 
 @traced
 def turned(kin: np.ndarray, k: int, a: Any) -> Any:
-    """R a: from the coordinates of the body whose kinematics start at `k` to N."""
+    """R a: transform from body axes, of the body whose kinematics start at `k`, to the inertial frame."""
     R = k + 8 * ROTATION
     return dot(three(kin, R), a), dot(three(kin, R + 24), a), dot(three(kin, R + 48), a)
 
 
 @traced
 def back(kin: np.ndarray, k: int, a: Any) -> Any:
-    """R^T a: from N to the coordinates of the body whose kinematics start at `k`."""
+    """R^T a: transform from the inertial frame to body axes of the body whose kinematics start at `k`."""
     R = k + 8 * ROTATION
     return (
         at(kin, R) * a[0] + at(kin, R + 24) * a[1] + at(kin, R + 48) * a[2],
@@ -98,7 +98,7 @@ def back(kin: np.ndarray, k: int, a: Any) -> Any:
 
 @traced
 def scaled(kin: np.ndarray, k: int, a: Any) -> Any:
-    """W^T a: a moment in body axes, scaled so that its square is what it accelerates."""
+    """W^T a with W W^T = J^-1: scale a moment in body axes so that its square is a . J^-1 a."""
     W = k + 8 * METRIC
     return (
         at(kin, W) * a[0] + at(kin, W + 24) * a[1] + at(kin, W + 48) * a[2],
@@ -109,13 +109,13 @@ def scaled(kin: np.ndarray, k: int, a: Any) -> Any:
 
 @traced
 def rows_times(array: np.ndarray, o: int, a: Any) -> Any:
-    """M a, eight bodies at a time, with the matrices (3, 3) by rows from `o` on."""
+    """M a for eight bodies at a time; the matrices M (3, 3) are stored row by row from element `o`."""
     return dot(load3(array, o), a), dot(load3(array, o + 24), a), dot(load3(array, o + 48), a)
 
 
 @traced
 def columns_times(array: np.ndarray, o: int, a: Any) -> Any:
-    """M^T a, eight bodies at a time, with the matrices (3, 3) by rows from `o` on."""
+    """M^T a for eight bodies at a time; the matrices M (3, 3) are stored row by row from element `o`."""
     return (
         load(array, o) * a[0] + load(array, o + 24) * a[1] + load(array, o + 48) * a[2],
         load(array, o + 8) * a[0] + load(array, o + 32) * a[1] + load(array, o + 56) * a[2],
@@ -125,18 +125,18 @@ def columns_times(array: np.ndarray, o: int, a: Any) -> Any:
 
 @traced
 def cyclic(a: Any, b: Any) -> Any:
-    """The products that a x b adds: a x b = cyclic(a, b) - cyclic(b, a)."""
+    """Positive products of the cross product: a x b = cyclic(a, b) - cyclic(b, a)."""
     return a[1] * b[2], a[2] * b[0], a[0] * b[1]
 
 
 @traced
 def each(a: Any, b: Any) -> Any:
-    """The products that a . b adds, component by component."""
+    """Product of two vectors component by component."""
     return a[0] * b[0], a[1] * b[1], a[2] * b[2]
 
 
 @traced
 def column(array: np.ndarray, o: int, c: int) -> Any:
-    """Column c of the matrices of `rows_times`."""
+    """Column c of eight matrices (3, 3) stored as in `rows_times`."""
     o = o + 8 * c
     return load(array, o), load(array, o + 24), load(array, o + 48)

@@ -1,1 +1,1 @@
-"""The compiled solver: the Udwadia-Kalaba equation at a cost linear in the number of bodies."""
+"""Compiled sparse solver: the Udwadia-Kalaba equation at a cost linear in the number of bodies."""

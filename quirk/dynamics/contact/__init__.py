@@ -1,1 +1,1 @@
-"""Contact at one state: complementarity, Coulomb's friction, impacts, and shares of loads."""
+"""Contact at one state: complementarity, Coulomb friction, impacts, and distribution of loads among contacts."""

@@ -1,11 +1,10 @@
-"""Coulomb's law for contacts that depend on each other, as the limit of contacts with a compliance that vanishes.
+"""Coulomb's law for dependent contacts, as the limit of contacts with vanishing compliance.
 
-Rigid bodies do not determine how contacts share a load. Contacts with equal compliance e do: a closed contact pushes
-with n = max(0, -w_n / e), and friction holds with t = -w_t / e, cut back to the disk |t| <= mu n. For e towards zero
-the accelerations w are those of rigid bodies, and the loads are, of all that the cones allow, those of least norm.
-
-For each e the loads solve a piecewise smooth system by a semismooth Newton method (Alart and Curnier, Comput. Methods
-Appl. Mech. Eng. 92 (1991)), which begins at the solution for the larger e before.
+Rigid bodies do not determine the distribution of a load over dependent contacts. Contacts with equal compliance e do: a
+closed contact has the normal force n = max(0, -w_n / e), and friction the force t = -w_t / e, projected onto the disk
+|t| <= mu n. For e towards zero the accelerations w are those of rigid bodies, and the loads are those of minimum norm
+within the friction cones. For each e the loads solve a piecewise smooth system by a semismooth Newton method (Alart and
+Curnier, Comput. Methods Appl. Mech. Eng. 92 (1991)), which starts from the solution for the previous, larger e.
 """
 
 from __future__ import annotations
@@ -17,27 +16,27 @@ import numpy as np
 
 from .contact_modes import Case, Grip, Problem, load_of
 
-# Compliances, over the largest response of a row to its own force, from the one with which contacts hardly interact to
-# the one by which what rests gives way no more than by round-off; by how much one is less than the one before, at most
-# and at least.
+# Continuation in the compliance, relative to the largest response of a row to a unit force along itself. SOFT: first
+# value, at which contacts hardly interact. STIFF: last value, at which sticking contacts yield by round-off only.
+# LOWER: smallest factor from one value to the next. LEAST_LOWER: factor at which the continuation fails.
 SOFT, STIFF, LOWER, LEAST_LOWER = 1.0, 1e-10, 1e-2, 0.5
-# Iterations at one compliance; the residual over the loads at which they end, and at which they may, once it no longer
-# falls.
+# Newton's method at one compliance: maximum number of iterations; residual over the loads at which it has converged,
+# and at which it is accepted if the residual no longer decreases.
 MOST_ITERATIONS, CONVERGED, NEARLY = 60, 1e-12, 1e-7
-# Steps are halved up to so often while the residual grows.
+# Maximum number of halvings of a Newton step while the residual grows.
 HALVED = 6
-# Slip below this part of the largest acceleration is what the last compliance gives way by, at its limit or not.
+# Slip below this fraction of the largest acceleration is due to the last compliance, so the friction sticks.
 GIVES_WAY = 1e-8
-# Contacts with less than this part of the largest load carry none.
+# Contacts with less than this fraction of the largest load count as unloaded.
 NO_LOAD = 1e-9
-# Friction that is known to have reached its limit is lowered by this part, so that what slides has a direction.
+# Friction known to be at its limit is reduced by this fraction, so that the direction of slip is determined.
 LOWERED = 1e-6
 
 
 def yielding(problem: Problem, contacts: Sequence[int]) -> Case | None:
-    """Return which contacts push and which friction slides, with the loads of least norm; None if not found.
+    """Return the contact modes with loads of minimum norm: loaded contacts and sliding friction; None if not found.
 
-    What could stick is tried with the limit of sticking; what then slides, with that of sliding.
+    Friction that could stick is computed with the static coefficient first; if it slides, with the sliding coefficient.
     """
     grips = problem.grips
     slides = [grip.at_limit or grip.moving is not None for grip in grips]
@@ -64,7 +63,7 @@ def _limit(grip: Grip, slides: bool) -> float:
 
 
 def _loads(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z: np.ndarray) -> np.ndarray | None:
-    """Return the loads (r,) at the least compliance, or None if they are not found on the way there."""
+    """Return the loads (r,) at the smallest compliance, or None if the continuation fails."""
     largest = float((np.diag(problem.W) / problem.compliance).max(initial=0.0))
     answers = np.array([np.linalg.eigvalsh(problem.W[np.ix_(g.rows, g.rows)])[-1] for g in problem.grips])
     part, lower = SOFT, LOWER
@@ -83,13 +82,13 @@ def _loads(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z
 
 @dataclass(frozen=True)
 class _Soft:
-    """A problem with compliances.
+    """A contact problem with compliances.
 
     Attributes
     ----------
-    limits : of each friction, the coefficient that counts
+    limits : coefficient in effect of each friction element
     soft : (r,) compliance of each row
-    answers : of each friction, the largest response of its rows to a unit force along them
+    answers : largest response of the rows of each friction element to a unit force along them
     """
 
     problem: Problem
@@ -100,7 +99,7 @@ class _Soft:
 
 
 def _newton(of: _Soft, z: np.ndarray) -> np.ndarray | None:
-    """Solve for the loads (r,), from others on."""
+    """Solve for the loads (r,) by Newton's method from initial loads z; None if it fails."""
     rest, J = _equations(of, z)
     size = float(np.linalg.norm(rest))
     for _ in range(MOST_ITERATIONS):
@@ -159,7 +158,7 @@ def _equations(of: _Soft, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _case(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z: np.ndarray) -> Case:
-    """Read off the loads at the least compliance what pushes and what slides."""
+    """Return the contact modes for the loads at the smallest compliance: loaded contacts and sliding friction."""
     w, largest = problem.w(z), z[list(contacts)].max(initial=0.0)
     pushing = {c for c in contacts if z[c] > NO_LOAD * largest}
     scale = np.sqrt(np.where(np.diag(problem.W) > 0, np.diag(problem.W), 1.0))

@@ -1,6 +1,6 @@
-"""Forces along the rows of contacts and of friction in one case: what pushes, what sticks, and what slides whereto.
+"""Forces along the rows of contacts and friction for given contact modes: loaded or open, sticking or sliding.
 
-See `quirk.dynamics.contact.coulomb`, which finds the case.
+`quirk.dynamics.contact.coulomb` searches for the modes that violate no inequality.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import numpy as np
 
 from ..model.friction_normal_load import NormalLoad
 
-# Forces and accelerations below this part of the largest are nothing.
+# Forces and accelerations below this fraction of the largest count as zero.
 NOTHING = 1e-12
-# Singular values of the rows below this part of the largest are zero.
+# Singular values of the rows below this fraction of the largest count as zero.
 DEPENDENT = 1e-10
-# Newton's method has converged, or does not. Steps are halved so often that what is missed falls by this part of what
-# the step promises; forces of sliding agree with their loads within this part of the largest.
+# Newton's method: relative step at convergence, maximum number of iterations, and largest final residual of sliding
+# friction over the largest force.
 CONVERGED, MOST_NEWTON, AGREES = 1e-14, 40, 1e-9
+# Line search: step fractions, and the least decrease of the residual as a fraction of the linear prediction.
 HALVED, DESCENT = tuple(0.5**n for n in range(8)), 0.1
 
 
@@ -28,12 +29,12 @@ class Grip:
 
     Attributes
     ----------
-    rows : of its components of slip
-    coefficient, static : of friction
+    rows : rows of its slip components
+    coefficient, static : friction coefficients, sliding and sticking
     contact : row of its contact, or None for a joint
-    load : of a joint, from the forces z (r,) along all rows
-    moving : direction (d,) in which its bodies slide, or None if they do not
-    at_limit : whether it is known to have reached its limit
+    load : normal load of a joint as a function of the forces z (r,) along all rows
+    moving : unit direction (d,) of the slip, or None if it does not slip
+    at_limit : whether its force is known to be at the limit of sticking
     """
 
     rows: list[int]
@@ -47,7 +48,7 @@ class Grip:
 
 @dataclass(frozen=True)
 class Problem:
-    """Forces z along rows, which change their accelerations: w = W z + q.
+    """Contact problem: forces z along rows change their accelerations, w = W z + q.
 
     Attributes
     ----------
@@ -55,7 +56,7 @@ class Problem:
     q : (r,)
     grips : friction among the rows
     noise : (r,) accelerations that are round-off
-    compliance : (r,) of the rows relative to each other: 1 for forces, 1/m^2 for torques
+    compliance : (r,) relative compliances of the rows: 1 for forces, 1/m^2 for torques
     """
 
     W: np.ndarray
@@ -69,7 +70,7 @@ class Problem:
         return np.asarray(self.W @ z + self.q)
 
     def slow(self, z: np.ndarray) -> np.ndarray:
-        """Accelerations (r,) that are nothing: rows may be of different units, which the diagonal of W tells."""
+        """Return accelerations (r,) below which a row counts as at rest; the diagonal of W accounts for units."""
         scale = np.sqrt(np.diag(self.W))
         known = scale > 0
         largest = (np.abs(self.W) @ np.abs(z) + np.abs(self.q))[known] / scale[known]
@@ -80,7 +81,10 @@ class Problem:
 
 @dataclass
 class Case:
-    """What pushes, and the direction in which each friction acts, None for what sticks; forces (r,) to begin with."""
+    """Contact modes: rows of loaded contacts, and force direction of each friction element, None if it sticks.
+
+    `near` (r,) are the forces from which the solution for these modes starts.
+    """
 
     pushing: set[int]
     sliding: list[np.ndarray | None]
@@ -88,22 +92,22 @@ class Case:
 
     @property
     def key(self) -> tuple:
-        """What tells cases apart, up to directions."""
+        """Key of the modes without directions of slip."""
         return frozenset(self.pushing), tuple(e is None for e in self.sliding)
 
 
 @dataclass(frozen=True)
 class ContactModes:
-    """A case that violates nothing.
+    """Contact modes that violate no inequality, with forces and accelerations.
 
     Attributes
     ----------
     z, w : (r,) forces along the rows and accelerations, or impulses and velocities
-    held : (r,) bool, rows that are kept at zero
-    rows : (r,) bool, of these some that are independent, from which the others follow
-    sliding : of each friction the direction in which it acts, None for what sticks or has no load
-    driven : of each friction that slides whether its slip follows from rows that are held, and cannot grow
-    slow : (r,) of w below which it is nothing
+    held : (r,) bool, rows with w = 0 as a constraint
+    rows : (r,) bool, a maximal set of independent rows among these
+    sliding : unit direction of w of each sliding friction element, None if it sticks or has no load
+    driven : whether the slip of each sliding friction element is determined by constrained rows, and cannot grow
+    slow : (r,) magnitude of w below which it counts as zero
     """
 
     z: np.ndarray
@@ -116,16 +120,16 @@ class ContactModes:
 
 
 def forces_in(problem: Problem, case: Case, *, turning: bool = True) -> np.ndarray | None:
-    """Return the forces (r,) in one case that are nearest to where it begins; directions of slip are noted in it.
+    """Return the forces (r,) for given contact modes, nearest to the initial forces; None if Newton's method fails.
 
-    Where sliding begins its direction is that of w, or with `turning` false the one that the case gives.
-    By Newton's method, since loads of joints are norms, and directions those of w. Where sliding only begins, these
-    change fast with z: steps are halved until what is missed gets less. None where no forces are found.
+    Newton's method is needed as normal loads of joints are norms and the force of incipient sliding depends on the
+    direction of w; with `turning` false the direction stored in the modes is used instead. Directions change fast where
+    sliding begins, so steps are halved until the residual decreases. The slip directions are stored in `case`.
     """
     held, z = held_rows(problem.W, problem.grips, case), case.near
     scale = np.sqrt(np.diag(problem.W))
     scale = np.where(scale > 0, scale, 1.0)
-    # In units in which each row answers its own force by one; what is held twice is shared.
+    # Scaled so that each row has a unit response to its own force; redundant constrained rows get minimum-norm forces.
     units = np.where(held, 1 / scale, scale)
     J, rest, case.sliding = _equations(problem, case, z, held, turning)
     for _ in range(MOST_NEWTON):
@@ -136,7 +140,7 @@ def forces_in(problem: Problem, case: Case, *, turning: bool = True) -> np.ndarr
         if not np.isfinite(step).all():
             return None
         missed = np.linalg.norm(units * rest)
-        for part in (*HALVED, 1.0):  # the whole step where none of them helps
+        for part in (*HALVED, 1.0):  # the full step if no fraction reduces the residual
             tried = z + part * step, *_equations(problem, case, z + part * step, held, turning)
             if np.linalg.norm(units * tried[2]) <= (1.0 - DESCENT * part) * missed:
                 break
@@ -150,7 +154,10 @@ def forces_in(problem: Problem, case: Case, *, turning: bool = True) -> np.ndarr
 def _equations(
     problem: Problem, case: Case, z: np.ndarray, held: np.ndarray, turning: bool
 ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray | None]]:
-    """Return J (r, r) and what is missed (r,) at forces z: w of what is held, z + mu N e else; and all directions e."""
+    """Return the Jacobian J (r, r), the residual (r,) at forces z, and the slip directions e.
+
+    The residual is w in constrained rows, and z + mu N e in rows of sliding friction.
+    """
     W, w = problem.W, problem.w(z)
     J, rest, sliding = np.eye(len(z)), z.copy(), [*case.sliding]
     J[held], rest[held] = W[held], w[held]
@@ -170,7 +177,7 @@ def _equations(
 
 
 def held_rows(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:
-    """Return which rows (r,) are kept at zero: of contacts that push and of what sticks, where anything can move."""
+    """Return the mask (r,) of rows with w = 0: loaded contacts and sticking friction, where the response is nonzero."""
     held = np.isin(np.arange(len(W)), sorted(case.pushing))
     for grip, e in zip(grips, case.sliding, strict=True):
         if e is None and acts(grip, case):
@@ -179,12 +186,12 @@ def held_rows(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:
 
 
 def acts(grip: Grip, case: Case) -> bool:
-    """Whether a friction has a load: its contact pushes, or it is of a joint."""
+    """Return whether friction has a normal load: its contact is loaded, or it belongs to a joint."""
     return grip.contact is None or grip.contact in case.pushing
 
 
 def load_of(grip: Grip, z: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
-    """Return the load N of a friction, and its slopes (r,)."""
+    """Return the normal load N of a friction element, and its gradient (r,)."""
     slopes = np.zeros(len(z))
     if grip.contact is not None:
         if grip.contact not in case.pushing:
@@ -195,17 +202,17 @@ def load_of(grip: Grip, z: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
 
 
 def load_of_joint(grip: Grip, z: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the load N of a joint, and its slopes (r,)."""
+    """Return the normal load N of joint friction, and its gradient (r,)."""
     assert grip.load is not None
     return grip.load(z)
 
 
 def excess(grip: Grip, z: np.ndarray, case: Case) -> float:
-    """Return by how much what sticks is outside its cone, N or N s."""
+    """Return the distance of a sticking force outside its friction cone, N or N s."""
     return float(np.linalg.norm(z[grip.rows])) - grip.static * max(load_of(grip, z, case)[0], 0.0)
 
 
 def ahead_of(slip: np.ndarray) -> np.ndarray | None:
-    """Return the direction (d,) of a slip, or None if there is none."""
+    """Return the unit direction (d,) of a slip, or None if it is zero."""
     size = np.linalg.norm(slip)
     return slip / size if size > 0 else None

@@ -1,13 +1,14 @@
-"""Which contacts push, and what sticks or slides on them: loads and accelerations, or impulses and velocities.
+"""Coulomb friction with unilateral contact: search for the modes, loads and accelerations (or impulses and velocities).
 
 Rows are the gaps of contacts and the components of slip; forces z along them change their accelerations, w = W z + q.
-Of contacts z >= 0, w >= 0 and z w = 0. What sticks has w = 0 and a force within the cone, |z| <= static N, with N the
-load of its contact or joint; what slides has a force -coefficient N e, against its slip or, where it only begins to
-slide, with w along e (Coulomb). The case, what pushes and what sticks, is found by changing the worst violation at a
-time; in each case z solves equations that are linear up to loads N of joints, which are norms, and directions of slip.
+Contacts satisfy z >= 0, w >= 0 and z w = 0. Sticking friction has w = 0 and a force within the cone, |z| <= static N,
+with N the normal load of its contact or joint; sliding friction has the force -coefficient N e, opposite to the slip
+or, for incipient sliding, with w along e. The modes are found by changing the one with the worst violation at a time;
+for given modes z solves equations that are linear except for the normal loads N of joints, which are norms, and for
+directions of slip.
 
-Where rows depend on each other, forces may be shared out among contacts in many ways, of which one is taken.
-Some rows that are independent are then rows of the equation of motion, and all forces follow from their multipliers.
+Where rows are dependent, the forces may be distributed among contacts in many ways, of which one is returned. A maximal
+set of independent rows is then added to the equation of motion, and all forces follow from their multipliers.
 """
 
 from __future__ import annotations
@@ -37,12 +38,14 @@ from .gauss_seidel import swept
 from .lcp import completed
 from .load_sharing import held_by_all
 
-# A force has reached its limit, where an event says so, within this part.
+# Relative tolerance of a force at its limit, used if an event has located this.
 AT_LIMIT = 1e-10
-# Limits are lowered by this part where no forces are found: directions of slip are known well beyond it.
+# Relative reduction of friction limits in a second search if the first one fails; large compared with the accuracy of
+# slip directions.
 LOWERED = 1e-6
+# Maximum number of mode changes in a search, and of visits to the same modes (cycling).
 MOST_CHANGES, MOST_REPEATED = 100, 8
-# How loads that contacts share are known, over the largest.
+# Accuracy of loads from the compliance limit, over the largest load.
 SHARED = 1e-6
 
 
@@ -54,9 +57,9 @@ def coulomb(
     noise: np.ndarray | float = 0.0,
     compliance: np.ndarray | float = 1.0,
 ) -> ContactModes | None:
-    """Return forces that violate nothing, or None if none are found.
+    """Return contact modes that violate no inequality, with their forces; None if none are found.
 
-    Where contacts depend on each other, loads are those of least norm, as of contacts with equal compliance.
+    Where contacts are dependent, the loads are those of minimum norm, as for contacts with equal compliance.
 
     Parameters
     ----------
@@ -64,8 +67,8 @@ def coulomb(
     q : (r,)
     contacts : rows of all closed contacts
     grips : all friction
-    noise : (r,) of w that is round-off
-    compliance : (r,) of the rows relative to each other
+    noise : (r,) round-off of w
+    compliance : (r,) relative compliances of the rows
     """
     shape = q.shape
     problem = Problem(W, q, grips, np.broadcast_to(noise, shape), np.broadcast_to(compliance, shape))
@@ -80,7 +83,7 @@ def coulomb(
 
 
 def _dependent(problem: Problem, contacts: Sequence[int]) -> bool:
-    """Whether rows of closed contacts and of what does not slide depend on each other."""
+    """Return whether the rows of closed contacts and non-sliding friction are linearly dependent."""
     own = [row for grip in problem.grips if grip.moving is None for row in grip.rows]
     rows = [row for row in (*contacts, *own) if problem.W[row, row] > 0]
     scale = np.sqrt(np.diag(problem.W)[rows])
@@ -89,7 +92,7 @@ def _dependent(problem: Problem, contacts: Sequence[int]) -> bool:
 
 
 def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """Return loads by which nothing moves that does not, if any are within the cones."""
+    """Return modes in which all contacts and non-sliding friction are at rest, if their loads fit into the cones."""
     if any(grip.at_limit for grip in problem.grips):
         return None
     loads = held_by_all(problem.W, problem.q, contacts, problem.grips)
@@ -100,7 +103,7 @@ def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
 
 
 def _shared_out(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """Return what contacts with a compliance that vanishes tell, to the last digits."""
+    """Return the modes of the compliance limit, with loads refined to round-off."""
     case = yielding(problem, contacts)
     if case is None:
         return None
@@ -112,7 +115,7 @@ def _shared_out(problem: Problem, contacts: Sequence[int]) -> ContactModes | Non
 
 
 def _agrees(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
-    """Whether forces violate nothing, up to what their way to be shared out is known to."""
+    """Return whether forces violate no inequality by more than the accuracy of the compliance limit."""
     w, largest = problem.w(z), np.abs(z).max(initial=0.0)
     slow = problem.slow(z) * SHARED / NOTHING
     if (z[list(contacts)] < -SHARED * largest).any() or (w[list(contacts)] < -slow[list(contacts)]).any():
@@ -128,19 +131,19 @@ def _agrees(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case
 
 
 def _lowered(grip: Grip) -> Grip:
-    """With a little less friction: where several reach their limits at once, which of them do is round-off."""
+    """Friction with slightly lower coefficients, to separate several that reach their limits at the same time."""
     return replace(grip, coefficient=(1.0 - LOWERED) * grip.coefficient, static=(1.0 - LOWERED) * grip.static)
 
 
 def _found(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """The same of some contacts, which may depend on each other.
+    """Search modes from several initial guesses; contacts may be dependent.
 
-    The search begins with all sticking that does not move; if it fails, with all sliding as it would without friction;
-    and then with what more and more sweeps of projections tell.
+    Initial guesses are: all friction without slip sticks; all of it slides in the direction it would take without
+    friction; and the modes after increasing numbers of projected Gauss-Seidel sweeps.
     """
     q, grips, none = problem.q, problem.grips, np.zeros(len(problem.q))
     slow = problem.slow(none)
-    # What never slips can be held where it touches alone.
+    # Friction that never slips can stick at a contact without load.
     rough = {grip.contact for grip in grips if grip.static == np.inf}
     pushing = {c for c in contacts if q[c] < 0 or (c in rough and q[c] <= slow[c])}
     moving = [grip.moving for grip in grips]
@@ -160,7 +163,7 @@ def _found(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
 
 
 def _search(problem: Problem, contacts: Sequence[int], case: Case) -> ContactModes | None:
-    """Change a case until nothing violates it."""
+    """Change contact modes until they violate no inequality; None if the search cycles."""
     seen: Counter[tuple] = Counter()
     for _ in range(MOST_CHANGES):
         z = forces_in(problem, case)
@@ -176,9 +179,9 @@ def _search(problem: Problem, contacts: Sequence[int], case: Case) -> ContactMod
 
 
 def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
-    """Change the case where it is violated worst; returns whether it is."""
+    """Change the mode with the worst violation; return whether there is one."""
     small, slow, w = NOTHING * np.abs(z).max(initial=0.0), problem.slow(z), problem.w(z)
-    # What should slide may, while it is held, pull its contact shut or open: it comes first.
+    # Friction that should slide may, while constrained, load or open its contact: check it first.
     if _slips(z, w, slow, small, problem.grips, case):
         return True
     worst = min(case.pushing, key=lambda c: z[c], default=None)
@@ -194,7 +197,10 @@ def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Cas
 
 
 def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: Sequence[Grip], case: Case) -> bool:
-    """Let the friction slide whose force is the farthest outside its cone, or whose slip is not held."""
+    """Let the friction with the largest violation of sticking slide; return whether there is one.
+
+    Sticking is violated by a force outside the cone, and infinitely by a nonzero slip.
+    """
     worst: int | None = None
     most = 0.0
     for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
@@ -203,7 +209,7 @@ def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: 
             continue
         force = float(np.linalg.norm(z[grip.rows]))
         limit = grip.static * (1.0 - AT_LIMIT if grip.at_limit else 1.0)
-        # What never slips does not even where its load vanishes.
+        # Friction with infinite coefficient sticks even without load.
         limit = limit * max(N, 0.0) if limit < np.inf else np.inf
         beyond = force - limit - small
         if (np.abs(w[grip.rows]) > slow[grip.rows]).any() and limit < np.inf:
@@ -219,7 +225,7 @@ def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: 
 
 
 def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -> bool:
-    """Let what friction would push back stick."""
+    """Let a sliding friction element stick if its slip opposes e; return whether there is one."""
     for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
         if e is None or grip.moving is not None or not acts(grip, case):
             continue
@@ -230,7 +236,7 @@ def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -
 
 
 def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
-    """What a case without violations says."""
+    """Return the ContactModes for modes without violations."""
     W, grips, r = problem.W, problem.grips, len(z)
     held = held_rows(W, grips, case)
     pushing = np.isin(np.arange(r), sorted(case.pushing)) & held
@@ -240,7 +246,7 @@ def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
 
 
 def _follows(W: np.ndarray, held: np.ndarray, grip: Grip, e: np.ndarray) -> bool:
-    """Whether the slip of a friction in its direction follows from rows that are held."""
+    """Return whether the slip of a friction element along e is determined by constrained rows."""
     row, own = e @ W[grip.rows], float(e @ W[np.ix_(grip.rows, grip.rows)] @ e)
     if not held.any():
         return False

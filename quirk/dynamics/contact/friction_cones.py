@@ -1,34 +1,35 @@
-"""Loads of least norm inside friction cones, of contacts that share a given load.
+"""Loads of minimum norm inside friction cones, for contacts that share a given load.
 
-Of all loads z with V^T z = c and |t_k| <= mu_k n_k in each contact k those of least norm are z = P(V y), the projection
-onto the cones of what a rigid motion y would do to equal springs: a contact that y presses pushes, and slides under its
-spring where that pulls sideways beyond the cone. y is found by Newton's method for the convex dual problem, the minimum
-of |P(V y)|^2 / 2 - c y (Rockafellar, Convex Analysis (1970), ch. 31).
+Among all loads z with V^T z = c and |t_k| <= mu_k n_k in each contact k, those of minimum norm are z = P(V y), the
+projection onto the cones of the loads of equal springs under a rigid displacement y: a contact compressed by y is
+loaded, and slides where its spring force is outside the cone. y is computed by Newton's method for the convex dual
+problem, the minimum of |P(V y)|^2 / 2 - c y (Rockafellar, Convex Analysis (1970), ch. 31).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-# Loads of each contact: along its normal and along both tangents.
+# Components of the load of a contact: normal, and two tangential.
 LOADS = 3
-# Steps of Newton's method; what is missed at its end over the load; halvings of a step; and by what part of its promise
-# a step has to lower the dual.
+# Newton's method: maximum number of steps; relative residual at convergence; maximum number of halvings of a step; and
+# the least decrease of the dual as a fraction of the linear prediction.
 MOST_STEPS, CONVERGED, HALVED, DESCENT = 100, 1e-12, 30, 1e-4
-# What is added to its matrix, where some directions change nothing: at least, and over what is missed (Levenberg).
+# Regularization of the Newton matrix, singular where some directions do not change the loads: its least value, and its
+# ratio to the relative residual (Levenberg).
 REGULAR, LEVENBERG = 1e-13, 1e-2
-# Missed by less than this part, loads serve.
+# Largest relative residual of loads that are accepted after the last step.
 SERVES = 1e-9
 
 
 def least_norm(V: np.ndarray, c: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
-    """Return the loads z (3 m,) of least norm inside the cones with V^T z = c; None if none are found.
+    """Return the loads z (3 m,) of minimum norm inside the cones with V^T z = c; None if none are found.
 
     Parameters
     ----------
     V : (3 m, r) with orthonormal columns
     c : (r,)
-    coefficients : (m,) of friction, which may be infinite
+    coefficients : (m,) friction coefficients, which may be infinite
     """
     y, size = c.copy(), float(np.linalg.norm(c))
     z, slope = _projected(V @ y, coefficients)
@@ -49,7 +50,7 @@ def least_norm(V: np.ndarray, c: np.ndarray, coefficients: np.ndarray) -> np.nda
 
 
 def inside(z: np.ndarray, coefficients: np.ndarray) -> bool:
-    """Whether loads (3 m,) are inside all cones."""
+    """Return whether loads (3 m,) are inside all friction cones."""
     loads = z.reshape(-1, LOADS)
     across = np.linalg.norm(loads[:, 1:], axis=1)
     limit = np.where(np.isfinite(coefficients), coefficients, 1.0) * loads[:, 0]
@@ -57,7 +58,7 @@ def inside(z: np.ndarray, coefficients: np.ndarray) -> bool:
 
 
 def _projected(z: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest loads (3 m,) inside the cones, and their slopes (3 m, 3 m)."""
+    """Return the nearest loads (3 m,) inside the cones, and the Jacobian (3 m, 3 m) of this projection."""
     found, slope = np.zeros_like(z), np.zeros((len(z), len(z)))
     for k, mu in enumerate(coefficients):
         own = slice(LOADS * k, LOADS * (k + 1))

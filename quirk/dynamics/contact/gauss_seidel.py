@@ -1,4 +1,4 @@
-"""Sweeps over contacts and friction, each solved by itself: they tell about which case holds."""
+"""Projected Gauss-Seidel sweeps over contacts and friction, for initial guesses of the contact modes."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 
 from .contact_modes import Case, Problem, ahead_of, load_of_joint
 
-# After so many sweeps the case that they tell is tried.
+# Numbers of sweeps after which the modes are tried.
 SWEEPS = 10, 30, 100, 300, 1000, 3000
-# Forces this near to their limit have reached it, as far as sweeps can tell.
+# Relative distance of a force from its limit within which it counts as at the limit, given the accuracy of sweeps.
 SWEPT = 1e-6
 
 
 def swept(problem: Problem, contacts: Sequence[int]) -> Iterator[Case]:
-    """Yield cases that sweeps of projections tell: each row, or friction, by itself against all others.
+    """Yield contact modes after increasing numbers of sweeps, which solve each row, or friction element, in turn.
 
-    (Jean, Comput. Methods Appl. Mech. Eng. 177 (1999): nonlinear Gauss-Seidel.)
+    Nonlinear Gauss-Seidel method: Jean, Comput. Methods Appl. Mech. Eng. 177 (1999).
     """
     W, q, grips = problem.W, problem.q, problem.grips
     z, own = np.zeros(len(q)), np.diag(W)

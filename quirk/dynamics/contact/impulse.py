@@ -1,12 +1,12 @@
-"""The impulsive form of the equation of motion: velocities jump to the nearest ones that the constraints allow.
+"""Impulsive form of the equation of motion: velocities jump to the nearest ones that satisfy the constraints.
 
-With A v = c(t) after the jump and M (v+ - v-) = A^T Lambda, of all v+ that the rows allow the one nearest to v- in the
-mass metric (Udwadia and Kalaba's equation, integrated over an instant):
+With A v+ = c(t) after the jump and M (v+ - v-) = A^T Lambda, v+ is the solution nearest to v- in the mass metric
+(Udwadia and Kalaba's equation, integrated over an instant):
 
     v+ = v- + M^(-1/2) (A M^(-1/2))^+ (c - A v-)
 
-Where c = 0 the energy lost is (v- - v+).M (v- - v+) / 2 = -Lambda.A v- / 2, half the impulses times the rates that
-they end.
+For c = 0 the energy loss is (v- - v+).M (v- - v+) / 2 = -Lambda.A v- / 2, half the sum of impulses times the row rates
+before the jump.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from ..plant import CompiledModel
 from ..sparse.solver.joint_loads import JointLoads
 from ..sparse.solver.solver import Solver
 
-# Velocities are corrected once more for what round-off leaves of the first time.
+# Number of corrections of the velocities; the second one removes round-off of the first.
 TIMES = 2
 
 
 @dataclass(frozen=True)
 class Impulse:
-    """An impulse of one constraint, of body i on body j.
+    """Impulse of one constraint, exerted by body i on body j.
 
     Attributes
     ----------
-    force : (3,) N s, in the inertial frame
-    torque : (3,) N m s, in the inertial frame, about the joint point of body j
+    force : (3,) N s, inertial frame
+    torque : (3,) N m s, inertial frame, about the joint point of body j
     """
 
     force: np.ndarray
@@ -43,9 +43,9 @@ class Impulse:
 
 
 def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str, Impulse]]:
-    """Return y (13 n + k,) with the nearest velocities that all rows allow, and the impulses of constraints by name.
+    """Return y (13 n + k,) with the nearest velocities that satisfy all rows, and the impulses of constraints by name.
 
-    The rows kept by `solver` are those chosen at this state.
+    The independent rows in `solver` must be selected at this state.
     """
     model, y = solver.model, y.copy()
     if not model.rows:
@@ -62,14 +62,14 @@ def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str,
 
 
 def with_change(y: np.ndarray, change: np.ndarray) -> np.ndarray:
-    """Return y (13 n + k,) with velocities changed by (n, 6), in N and in body axes."""
+    """Return y (13 n + k,) with velocities changed by (n, 6): linear in the inertial frame, angular in body axes."""
     y, n = y.copy(), len(change)
     y[: STATE_SIZE * n].reshape(n, STATE_SIZE)[:, 7:] += change
     return y
 
 
 def impulses(solver: Solver, y: np.ndarray, multipliers: np.ndarray) -> dict[str, Impulse]:
-    """Return the impulse of each active constraint by name, from the multipliers (m,) of all rows at a state."""
+    """Return the impulse of each enabled constraint by name, from the multipliers (m,) of all rows at a state."""
     state = solver.model.carried.state(y)
     position = np.append(state.position, np.zeros((1, 3)), axis=0)
     R = rotation.matrix(np.append(state.orientation, [rotation.IDENTITY], axis=0))
@@ -79,7 +79,7 @@ def impulses(solver: Solver, y: np.ndarray, multipliers: np.ndarray) -> dict[str
 
 
 def moved_onto(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
-    """Return y with the nearest poses that satisfy all rows, and the same velocities; None if there are none near."""
+    """Return y with the nearest poses that satisfy all rows, and unchanged velocities; None if projection fails."""
     lanes = solver.slots.state_to_lanes(y)
     if not solver.project(lanes, t):
         return None
@@ -89,17 +89,17 @@ def moved_onto(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
 
 
 def distance(model: Model, y: np.ndarray, other: np.ndarray) -> float:
-    """How far the bodies of one state are from those of another, m; turns count times the size of the system."""
+    """Return the distance of the bodies between two states, m; rotations count times the length of the system."""
     one, two = model.carried.state(y), model.carried.state(other)
     turn = 2 * rotation.multiply(rotation.conjugate(one.orientation), two.orientation)[:, 1:]
     return float(max(np.abs(one.position - two.position).max(), model.length * np.abs(turn).max()))
 
 
 def with_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarray, bodies: np.ndarray) -> np.ndarray:
-    """Return y with some free bodies spun as one, so that their momenta are again those of another state `before`.
+    """Y with a rigid spin added to some bodies, so that their total angular momentum equals that of state `before`.
 
-    Moving bodies onto a constraint changes the angular momentum of what they carry with them. The bodies, a mask (n,),
-    must be free to turn as one.
+    Moving bodies onto a constraint changes the angular momentum of the bodies attached to them. The bodies, a mask
+    (n,), must be free to rotate as one rigid body.
     """
     model = plant.model
     one, two = model.carried.state(before).copy(), model.carried.state(y).copy()

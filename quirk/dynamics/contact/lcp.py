@@ -1,25 +1,25 @@
-"""Linear complementarity: pushes that are not negative, of what must not approach, where one of both is zero.
+"""Linear complementarity problem of contacts: nonnegative impulses and rates, one of which is zero in each contact.
 
-Find x >= 0 with w = W x + q >= 0 and x.w = 0, for a symmetric W that is not indefinite: contacts with impulses x and
-rates w (Moreau 1988; Glocker and Pfeiffer 1995). It is the optimum of x.W x / 2 + q.x over x >= 0, which is found as a
-least-squares problem (Lawson and Hanson, Solving Least Squares Problems (1974), ch. 23): of dependent columns only
-independent ones get a push.
+Find x >= 0 with w = W x + q >= 0 and x.w = 0, for a symmetric positive semidefinite W: contacts with impulses x and
+rates w (Moreau 1988; Glocker and Pfeiffer 1995). The solution is the minimum of x.W x / 2 + q.x over x >= 0, computed
+as a nonnegative least-squares problem (Lawson and Hanson, Solving Least Squares Problems (1974), ch. 23): among
+dependent columns only independent ones get an impulse.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-# Eigenvalues of W, scaled to a unit diagonal, below this part of the largest are those of dependent columns.
+# Eigenvalues of W, scaled to a unit diagonal, below this fraction of the largest belong to dependent columns.
 DEPENDENT = 1e-12
-# A column is independent of others if so much of it, over the whole, is not explained by them.
+# Least fraction of a diagonal entry left after elimination of other columns for a column to count as independent.
 INDEPENDENT = 1e-8
-# What is missed by more than this part of the largest rate cannot be met.
+# Largest violation, over the largest rate, of a solution; beyond it the problem has none.
 MISSED = 1e-9
 
 
 def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
-    """Return which columns are independent, (c,) bool: all in `first`, (c,) bool, then others of those in `more`."""
+    """Mask (c,) of independent columns: all of the mask `first` (c,), then further ones of the mask `more` (c,)."""
     held = first.copy()
     for k in np.flatnonzero(more & ~first):
         A = W[np.ix_(held, held)]
@@ -29,15 +29,15 @@ def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
 
 
 def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
-    """Return x (c,) of the complementarity of W (c, c) and q (c,), or None if there is none.
+    """Return the solution x (c,) of the complementarity problem of W (c, c) and q (c,), or None if there is none.
 
-    Its positive entries belong to independent columns of W.
+    The positive entries of x belong to independent columns of W.
     """
     if not (q < 0).any():
         return np.zeros_like(q)
     if len(q) == 1:
         return -q / W[0] if W[0, 0] > 0 else None
-    from scipy.optimize import nnls  # takes a quarter of a second to import
+    from scipy.optimize import nnls  # imported here as it takes 0.25 s
 
     scale = 1 / np.sqrt(np.where(np.diag(W) > 0, np.diag(W), 1.0))
     A, b = W * scale * scale[:, None], q * scale
@@ -47,7 +47,7 @@ def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
     x, _ = nnls(root, -(V[:, kept].T @ b) / np.sqrt(D[kept]), maxiter=30 * len(q) + 30)
     held = x > 0
     if held.any():
-        # The same once more on those that push, to the last digits.
+        # Solve again for the loaded contacts, to the accuracy of round-off.
         exact = np.linalg.solve(A[np.ix_(held, held)], -b[held])
         x[held] = np.where(exact > 0, exact, x[held])
     if (A @ x + b < -MISSED * np.abs(b).max()).any():

@@ -1,4 +1,4 @@
-"""How forces are shared out among contacts and friction of which some depend on others."""
+"""Distribution of forces among dependent contacts and friction."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 from ..sparse.kernels.room import LOADS, most_room, scratch_of
 from .contact_modes import DEPENDENT, ContactModes, Grip
 
-# Rows whose part in the ways to share a load is less than this have none.
+# Least diagonal entry or element of the projector onto load redistributions for which rows share load.
 NO_PART = 1e-6
 
 
 @dataclass(frozen=True)
 class Sharing:
-    """How the forces along all rows that are held follow from the multipliers of those that are rows of the equation.
+    """Forces along all constrained rows as functions of the multipliers x of an independent set of rows.
 
-    z = weights x is the way of least norm; offset + weights x the one nearest to where forces were found.
+    z = weights x is the distribution of minimum norm; offset + weights x is the one nearest to the computed forces.
 
     Attributes
     ----------
-    rows : (h,) numbers of the rows whose multipliers are x
+    rows : (h,) indices of the independent rows, with multipliers x
     weights : (r, h)
     offset : (r,)
-    groups : rows that can take over load from each other, those of each group together
-    ways : (r, d) changes of the forces that change nothing, an orthonormal basis in units of the rows
+    groups : lists of rows that can take over load from each other
+    ways : (r, d) force redistributions without effect on the motion, an orthonormal basis in units of the rows
     """
 
     rows: np.ndarray
@@ -36,7 +36,7 @@ class Sharing:
     ways: np.ndarray
 
     def ways_of(self, group: Sequence[int]) -> np.ndarray:
-        """Return the ways (r, k) in which a group can share its load otherwise."""
+        """Return an orthonormal basis (r, k) of the redistributions of load within a group."""
         own = np.zeros_like(self.ways)
         own[list(group)] = self.ways[list(group)]
         vectors, sizes, _ = np.linalg.svd(own, full_matrices=False)
@@ -44,7 +44,7 @@ class Sharing:
 
 
 def sharing(W: np.ndarray, found: ContactModes, grips: Sequence[Grip], compliance: np.ndarray) -> Sharing:
-    """Return how forces are shared out, from where they have been found."""
+    """Return the distribution of forces over dependent rows for given contact modes."""
     every, rows = np.flatnonzero(found.held), np.flatnonzero(found.rows)
     weights, offset = np.zeros((len(W), len(rows))), np.zeros(len(W))
     if len(every) == len(rows):
@@ -64,13 +64,13 @@ def sharing(W: np.ndarray, found: ContactModes, grips: Sequence[Grip], complianc
 
 
 def dependent(part: np.ndarray, every: Sequence[int], together: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return rows that can take over load from each other, those of each group together.
+    """Return groups of rows that can take over load from each other.
 
     Parameters
     ----------
-    part : (r, r) projection onto the ways to share loads
-    every : rows that are held
-    together : rows that belong together, as those of a contact and of its friction do
+    part : (r, r) orthogonal projector onto the redistributions of load
+    every : constrained rows
+    together : rows that belong to one group, such as those of a contact and of its friction
     """
     linked = np.abs(part) > NO_PART
     for rows in together:
@@ -90,10 +90,10 @@ def dependent(part: np.ndarray, every: Sequence[int], together: Sequence[Sequenc
 def held_by_all(
     W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip]
 ) -> tuple[np.ndarray, float] | None:
-    """Return forces (r,) that hold all contacts and all friction that does not slide, and how far inside their cones.
+    """Forces (r,) that keep all contacts and all non-sliding friction at rest, and their distance inside the cones.
 
-    Those of least norm if they are inside, else those that are farthest. None if no forces hold them, be they inside or
-    outside.
+    The forces are those of minimum norm if these are inside the cones, otherwise those farthest inside (or least
+    outside). None if no forces keep all at rest.
     """
     columns, cones = list[np.ndarray](), list[float]()
     held = np.zeros(len(q), dtype=bool)
@@ -121,7 +121,7 @@ def held_by_all(
     left, sizes, right = np.linalg.svd(A, full_matrices=True)
     rank = int((sizes > DEPENDENT * sizes[0]).sum())
     u = right[:rank].T @ (left[:, :rank].T @ b / sizes[:rank])
-    # Columns of contacts without friction stand for nothing.
+    # Tangential columns of contacts without friction are zero.
     idle = np.flatnonzero(~B.any(axis=0))
     u[idle] = 0.0
     ways = right[rank:].T.copy()

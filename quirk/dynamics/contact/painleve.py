@@ -1,4 +1,4 @@
-"""Whether friction reacts upon its own loads so much that there are several solutions (Painleve 1895)."""
+"""Test for several solutions of contact with friction, where friction affects its own normal loads (Painleve 1895)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 
 from .contact_modes import DEPENDENT, ContactModes, Grip
 
-# Of more contacts than this other solutions are not looked for.
+# Maximum number of contacts for which other solutions are searched, as there are 2^n subsets.
 MOST_CONTACTS = 8
-# Loads and accelerations of another solution are known within this part of the largest.
+# Relative accuracy of loads and accelerations of another solution.
 AGREES = 1e-7
 
 
 def has_one_solution(
     W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], found: ContactModes
 ) -> bool:
-    """Whether no other contacts could push, with friction that slides as it does, in another motion than the one found.
+    """Whether no other subset of contacts could be loaded, at the same slip directions, with other accelerations.
 
-    Of a joint the load that its friction makes by itself is less than the friction.
+    For joint friction the test is that the normal load produced by a unit friction force is less than 1.
     """
     held = np.flatnonzero(found.rows & ~np.isin(np.arange(len(W)), contacts))
     answer, rest = np.eye(len(W)), np.zeros(len(W))
@@ -54,7 +54,7 @@ def _subsets(count: int) -> Sequence[Sequence[int]]:
 
 
 def _differs(V: np.ndarray, q: np.ndarray, own: list[int], w: np.ndarray, scale: np.ndarray, moves: float) -> bool:
-    """Whether these contacts could push without the others, in a motion in which not all accelerations are w."""
+    """Return whether exactly these contacts could be loaded, with accelerations that are not all equal to w."""
     n = np.zeros(len(q))
     if own:
         n[own] = np.linalg.lstsq(V[np.ix_(own, own)], -q[own], rcond=DEPENDENT)[0]

@@ -1,1 +1,1 @@
-"""The dense reference, readable beside the papers."""
+"""Dense reference solver: direct implementations of the published equations, for tests of the compiled solver."""

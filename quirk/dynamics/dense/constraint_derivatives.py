@@ -1,8 +1,8 @@
 """Right-hand sides of the differentiated constraints of any order, and kappa.
 
-Source: "Two-dimensional constraints", where A q' = nu, A q'' = gamma, and so on to sigma, and kappa, the rate of A^T
-times lambda, are printed for planar joints. Here q' stands for (v_0, omega_0, v_1, ...), and one recurrence serves
-all constraints and orders.
+Source: "Two-dimensional constraints", which prints A q' = nu, A q'' = gamma, and so on up to sigma, and
+kappa = (d/dt A^T) lambda, for planar joints. Here q' is (v_0, omega_0, v_1, ...), and one recurrence covers all
+constraints and orders.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class ConstraintDerivatives:
 
     Attributes
     ----------
-    A : (m, 6 n) over (v_0, omega_0, v_1, ...), velocities in N and angular velocities in body axes
+    A : (m, 6 n) over (v_0, omega_0, v_1, ...), velocities in the inertial frame and angular velocities in body axes
     right_hand_sides : (m, K)
-        Column k - 1 is what A times the derivative k - 1 of these velocities must be: nu, gamma, eta, sigma, ...
+        Column k - 1 is the required value of A times derivative k - 1 of these velocities: nu, gamma, eta, sigma, ...
     A_dot : (m, 6 n) rate of A along the motion
     labels : m strings
     """
@@ -37,21 +37,25 @@ class ConstraintDerivatives:
     labels: list[str]
 
     def kappa(self, multipliers: np.ndarray) -> np.ndarray:
-        """Return (d/dt A^T) lambda (6 n,) for multipliers (m,): forces in N and torques in body axes."""
+        """(d/dt A^T) lambda (6 n,) for multipliers (m,): forces in the inertial frame and torques in body axes."""
         return self.A_dot.T @ multipliers
 
 
 def constraint_derivatives(
     model: Model, kin: Kinematics, t: float, linear: np.ndarray, angular: np.ndarray
 ) -> ConstraintDerivatives:
-    """Evaluate at a state with derivatives of the velocities, linear and angular (K - 1, n, 3); see `System`."""
+    """Evaluate the constraint rows and their derivatives at a state with given derivatives of the velocities.
+
+    `linear` and `angular` (K - 1, n, 3) are accelerations, jerks, ..., in the inertial frame and in body axes.
+    """
     n, order = len(kin.position), len(linear) + 1
     position, omega = np.zeros((2, n, order + 1, 3))
     position[:, 0], position[:, 1], omega[:, 0] = kin.position, kin.velocity, kin.angular_velocity
     position[:-1, 2:], omega[:-1, 1:-1] = np.swapaxes(linear, 0, 1), np.swapaxes(angular, 0, 1)
     right_hand_sides = np.zeros((model.rows, order))
     for k in range(1, order + 1):
-        # Without the derivatives that A multiplies.
+        # Phi's derivative without the highest derivative of the motion, which A multiplies, is minus the right-hand
+        # side.
         known, spins = position[:, : k + 1].copy(), omega[:, :k].copy()
         known[:, k], spins[:, k - 1] = 0.0, 0.0
         motion = MotionTower.in_body_axes(known, kin.orientation, spins)

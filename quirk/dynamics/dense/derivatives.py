@@ -1,13 +1,14 @@
-"""Higher derivatives of constrained motion, dense: the reference for everything faster.
+"""Higher time derivatives of constrained motion, dense: the reference for the compiled solver.
 
-Differentiated k times, the equations of motion and the constraints are the same linear system for the next
-derivative of the accelerations and of the multipliers,
+Differentiated k times, the equations of motion and the constraints are the same linear system for the k-th derivative
+of the accelerations and of the multipliers,
 
     M a^(k) = Q^(k) + sum_{m > 0} C(k, m) (A^(m))^T lambda^(k-m) + A^T lambda^(k),     A a^(k) = b_k,
 
-where for m = 1 the sum is kappa = (d/dt A^T) lambda, and b_k is minus what Phi's derivative of order k + 2 is without
-a^(k): gamma, eta, sigma. One factorization serves all orders. Source: "Two-dimensional constraints", which has the
-right-hand sides up to sigma and kappa for planar joints; here they follow from the towers of any constraint.
+where for m = 1 the sum is kappa = (d/dt A^T) lambda, and b_k is minus the derivative of Phi of order k + 2 at a^(k) =
+0: gamma, eta, sigma. One factorization serves all orders. Source: "Two-dimensional constraints", which has the
+right-hand sides up to sigma, and kappa, for planar joints; here they follow from the time derivatives of any
+constraint.
 """
 
 from __future__ import annotations
@@ -30,14 +31,15 @@ from .udwadia_kalaba import CORRECTIONS, PseudoInverse
 
 @dataclass(frozen=True)
 class Derivatives:
-    """Accelerations of n bodies and m multipliers, and K - 1 derivatives of them.
+    """Accelerations of n bodies and m multipliers, with their time derivatives up to order K - 1.
 
     Attributes
     ----------
-    linear : (K, n, 3) acceleration, jerk, snap, ... of the centers of mass in N
-    angular : (K, n, 3) first, second, ... derivatives of the angular velocity's components in body axes
-    multipliers : (K, m); where rows are redundant those of least norm in the model's row scale, at all times
-    force, torque : (K, j, 3) in N, what body i of each constraint exerts on body j at the joint point of j
+    linear : (K, n, 3) acceleration, jerk, snap, ... of the centers of mass, inertial frame
+    angular : (K, n, 3) first, second, ... derivatives of the components of the angular velocity in body axes
+    multipliers : (K, m); of minimum norm in the model's row scale at all times where rows are redundant
+    force, torque : (K, j, 3) load that body i of each constraint exerts on body j at the joint point of j, inertial
+        frame
     """
 
     linear: np.ndarray
@@ -50,9 +52,9 @@ class Derivatives:
 def derivatives(
     model: Model, metric: Metric, state: State, t: float, order: int, kept: np.ndarray | None = None
 ) -> Derivatives:
-    """Return the accelerations at a state on the constraints, with `order` - 1 derivatives.
+    """Return the accelerations at a state that satisfies the constraints, with `order` - 1 time derivatives.
 
-    `kept` are the rows that are independent, default all; see `constrained_motion`.
+    `kept` (m,) marks the independent rows, by default all; see `constrained_motion`.
     """
     n, kin = len(model.mass), Kinematics.of(state)
     motion, R = MotionTower.of(kin, order + 1), kin.rotation[:-1]
@@ -90,7 +92,10 @@ def derivatives(
 
 
 def _free_turn(model: Model, motion: MotionTower, torque: np.ndarray, k: int) -> np.ndarray:
-    """The derivative k + 1 of the spins (n, 3) in N under derivative k of the torques: (J omega)^(k+1) = tau^(k)."""
+    """Return derivative k + 1 of the angular velocities (n, 3), inertial frame, without constraints.
+
+    It follows from derivative k of the torques (n, 3): (J omega)^(k+1) = tau^(k), with J in the inertial frame.
+    """
     R = motion.rotations(k + 1)[:-1]
     J = np.zeros_like(R)
     for order in range(k + 2):
@@ -102,9 +107,10 @@ def _free_turn(model: Model, motion: MotionTower, torque: np.ndarray, k: int) ->
 
 
 class DenseSharing:
-    """Multipliers of least norm over time, where redundant rows share loads.
+    """Multipliers of minimum norm, with their time derivatives, where rows are redundant.
 
-    With row scales D, D^2 lambda = A y holds for some y at all times; so do its derivatives.
+    With row scales D, lambda has minimum norm at all times if D^2 lambda = A y for some y(t); y is differentiated as
+    well.
     """
 
     def __init__(self, model: Model, rank: int) -> None:
@@ -112,7 +118,13 @@ class DenseSharing:
         self.y: list[np.ndarray] = []
 
     def shared(self, multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return those (m,) of the next order, from any that solve the equations and the towers (m, n, k + 1, 6)."""
+        """Return the multipliers (m,) of minimum norm of the next order.
+
+        Parameters
+        ----------
+        multipliers : (m,) any that satisfy the equations of this order
+        rows : (m, n, k + 1, 6) constraint rows with k time derivatives
+        """
         k, D = rows.shape[2] - 1, self.scale
         scaled = rows.reshape(len(D), -1, k + 1, 6) / D[:, None, None, None]
         A = [scaled[:, :, m].reshape(len(D), -1) for m in range(k + 1)]

@@ -31,7 +31,7 @@ def motion(
 
 
 def with_magnitudes(model: Model, t: float, kin: Kinematics, kept: np.ndarray | None = None) -> Model:
-    """Return the model with the magnitudes of all friction at a state in its laws."""
+    """Return the model with the friction magnitudes at a state set in the friction laws."""
     acts, solve = _equations(model, t, kin, (0.0, 0.0), kept, ROUND_OFF)
     forces = list(model.forces)
     for k, (_, size) in magnitudes(model, t, kin, acts, solve).items():
@@ -43,7 +43,7 @@ def with_magnitudes(model: Model, t: float, kin: Kinematics, kept: np.ndarray | 
 def _equations(
     model: Model, t: float, kin: Kinematics, baumgarte: tuple[float, float], kept: np.ndarray | None, least: float
 ) -> tuple[list[Exerted], Solve]:
-    """What force elements exert, friction with the size in its law, and what solves for the motion under loads."""
+    """Loads of all force elements, friction with the magnitude in its law, and a function that solves the equations."""
     rows, moving = constraint_rows(model, kin, t), MotionTower.of(kin, 1)
 
     def solve(force: np.ndarray, torque: np.ndarray) -> ConstrainedMotion:

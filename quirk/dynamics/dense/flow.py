@@ -1,4 +1,4 @@
-"""A system as an integrator sees it: y' = f(t, y) over flat states, and the projection of y."""
+"""Right-hand side y' = f(t, y) of a system over flat states, and projection of y onto the constraints, dense."""
 
 from __future__ import annotations
 
@@ -27,37 +27,38 @@ from .rows import ConstraintRows, constraint_rows
 from .udwadia_kalaba import ROUND_OFF, constrained_motion
 from .work_error import WorkingLoads
 
-# Rows are chosen anew where the least singular value has fallen to this part of what it was.
+# Independent rows are selected again when the ratio of smallest to largest singular value has fallen by this factor.
 WORSE = 0.1
 
 
 class Chooser(Protocol):
-    """Tells which rows are independent; the compiled solver is one."""
+    """Selector of independent rows; the compiled solver implements it."""
 
     @property
     def kept(self) -> np.ndarray:
-        """Which rows (m,) are chosen, bool."""
+        """Mask (m,) of the rows selected as independent."""
 
     def settle_state(self, state: State, t: float) -> int:
-        """Choose among the rows that are independent almost everywhere near a state; returns how many there are."""
+        """Select rows that are independent almost everywhere near a state; return their number."""
 
     def choose_state(self, state: State, t: float) -> None:
-        """Choose as many anew at another state on the constraints."""
+        """Select the same number of rows again at another state on the constraints."""
 
 
 class Flow:
-    """The vector field of a system and the manifold on which it lives.
+    """Vector field of a system on the manifold of its constraints.
 
     Attributes
     ----------
     rank : int
-        The number of rows that are independent almost everywhere. Stages of a step are off the constraints by more
-        than a redundant row is from being dependent, so they keep to the rows chosen on the constraints.
+        Number of rows that are independent almost everywhere. Inner stages of a step violate the constraints by more
+        than the distance of a redundant row from the others, so they use the rows selected on the constraints.
     evaluations : int
+        Number of evaluations of the right-hand side.
     trouble : Exception or None
-        Why the last evaluation failed, such as the error of a user's function.
+        Cause of the failure of the last evaluation, such as an error in a user function.
     working_loads : WorkingLoads
-        At the state evaluated last.
+        At the state of the last evaluation.
     """
 
     def __init__(
@@ -75,17 +76,17 @@ class Flow:
         self.model, self.metric = model, metric
         self.on_constraints, self.baumgarte = on_constraints and model.rows > 0, baumgarte
         self.chooser, self.rank = chooser, chooser.settle_state(start, t)
-        # Singular values fall by as much as distances of rows may until they count as zero.
+        # Ratio of smallest to largest singular value at selection; rows count as dependent relative to it.
         self._chosen = self._least(start, t)
         self.evaluations = 0
         self.largest_correction = largest_correction
         self.trouble: Exception | None = None
         self.working_loads = WorkingLoads()
         inertia = np.trace(np.linalg.inv(model.inertia), axis1=1, axis2=2)
-        # The ground, last, has none.
+        # The ground, in the last row, has zero inverse mass.
         self._roots = np.sqrt(np.append(np.stack([1 / model.mass, inertia], axis=1), np.zeros((1, 2)), axis=0))
         self._projected: Projected | None = None
-        # Friction follows the direction of slip from where it was last looked at.
+        # Direction of slip of each friction element at its last update.
         self._heading = {
             element.name: np.append(element.direction, element.floor)
             for element, _ in model.forces
@@ -94,16 +95,16 @@ class Flow:
         self.refer(t, *np.zeros((2, len(model.joints.ends), 3)))
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
-        """Let the angles (K, 3) of joints go on from these, at time t, at rates (K, 3)."""
+        """Set the reference for counting turns: joint angles (K, 3), rad, at time t, s, with rates (K, 3), rad/s."""
         self._reference = t, angles, rates
 
     def angles(self, t: float) -> dict[str, np.ndarray]:
-        """Return about what the angles of joints are at a time, (3,) by name."""
+        """Return approximate joint angles (3,), rad, at a time, by name: extrapolated linearly from the reference."""
         since, angles, rates = self._reference
         return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n + k,), not a number where it cannot be computed; `trouble` then tells why."""
+        """Return y' (13 n + k,), or nan where it cannot be computed; `trouble` then has the cause."""
         self.evaluations += 1
         hand_on()
         if np.isfinite(y).all():
@@ -116,7 +117,7 @@ class Flow:
         return np.full_like(y, np.nan)
 
     def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n + k,), or raise what went wrong."""
+        """Return y' (13 n + k,), or raise the error of the evaluation."""
         state = self.model.carried.state(y)
         if self.model.reads_angles:
             state.angles = self.angles(t)
@@ -140,7 +141,7 @@ class Flow:
         return np.append(rate, self._carried_rates(kin, acts, rows, solution.multipliers))
 
     def _acting(self) -> Model:
-        """The model with friction that follows the direction of slip."""
+        """Return the model with the current slip directions set in its friction elements."""
         if not self._heading:
             return self.model
         forces: list[tuple[ForceElement, tuple[int, ...]]] = []
@@ -152,7 +153,7 @@ class Flow:
         return replace(self.model, forces=forces)
 
     def turn(self, t: float, y: np.ndarray) -> None:
-        """Let friction follow the direction of slip at a state (13 n + k,), unless it has turned back."""
+        """Update the slip direction of each friction element from a state (13 n + k,), unless the slip has reversed."""
         if not self._heading:
             return
         kin = Kinematics.of(self.model.carried.state(y))
@@ -165,7 +166,7 @@ class Flow:
     def _carried_rates(
         self, kin: Kinematics, acts: list[Exerted], rows: ConstraintRows, multipliers: np.ndarray
     ) -> np.ndarray:
-        """Rates (k,) of internal variables and of work."""
+        """Return the rates (k,) of internal variables and of work."""
         model, carried = self.model, self.model.carried
         moves = np.concatenate([kin.velocity, kin.spin], axis=1)
         internal, power = {}, {}
@@ -187,7 +188,7 @@ class Flow:
         return rates(carried, internal, power)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return y with unit quaternions and, if asked for, on the constraints; None if it is too far from them."""
+        """Return y with unit quaternions and, if selected, on the constraints; None if it is too far from them."""
         state = self.model.carried.state(y).copy()
         state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
         if self.on_constraints:
@@ -205,9 +206,9 @@ class Flow:
         return np.append(state.pack(), self.model.carried.numbers(y))
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
-        """Return the part of an error (13 n + k,) of the y last projected that lies along the constraints.
+        """Return the component of an error (13 n + k,) of the y projected last that is tangential to the constraints.
 
-        The part normal to them has no effect, as projection removes it.
+        The normal component has no effect, as projection removes it.
         """
         if self._projected is None:
             return error
@@ -229,19 +230,19 @@ class Flow:
         return max(ROUND_OFF, self.model.rank_tolerance * self._chosen)
 
     def _lengths(self, rows: ConstraintRows) -> np.ndarray:
-        """About the lengths (m,) of rows in the mass metric; a turn is twice the change of a quaternion."""
+        """Approximate lengths (m,) of rows in the mass metric; a rotation is twice the change of the quaternion."""
         A = rows.A.reshape(self.model.rows, -1, 7)
         scaled = np.concatenate([A[..., :3] * self._roots[:-1, :1], 0.5 * A[..., 3:] * self._roots[:-1, 1:]], axis=2)
         return np.asarray(np.linalg.norm(scaled.reshape(len(A), -1), axis=1))
 
     @property
     def _least_pivot(self) -> float:
-        """About the least pivot of the rows, over the squared length of its row, where states were projected last."""
+        """Approximate smallest pivot of the rows, over the squared length of its row, at the last projection."""
         s = np.ones(1) if self._projected is None else self._projected.pseudo_inverse.s
         return float(s[-1] / s[0]) ** 2 if s.size else 1.0
 
     def _least(self, state: State, t: float) -> float:
-        """The least singular value of the rows chosen, over the largest."""
+        """Return the ratio of the smallest to the largest singular value of the selected rows at a state."""
         if not self.model.rows:
             return 1.0
         s = factorise(self.model, self.metric, Kinematics.of(state), t, self.chooser.kept).s

@@ -1,4 +1,4 @@
-"""Friction in proportion to constraint loads, dense: the reference for `quirk.dynamics.sparse.kernels.friction`."""
+"""Friction proportional to constraint loads, dense: the reference for `quirk.dynamics.sparse.kernels.friction`."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ MOST_ITERATIONS, CONVERGED = 50, 1e-14
 def with_friction(
     model: Model, t: float, kin: Kinematics, acts: Sequence[Exerted], solve: Solve
 ) -> tuple[list[Exerted], ConstrainedMotion]:
-    """Return what all force elements exert, friction among them, and the motion.
+    """Return the loads of all force elements, friction included, and the motion under them.
 
     Parameters
     ----------
-    acts : of each force element; friction has no magnitude in it
-    solve : returns the motion under applied forces (n, 3) in N and torques (n, 3) in body axes
+    acts : loads of each force element, with zero friction
+    solve : function that returns the motion under applied forces (n, 3), inertial frame, and torques (n, 3), body axes
     """
     acts = list(acts)
     for k, (unit, size) in magnitudes(model, t, kin, acts, solve).items():
@@ -42,7 +42,7 @@ def with_friction(
 def magnitudes(
     model: Model, t: float, kin: Kinematics, acts: Sequence[Exerted], solve: Solve
 ) -> dict[int, tuple[Exerted, float]]:
-    """Return of each friction, by its number, what it exerts at magnitude 1, and its magnitude; see `with_friction`."""
+    """Return the loads at unit magnitude and the magnitude of each friction element, by index; see `with_friction`."""
     frictions = {k: element for k, (element, _) in enumerate(model.forces) if isinstance(element, Friction)}
     if not frictions:
         return {}
@@ -58,12 +58,12 @@ def magnitudes(
 
 
 def _motion(model: Model, kin: Kinematics, acts: Sequence[Exerted], solve: Solve) -> ConstrainedMotion:
-    """The motion under what all force elements exert."""
+    """Return the motion under the loads of all force elements."""
     force, torque = summed(model, (found.loads[:, 0] for found in acts))
     return solve(force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque))
 
 
-# The load N times mu, and its slopes, from the magnitudes of all friction.
+# Function from the magnitudes of all friction elements to mu N and its gradient.
 Load = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
@@ -102,7 +102,7 @@ def _load(
 
 
 def share_of(friction: Friction, model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows (k,) from whose multipliers the load of a contact follows, and their weights (k,)."""
+    """Return the rows (k,) whose multipliers determine the normal load of a contact, and their weights (k,)."""
     known = model.joint_rows
     shares = [(known[name].start + row, weight) for name, row, weight in friction.shares if name in known]
     rows, weights = np.array(shares, dtype=float).reshape(-1, 2).T

@@ -1,7 +1,7 @@
-"""How friction changes along directions, dense: the reference for `quirk.dynamics.sparse.tangent.friction`.
+"""Directional derivatives of friction, dense: the reference for `quirk.dynamics.sparse.tangent.friction`.
 
-The tangent at constant magnitudes f of friction is known, along the directions asked for and along each magnitude. From
-f = mu N follows (I - mu dN/df) df = dmu N + mu dN, and what is found along magnitudes is added, times df.
+The tangent at constant friction magnitudes f is known, along the requested directions and along each magnitude. From
+f = mu N follows (I - mu dN/df) df = dmu N + mu dN; the tangent along the magnitudes times df is then added.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from ..model.tangents import Tangent
 from .friction import share_of
 from .rows import spatial_rows
 
-# Numbers of a frame before its axes.
+# Number of inputs of a frame (its origin) before the axes.
 ORIGIN = 3
 
 
 @dataclass(frozen=True)
 class AtConstantFriction:
-    """A tangent along D directions and then along the magnitudes of C frictions.
+    """Tangent along D directions and then along the magnitudes of C friction elements.
 
     Attributes
     ----------
     tangent : with D + C directions
     multipliers : (m,) of the motion itself
-    rows : (m, n + 1, 6, D + C) changes of rows over velocities and angular velocities in N
+    rows : (m, n + 1, 6, D + C) changes of rows over velocities and angular velocities in the inertial frame
     """
 
     tangent: Tangent
@@ -45,7 +45,7 @@ class AtConstantFriction:
 
 
 def along_magnitudes(model: Model, directions: Directions) -> Directions:
-    """Return directions, and behind them one for the magnitude of each friction."""
+    """Return the directions, followed by one direction for the magnitude of each friction element."""
     frictions = frictions_of(model)
     D, C = directions.count, len(frictions)
 
@@ -67,7 +67,7 @@ def along_magnitudes(model: Model, directions: Directions) -> Directions:
 def with_changed_friction(
     model: Model, kin: Kinematics, t: float, directions: Directions, constant: AtConstantFriction
 ) -> Tangent:
-    """Return the tangent (D) in which friction keeps to its loads."""
+    """Return the tangent along D directions with friction magnitudes that vary with the normal loads."""
     frictions, D = frictions_of(model), directions.count
     loads = [_normal(model, kin, t, friction, directions, constant) for friction in frictions.values()]
     N, dN = np.array([one for one, _ in loads]), np.array([change for _, change in loads])
@@ -85,12 +85,12 @@ def with_changed_friction(
 
 
 def frictions_of(model: Model) -> dict[int, Friction]:
-    """Return all friction that slides, by its number among the force elements."""
+    """Return all sliding friction, by index of the force element."""
     return {e: element for e, (element, _) in enumerate(model.forces) if isinstance(element, Friction)}
 
 
 def _input(inputs: Mapping[int, Mapping[int, np.ndarray]], number: int, place: int, count: int) -> np.ndarray:
-    """Changes (count,) of one input of a law or relation."""
+    """Return the changes (count,) of one input of a law or relation."""
     found = inputs.get(number, {}).get(place, np.zeros(count))
     return np.concatenate([found, np.zeros(count - len(found))])
 
@@ -98,7 +98,7 @@ def _input(inputs: Mapping[int, Mapping[int, np.ndarray]], number: int, place: i
 def _normal(
     model: Model, kin: Kinematics, t: float, friction: Friction, directions: Directions, constant: AtConstantFriction
 ) -> tuple[float, np.ndarray]:
-    """The load N that counts, and its changes (D + C,)."""
+    """Return the normal load N of a friction element, and its changes (D + C,)."""
     own, changes = model.joint_rows.get(friction.on.name, slice(0, 0)), constant.tangent.multipliers
     if friction.takes == NORMAL:
         rows, weights = share_of(friction, model)
@@ -113,7 +113,7 @@ def _normal(
 def _bearing(
     model: Model, kin: Kinematics, t: float, friction: Friction, directions: Directions, constant: AtConstantFriction
 ) -> tuple[Changing, Changing, Changing]:
-    """The axis of a joint, and its force and torque on body j at the joint point of body j."""
+    """Return the axis of a joint and its force and torque on body j at the joint point of j, with their changes."""
     count = len(constant.tangent.multipliers)
     own = model.joint_rows[friction.on.name]
     i, j = next(pair for one, pair in model.joint_bodies if one.name == friction.on.name)
@@ -123,7 +123,7 @@ def _bearing(
     layout = layout_of(placed.relation, 2, 2)
 
     def fixed(body: int, side: int, vector: np.ndarray, places: tuple[int, ...]) -> Changing:
-        """A vector that is fixed in a body, of which some inputs of the frame on a side are the coordinates."""
+        """Vector fixed in a body, with its changes; `places` are the inputs of the frame with its coordinates."""
         first = layout.first_frame + side * layout.frame_size
         moved = np.array([_input(directions.relations, number, first + place, count) for place in places])
         R = kin.rotation[body]

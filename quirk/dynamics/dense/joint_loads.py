@@ -1,4 +1,4 @@
-"""Joint loads from multipliers."""
+"""Joint loads from multipliers, dense."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from .rows import row_tower
 def joint_loads(
     model: Model, kin: Kinematics, t: float, multipliers: np.ndarray
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Force and torque (3,) in N that body i exerts on body j at frame j's origin, for each active joint."""
+    """Return the load of each enabled joint by name: force and torque (3,) of body i on body j, inertial frame.
+
+    The torque is about the origin of frame j.
+    """
     force, torque = load_derivatives(model, MotionTower.of(kin, 0), t, multipliers[None])
     return {name: (force[0, c], torque[0, c]) for c, name in enumerate(model.joint_rows)}
 
@@ -24,12 +27,14 @@ def joint_loads(
 def load_derivatives(
     model: Model, motion: MotionTower, t: float, multipliers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return joint loads with derivatives: force and torque (K, j, 3) in N on body j of each of j active constraints.
+    """Return joint loads with time derivatives along a motion, from multipliers with derivatives (K, m).
 
-    From multipliers and their derivatives (K, m), along a motion.
-
-    Row k with multiplier lambda_k exerts lambda_k times its force and moment on body j; the moment is moved from the
+    Row k with multiplier lambda_k exerts lambda_k times its force and moment on body j; the moment is shifted from the
     center of mass to the joint point.
+
+    Returns
+    -------
+    force, torque : (K, j, 3) each, on body j of each of the j enabled constraints, inertial frame
     """
     orders = len(multipliers)
     rows, R = row_tower(model, motion.up_to(orders - 1), t), motion.rotations(orders - 1)

@@ -1,7 +1,7 @@
-"""Projection onto the constraints: the nearest poses and velocities in the mass metric.
+"""Projection onto the constraints: nearest poses and velocities in the mass metric.
 
-Positions by Gauss-Newton steps delta = -W (A W)^+ Phi, velocities by the same formula with Phi_dot, which is
-linear in them. After a step of an integrator the residuals are tiny, so one factorization serves both.
+Positions are corrected by Gauss-Newton steps delta = -W (A W)^+ Phi, velocities by the same formula with Phi_dot, which
+is linear in them. After a step of an integrator the residuals are small, so one factorization serves both.
 """
 
 from __future__ import annotations
@@ -18,21 +18,27 @@ from ..model.model import Model
 from .rows import residuals, tangent_rows
 from .udwadia_kalaba import ROUND_OFF, PseudoInverse
 
-# Gauss-Newton converges quadratically: a correction below this part of the size of the system leaves a
-# residual at round-off.
+# Last correction of a position, relative to the length of the system: Gauss-Newton converges quadratically, so the
+# residual after it is round-off.
 SMALL_CORRECTION = 1e-8
 
-# A correction below this part changes the rows too little to need a new factorization.
+# Largest correction, relative to the length of the system, that changes the rows too little for a new factorization.
 SAME_ROWS = 1e-5
 
-# Corrections of positions below this many units in the last place of the largest position are round-off.
+# Corrections of positions below this number of units in the last place of the largest position are round-off.
 ROUND_OFF_ULPS = 8
 
 MAX_CORRECTIONS = 12
 
 
 def displaced(state: State, translation: np.ndarray, turn: np.ndarray) -> State:
-    """Return the state with centers of mass moved by (n, 3) m in N and bodies turned by (n, 3) rad, body axes."""
+    """Return the state with displaced bodies.
+
+    Parameters
+    ----------
+    translation : (n, 3) displacement of the centers of mass, m, inertial frame
+    turn : (n, 3) rotation vector, rad, body axes
+    """
     turned = rotation.multiply(state.orientation, rotation.exp(turn))
     turned /= np.linalg.norm(turned, axis=1, keepdims=True)
     return State(state.position + translation, turned, state.velocity, state.angular_velocity, bodies=state.bodies)
@@ -47,7 +53,7 @@ def factorise(
     least: float = ROUND_OFF,
     limit: int | None = None,
 ) -> PseudoInverse:
-    """Return the pseudo-inverse of the rows in a metric over (v, omega); see `PseudoInverse.of`."""
+    """Return the pseudo-inverse of the constraint rows over (v, omega) in a metric; see `PseudoInverse.of`."""
     return PseudoInverse.of(metric.rows(tangent_rows(model, kin, t)), kept, least, limit)
 
 
@@ -60,7 +66,7 @@ class Projected:
     state : State
     pseudo_inverse : PseudoInverse of the rows over (v, omega) at that state
     correction : float
-        How far off the poses were found, in rad or lengths of the system.
+        First correction of the poses, in rad or relative to the length of the system.
     """
 
     state: State
@@ -76,7 +82,7 @@ def project(
     Parameters
     ----------
     kept : (m,) bool, optional
-        Which rows are independent on the constraints; see `constrained_motion`.
+        Independent rows on the constraints; see `constrained_motion`.
     least : see `PseudoInverse.of`
     """
     kin = Kinematics.of(state)
@@ -87,7 +93,7 @@ def project(
     for _ in range(MAX_CORRECTIONS):
         translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, t, 0)[:, 0]))
         size = max(np.abs(turn).max(), np.abs(translation).max() / model.length)
-        if not size < max(previous, small):  # also when it is not a number
+        if not size < max(previous, small):  # also if size is nan
             return None
         correction = size if correction is None else correction
         previous = size
@@ -104,9 +110,9 @@ def project(
 def with_projected_velocity(
     model: Model, metric: Metric, state: State, kin: Kinematics, t: float, pseudo_inverse: PseudoInverse
 ) -> State:
-    """Return the state with the nearest velocities for which Phi_dot = 0.
+    """Return the state with the nearest velocities that satisfy Phi_dot = 0.
 
-    The rows may be those of a pose nearby, so that a second correction removes what the first one leaves.
+    The rows may be those of a nearby pose, so a second correction removes the remainder of the first.
     """
     for _ in range(2):
         translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, t, 1)[:, 1]))

@@ -1,4 +1,4 @@
-"""Constraint rows A, b, Phi and Phi_dot of a whole model."""
+"""Constraint rows A, b, Phi and Phi_dot of a model, dense."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..model.time_derivatives import MotionTower, factorials
 
 @dataclass(frozen=True)
 class ConstraintRows:
-    """A xdd = b over xdd = (rdd_0, qdd_0, rdd_1, qdd_1, ...), with Phi and its rate.
+    """Rows A xdd = b over xdd = (rdd_0, qdd_0, rdd_1, qdd_1, ...), with Phi and its rate.
 
     Attributes
     ----------
     A : (m, 7 n)
     b : (m,)
-    phi, phi_dot : (m,) how far the state is from satisfying each row, and how fast that changes
-    labels : m strings, "joint: what the row holds"
+    phi, phi_dot : (m,) residual of each row at the state, and its rate
+    labels : m strings, "joint: constrained quantity"
     """
 
     A: np.ndarray
@@ -44,7 +44,7 @@ class ConstraintRows:
 
 
 def constraint_rows(model: Model, kin: Kinematics, t: float) -> ConstraintRows:
-    """Evaluate all rows; A_q = A_omega T as in the ball-joint notes, where T's rate drops out."""
+    """Evaluate all constraint rows; A_q = A_omega T as in the ball-joint notes, where the rate of T cancels."""
     phi = residuals(model, kin, t, 2)
     A_body = tangent_rows(model, kin, t).reshape(model.rows, len(model.mass), 6)
     T = rotation.T_matrix(kin.orientation[:-1])
@@ -52,20 +52,20 @@ def constraint_rows(model: Model, kin: Kinematics, t: float) -> ConstraintRows:
     return ConstraintRows(A.reshape(model.rows, 7 * len(model.mass)), -phi[:, 2], phi[:, 0], phi[:, 1], model.labels)
 
 
-# Of each relation Phi with derivatives, (rows, 3), and gradients (rows, frames, 6) in N, where they are known already.
+# Known values of each relation: Phi with derivatives (rows, 3), and gradients (rows, frames, 6) in the inertial frame.
 Known = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 def residuals(model: Model, kin: Kinematics, t: float, order: int, known: Known | None = None) -> np.ndarray:
-    """Phi and its derivatives up to `order` (m, order + 1), for bodies without acceleration.
+    """Return Phi and its derivatives up to `order` (m, order + 1), for bodies without acceleration.
 
-    Column 2 is then -b: what is left of Phi's second derivative when A xdd is taken away.
+    Column 2 is then -b, the second derivative of Phi minus A xdd.
     """
     return phi_tower(model, MotionTower.of(kin, order), t, known)
 
 
 def phi_tower(model: Model, motion: MotionTower, t: float, known: Known | None = None) -> np.ndarray:
-    """Phi and its derivatives (m, K + 1) along a motion."""
+    """Return Phi and its time derivatives (m, K + 1) along a motion."""
     order = motion.order
     phi = np.zeros((model.rows, order + 1))
     scratch = np.zeros((3, order + 1, 3))
@@ -78,9 +78,15 @@ def phi_tower(model: Model, motion: MotionTower, t: float, known: Known | None =
 def relation_rows(
     placed: PlacedRelation, motion: MotionTower, t: float, gradient_order: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives (rows, K + 1) of Phi, and gradients (rows, frames, gradient_order + 1, 6) in N with theirs."""
+    """Return Phi of a relation and its gradients, with time derivatives.
+
+    Returns
+    -------
+    derivatives : (rows, K + 1) Phi and its time derivatives
+    gradients : (rows, frames, gradient_order + 1, 6), inertial frame, with their time derivatives
+    """
     relation = placed.relation
-    # At least one derivative: relations of velocities have nothing else.
+    # At least one derivative: relations on velocities are defined by it.
     order = max(motion.order, gradient_order, 1)
     layout = layout_of(relation, len(placed.bodies), order, gradient_order)
     outputs = np.zeros(layout.outputs)
@@ -92,7 +98,7 @@ def relation_rows(
 
 
 def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: MotionTower, t: float) -> np.ndarray:
-    """Return the inputs of a relation along a motion, as `RelationLayout` has them."""
+    """Return the inputs of a relation along a motion; `RelationLayout` describes their order."""
     relation, order = placed.relation, layout.order
     parts = [np.array(relation.numbers)]
     factorial = factorials(order)[:, None]
@@ -107,21 +113,21 @@ def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: Moti
 
 
 def spatial_rows(model: Model, kin: Kinematics, t: float, known: Known | None = None) -> np.ndarray:
-    """Rows (m, n + 1, 6) over velocities and angular velocities in N; body n is the ground.
+    """Return rows (m, n + 1, 6) over velocities and angular velocities in the inertial frame; body n is the ground.
 
-    A unit multiplier of a row exerts the first three numbers as a force on a body, and the others as a moment about
-    its center of mass.
+    A unit multiplier of a row exerts the first three numbers as a force on a body, and the others as a moment about its
+    center of mass.
     """
-    # Rows of a user may depend on velocities.
+    # User-defined rows may depend on velocities.
     return row_tower(model, MotionTower.of(kin, 1), t, 0, known)[..., 0, :]
 
 
 def row_tower(
     model: Model, motion: MotionTower, t: float, order: int | None = None, known: Known | None = None
 ) -> np.ndarray:
-    """Return the rows of `spatial_rows` with K derivatives along a motion, (m, n + 1, K + 1, 6).
+    """Return the rows of `spatial_rows` with K time derivatives along a motion, (m, n + 1, K + 1, 6).
 
-    K is `order`, by default that of the motion, and 0 with relations that are known.
+    K is `order`, by default that of the motion, and 0 if `known` is used.
     """
     order = motion.order if order is None else order
     low = motion.up_to(order)
@@ -140,12 +146,12 @@ def row_tower(
 
 
 def tangent_rows(model: Model, kin: Kinematics, t: float) -> np.ndarray:
-    """Rows (m, 6 n) over (v_0, omega_0, v_1, ...), v in N and omega in body axes."""
+    """Return rows (m, 6 n) over (v_0, omega_0, v_1, ...), v in the inertial frame and omega in body axes."""
     return in_body_axes(model, kin, spatial_rows(model, kin, t))
 
 
 def in_body_axes(model: Model, kin: Kinematics, spatial: np.ndarray) -> np.ndarray:
-    """Return rows of `spatial_rows` (m, n + 1, 6) as `tangent_rows` does."""
+    """Convert rows (m, n + 1, 6) of `spatial_rows` to those of `tangent_rows`."""
     A = spatial[:, :-1]
     turned = np.einsum("nkl,mnk->mnl", kin.rotation[:-1], A[..., 3:])
     return np.concatenate([A[..., :3], turned], axis=2).reshape(model.rows, 6 * len(model.mass))

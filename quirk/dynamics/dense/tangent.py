@@ -1,11 +1,11 @@
-"""The tangent of constrained motion, dense: the reference for the compiled one.
+"""Tangent (directional derivatives) of constrained motion, dense: the reference for the compiled solver.
 
-Differentiated in any direction, of the state or of a parameter, the equations of motion are the same linear system with
-the matrix of the accelerations,
+Differentiated in any direction, of the state or of a parameter, the equations of motion are a linear system with the
+same matrix as for the accelerations,
 
     M da - A^T dlambda = dQ - dM a + dA^T lambda,      A da = -(d Phi'' at constant a),
 
-where Phi'' is the second derivative of Phi along the motion. Laws and relations are run on dual numbers.
+where Phi'' is the second derivative of Phi along the motion. Laws and relations are evaluated on dual numbers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .udwadia_kalaba import CORRECTIONS, PseudoInverse
 def tangent(
     model: Model, metric: Metric, state: State, t: float, directions: Directions, kept: np.ndarray | None = None
 ) -> Tangent:
-    """Return the tangent at a state on the constraints; `kept` are the rows that are independent, default all."""
+    """Return the tangent at a state on the constraints; `kept` (m,) marks the independent rows, by default all."""
     if not frictions_of(model):
         return _at_constant_friction(model, metric, state, t, directions, kept).tangent
     kin = Kinematics.of(state)
@@ -51,7 +51,7 @@ def tangent(
 def _at_constant_friction(
     model: Model, metric: Metric, state: State, t: float, directions: Directions, kept: np.ndarray | None
 ) -> AtConstantFriction:
-    """The tangent with friction of the magnitudes that are in its laws."""
+    """Return the tangent at constant friction magnitudes, those in the friction laws."""
     kin = Kinematics.of(state)
     found = derivatives(model, metric, state, t, 1, kept)
     motion = MotionTower.of(kin, 2)
@@ -97,9 +97,12 @@ def _at_constant_friction(
 def row_changes(
     model: Model, state: State, t: float, directions: Directions, multipliers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what rows alone change at a state without accelerations: of loads (n, 6, D) in N, and of levels (m, 3, D).
+    """Return the derivatives of the rows along directions at a state without accelerations.
 
-    The loads are those of multipliers (m,), which stay; levels are Phi and its first two derivatives.
+    Returns
+    -------
+    loads : (n, 6, D) of the constraint loads of constant multipliers (m,), inertial frame
+    levels : (m, 3, D) of Phi and its first two time derivatives
     """
     bare, motion = replace(model, forces=[]), MotionTower.of(Kinematics.of(state), 2)
     parts = [
@@ -112,7 +115,7 @@ def row_changes(
 def _free(
     model: Model, kin: Kinematics, linear: np.ndarray, angular: np.ndarray, loads: np.ndarray, directions: Directions
 ) -> np.ndarray:
-    """Accelerations (n, 6, D) without those by changes of the multipliers, from changes (n, 6, D) of loads in N."""
+    """Changes (n, 6, D) of accelerations at constant multipliers, from changes (n, 6, D) of inertial-frame loads."""
     R, omega, J = kin.rotation[:-1], kin.angular_velocity[:-1], model.inertia
     momentum = np.einsum("nij,nj->ni", J, omega)
     torque = np.einsum("nij,nj->ni", J, angular) + np.cross(omega, momentum)
@@ -128,14 +131,14 @@ def _free(
 
 
 class _Eight:
-    """What eight directions change, while accelerations and multipliers stay.
+    """Derivatives along eight directions at constant accelerations and multipliers.
 
     Attributes
     ----------
-    loads : (n, 6, 8) forces and moments about the centers of mass on all bodies, in N
-    levels : (m, 3, 8) Phi and its first two derivatives
-    rows : (m, n + 1, 6, 8) rows over velocities and angular velocities in N
-    rates : (k, 8) of internal variables
+    loads : (n, 6, 8) of forces and moments about the centers of mass on all bodies, inertial frame
+    levels : (m, 3, 8) of Phi and its first two time derivatives
+    rows : (m, n + 1, 6, 8) of the rows over velocities and angular velocities in the inertial frame
+    rates : (k, 8) of the rates of internal variables
     """
 
     def __init__(
@@ -163,12 +166,12 @@ class _Eight:
         self.loads = self.loads[:-1] + np.einsum("mncd,m->ncd", self.rows[:, :-1], multipliers)
 
     def _eight(self, x: np.ndarray) -> np.ndarray:
-        """These columns of an array (..., D), zeros behind the last."""
+        """Return these eight columns of an array (..., D), padded with zeros."""
         taken = x[..., self.columns]
         return np.concatenate([taken, np.zeros((*x.shape[:-1], WIDTH - taken.shape[-1]))], axis=-1)
 
     def _move(self, n: int) -> None:
-        """Find how the towers of all bodies change, those of spins and turns in N."""
+        """Compute the derivatives of the poses and of their time derivatives; rotations are in the inertial frame."""
         motion = self.motion
         bodies = np.concatenate([self._eight(self.directions.bodies), np.zeros((1, 12, WIDTH))])
         turn, omega = (np.einsum("nij,njd->nid", motion.rotation, bodies[:, part]) for part in (TURN, OMEGA))
@@ -238,11 +241,11 @@ class _Eight:
             self.rows[placed.rows, body] += gradient[:, f, :6]
 
     def _change(self, deltas: np.ndarray, inputs: Inputs) -> None:
-        """Add changes of parameters."""
+        """Add the changes of parameters to the inputs."""
         for place, change in inputs.items():
             deltas[place] += self._eight(change)
 
 
 def _dual(values: np.ndarray, deltas: np.ndarray) -> DualArray:
-    """A flat array of dual numbers (N,) from values (N,) and derivatives (N, 8)."""
+    """Return a flat array of dual numbers (N,) from values (N,) and derivatives (N, 8)."""
     return DualArray(np.concatenate([values, deltas.ravel()]), len(values))

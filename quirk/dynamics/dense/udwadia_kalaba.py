@@ -1,4 +1,4 @@
-"""The Udwadia-Kalaba equation in (r, q), dense: the reference that everything faster is tested against.
+"""The Udwadia-Kalaba equation in (r, q), dense: the reference for the compiled solver.
 
 Sources: Udwadia and Kalaba, Proc. R. Soc. A 439 (1992), eq. 2.7 (the constrained acceleration); Udwadia
 and Schutte, J. Appl. Mech. 77 (2010) (quaternions with a mass matrix made positive definite along q).
@@ -18,18 +18,19 @@ from ..model.metric import Metric, inverse_root
 from ..model.model import Model
 from .rows import ConstraintRows, tangent_rows
 
-# Singular values of rows scaled to unit length, below this part of the largest, are round-off.
+# Singular values of rows scaled to unit length count as zero below this fraction of the largest: a few times the
+# relative round-off of 2.2e-16.
 ROUND_OFF = 1e-15
 
-# The solution is corrected so many times by what it misses.
+# Number of steps of iterative refinement.
 CORRECTIONS = 3
 
 
 @dataclass(frozen=True)
 class PseudoInverse:
-    """A^+ in a metric: (A W)^+ = V s^-1 U^T D with D scaling rows to unit length.
+    """Pseudo-inverse of A in a metric: (A W)^+ = V s^-1 U^T D, with D scaling rows to unit length.
 
-    U (m, r), s (r,), Vt (r, k) belong to the r singular values that count; U is zero in rows that are left out.
+    U (m, r), s (r,), Vt (r, k) belong to the r singular values counted as nonzero; U is zero in rows that are left out.
     """
 
     U: np.ndarray
@@ -41,13 +42,13 @@ class PseudoInverse:
     def of(
         cls, AW: np.ndarray, kept: np.ndarray | None = None, least: float = ROUND_OFF, limit: int | None = None
     ) -> PseudoInverse:
-        """Factorize (m, k) rows that are already multiplied by W.
+        """Factorize rows A W (m, k).
 
         Parameters
         ----------
-        kept : (m,) bool, which rows to use; default: all
-        least : singular values up to this part of the largest count as zero
-        limit : most singular values that count
+        kept : (m,) bool, rows to use; default: all
+        least : singular values up to this fraction of the largest count as zero
+        limit : maximum number of singular values to use
         """
         kept = np.ones(len(AW), dtype=bool) if kept is None else kept
         length = np.linalg.norm(AW, axis=1)
@@ -60,11 +61,11 @@ class PseudoInverse:
         return cls(U, s[:rank], Vt[:rank], D)
 
     def solve(self, residual: np.ndarray) -> np.ndarray:
-        """Return the shortest z (k,) with A W z = residual (m,), by least squares where rows contradict."""
+        """Return the shortest z (k,) with A W z = residual (m,), by least squares where rows contradict each other."""
         return self.Vt.T @ ((self.U.T @ (self.D * residual)) / self.s)
 
     def multipliers(self, residual: np.ndarray) -> np.ndarray:
-        """Return a lambda (m,) with W^T A^T lambda = solve(residual)."""
+        """Return multipliers lambda (m,) with W^T A^T lambda = solve(residual)."""
         return self.D * (self.U @ ((self.U.T @ (self.D * residual)) / self.s**2))
 
 
@@ -79,19 +80,19 @@ def constrained_motion(
     kept: np.ndarray | None = None,
     least: float = ROUND_OFF,
 ) -> ConstrainedMotion:
-    """Solve the equation at one state.
+    """Solve the Udwadia-Kalaba equation at one state.
 
     Parameters
     ----------
     t : s
     rows : those of the model at this state
-    force : (n, 3) applied forces in N
+    force : (n, 3) applied forces, inertial frame
     torque : (n, 3) applied torques about the centers of mass, body axes
-    baumgarte : alpha and beta, 1/s: b is lowered by 2 alpha Phi_dot + beta^2 Phi
+    baumgarte : alpha and beta, 1/s: b is reduced by 2 alpha Phi_dot + beta^2 Phi
     kept : (m,) bool, optional
-        Which of the constraint rows are independent; default: all. At a state that violates the constraints a little,
-        such as an inner stage of an integrator, redundant rows contradict each other a little and look independent;
-        following them would give a large and meaningless acceleration.
+        Independent constraint rows; default: all. At a state that violates the constraints slightly, such as an inner
+        stage of an integrator, redundant rows contradict each other slightly and appear independent; satisfying all of
+        them would give a large and meaningless acceleration.
     least : see `PseudoInverse.of`
     """
     n = len(model.mass)
@@ -123,7 +124,7 @@ def constrained_motion(
     def scaled(A: np.ndarray) -> np.ndarray:
         return np.concatenate([A[..., :3] * W_r[:, None], np.einsum("mni,nij->mnj", A[..., 3:], W_q)], axis=2)
 
-    # xdd = W (u + z) with z = (A W)^+ (b - A W u) = (A W)^T lambda, and again for what rounding leaves of it.
+    # xdd = W (u + z) with z = (A W)^+ (b - A W u) = (A W)^T lambda, followed by iterative refinement.
     AW = scaled(A).reshape(-1, 7 * n)
     kept = np.ones(len(AW), dtype=bool) if kept is None else np.append(kept, np.ones(n, dtype=bool))
     pseudo_inverse = PseudoInverse.of(AW, kept, least)
@@ -148,9 +149,9 @@ def constrained_motion(
 
 
 def least_norm(A: np.ndarray, multipliers: np.ndarray, scale: np.ndarray, rank: int) -> np.ndarray:
-    """Return the multipliers that exert the same forces A^T lambda and have the least sum of squared loads.
+    """Return the multipliers with the same forces A^T lambda and the minimum norm of loads.
 
-    Loads are multipliers times `scale`, both (m,); `rank` rows of A are independent.
+    Loads are multipliers times `scale`, both (m,); `rank` is the number of independent rows of A.
     """
     U, s, Vt = np.linalg.svd((A / scale[:, None]).T, full_matrices=False)
     found = np.zeros_like(multipliers)

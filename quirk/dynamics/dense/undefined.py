@@ -1,4 +1,4 @@
-"""Constraints and forces that have no value where the bodies are or are about to be, and why."""
+"""Diagnosis of constraints and forces that are undefined at a state or shortly after it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from ..model.time_derivatives import MotionTower
 from .projection import displaced
 from .rows import relation_rows
 
-# How far ahead of a state a run looks for what stopped it, as parts of the characteristic length.
+# Distances of the states examined ahead of a failed step: displacements over the characteristic length, or times over
+# max(|t|, 1 s). They range from just above the tolerances of steps to displacements that change the geometry.
 AHEAD = np.geomspace(1e-7, 1e-2, 11)
 
 
 def without_value(model: Model, state: State, t: float) -> str | None:
-    """Return which constraint has no value at a state, and what that means; None if all have one."""
+    """Return a clause naming a constraint that is undefined at a state, and why; None if all are defined."""
     if not model.relations:
         return None
     motion = MotionTower.of(Kinematics.of(state), 1)
@@ -30,9 +31,9 @@ def without_value(model: Model, state: State, t: float) -> str | None:
 
 
 def lost_ahead(model: Model, state: State, t: float, step: float) -> str | None:
-    """Return which constraint or force has no value shortly after a state, or within a step, if velocities stay.
+    """Clause naming a constraint or force that is undefined shortly after a state, and why; None if there is none.
 
-    With what that means; None if all have a value.
+    States ahead are extrapolated with constant velocities up to a step.
     """
     speed = np.abs(state.velocity).max() + model.length * np.abs(state.angular_velocity).max()
     soon = AHEAD * max(abs(t), 1.0)
@@ -42,7 +43,7 @@ def lost_ahead(model: Model, state: State, t: float, step: float) -> str | None:
         try:
             found = without_value(model, moved, t)
             applied_loads(model, t + h, Kinematics.of(moved))
-        except InputError as error:  # a function of a user fails there, or a law gives no numbers
+        except InputError as error:  # a user function fails there, or a law gives nan
             return str(error)
         if found is not None:
             return found

@@ -1,7 +1,7 @@
-"""Detection of what a step has passed over of users' functions, and of laws that come and go, in runs by Python.
+"""Detection of discontinuities of user functions and of switching laws within accepted steps, for runs in Python.
 
 The functions are evaluated between the stages of each accepted step. `quirk.dynamics.sparse.stepping.probed_functions`
-does so for compiled runs.
+does this for compiled runs.
 """
 
 from __future__ import annotations
@@ -24,25 +24,26 @@ from ..model.model import Model
 from ..model.time_derivatives import MotionTower
 from .rows import constraint_rows
 
-# Functions are asked at so many times of a step, if that is longer than the gap, that a short load leaves some as they
-# are.
+# Minimum number of intervals per step at whose ends the functions are sampled, if the step is longer than the gap:
+# enough that a short pulse leaves some intervals unaffected.
 LEAST_PARTS = 6
-# Changes between neighboring times are looked at, up to MOST of a step, if they differ from those beside them by so
-# many times what all but an eighth do at least.
+# Outlier test of the second differences of the samples: larger than OUTLIER times their lower octile plus ROUND_OFF
+# times the largest value. At most MOST intervals of a step are examined.
 OUTLIER, ROUND_OFF, MOST = 8.0, 1e-9, 4
-# The step has not seen what differs from its own slopes by this part of their change.
+# A step has missed a change if y' differs from the slope of the interpolant by this fraction of the slope's variation.
 HIDDEN = 0.5
-# Slopes of a step are differences over this part of it.
+# Difference quotients of the interpolant are taken over this fraction of the step.
 DIFFERENCE = 1e-4
 
 
 def asked_values(
     model: Model, angles: Callable[[float], Mapping[str, np.ndarray]], fixed: bool
 ) -> Callable[[float, np.ndarray], np.ndarray] | None:
-    """Return a function of (t, y) for the values of all users' functions in one array; None if there are none.
+    """Return a function of (t, y) for the sampled values of all user functions in one array; None if there are none.
 
-    Of laws that come and go, too, but in steps of a `fixed` size. Their values are loads, derivatives of motions, and
-    entries of b; nan where a function fails. `angles` gives about what joints' angles are at a time, all turns counted.
+    The values are loads, derivatives of motions, and entries of b; nan if a function fails. Without `fixed` step size
+    the loads of laws that switch on and off are sampled as well. `angles` returns approximate joint angles at a time,
+    with turns.
     """
     elements = [(element, rows) for element, rows in model.forces if _asks(element, fixed)]
     motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
@@ -71,19 +72,19 @@ def asked_values(
 
 
 def _asks(element: ForceElement, fixed: bool) -> bool:
-    """Whether a force element has a function of a user, or follows one; or may come and go."""
+    """Whether a force element is sampled: it has a user function or follows one, or its law may switch on and off."""
     found = element.of_user if fixed else element.wakes
     return found or any(element.motion(name).kind == FUNCTION for name in element.motions)
 
 
 class ChangeMonitor:
-    """Searches accepted steps for abrupt changes of users' functions, and makes steps end there.
+    """Search of accepted steps for abrupt changes of user functions, with restart of the step at the change.
 
     Parameters
     ----------
-    f, values : y' and the values of all users' functions, as functions of (t, y)
-    breaks : times at which steps end, to which it adds
-    gap : the longest time between two calls of the functions, s
+    f, values : y' and the values of all user functions, as functions of (t, y)
+    breaks : times at which steps must end; changes that are located are added
+    gap : maximum time between two samples of the functions, s
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class ChangeMonitor:
         self._noisy = False
 
     def __call__(self, step: Sampled, fixed: bool = False) -> bool:
-        """Search a step; returns whether it is to be taken again, as a break was added within it."""
+        """Search a step; return whether it must be repeated because a break was added within it."""
         h, piece = step.t_new - step.t, self._breaks.piece(step.t)
         if self._noisy or h <= self._gap:
             return False
@@ -106,7 +107,7 @@ class ChangeMonitor:
         times = np.linspace(step.t, step.t_new, max(LEAST_PARTS, math.ceil(h / self._gap)) + 1)
         asked = [value(t) for t in times]
         if not all(np.isfinite(a).all() for a in asked):
-            return False  # where a function fails, the run need not ask it
+            return False  # a function that fails between stages does not affect the run
         changes = np.diff(asked, axis=0)
         bends = np.abs(np.diff(changes, axis=0)).max(axis=1)
         typical = np.sort(bends)[(len(bends) - 1) // 8]
@@ -114,7 +115,7 @@ class ChangeMonitor:
         if not outliers.size:
             return False
         if not np.array_equal(value(times[outliers[0]]), asked[outliers[0]]):
-            self._noisy = True  # they are no functions of time and state
+            self._noisy = True  # the values are not functions of time and state alone
             return False
         usual = np.median(changes, axis=0)
         unusual = np.abs(changes - usual).max(axis=1)
@@ -125,7 +126,7 @@ class ChangeMonitor:
         return any(added)
 
     def _placed(self, value: Values, slope: np.ndarray, step: Sampled, a: float, b: float, fixed: bool) -> bool:
-        """Add a break for a change between a and b beyond the usual slope, if there is one; returns whether."""
+        """Add a break at a change between times a and b that exceeds the usual slope; return whether one was added."""
         change = located(lambda t: value(t) - slope * (t - a), a, b)
         if change is not None and change.jump:
             before, after = step.near(change.before), step.near(change.after)
@@ -142,7 +143,7 @@ class ChangeMonitor:
         return self._breaks.add(max(step.t, seen - self._gap), self._gap)
 
     def _off(self, step: Sampled, t: float) -> float:
-        """Return the largest difference between y' and the slope of a step's interpolation at time t."""
+        """Return the largest difference between y' and the slope of the step's interpolant at time t."""
         return float(np.abs(self._f(t, step.near(t)) - self._slope(step, t)).max())
 
     def _slope(self, step: Sampled, t: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How wrong the work is that a run with the dense solver integrates, over what it may be."""
+"""Error of the integrated work relative to its tolerance, for runs with the dense solver."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class WorkingLoads:
 
     Attributes
     ----------
-    forces, moments, multipliers : of magnitudes, N, N m, and those of rows of constraints
-    power : W, of the magnitudes of the power of these rows
-    scaled, largest : sum of all that do work, and the largest of all loads, in the mass metric, N / kg^(1/2)
-    least : the least pivot of all rows, over the squared length of its row
+    forces, moments, multipliers : sums of magnitudes: forces, N, moments, N m, and multipliers of constraint rows
+    power : W, sum of the magnitudes of the power of these rows
+    scaled, largest : sum over the working loads, and the largest of all loads, in the mass metric, N / kg^(1/2)
+    least : smallest pivot of all rows, over the squared length of its row
     """
 
     forces: float = 0.0
@@ -34,10 +34,10 @@ class WorkingLoads:
     least: float = 1.0
 
     def with_force(self, loads: np.ndarray, roots: np.ndarray, works: bool) -> WorkingLoads:
-        """Return them with those of a force element added, which does work or not.
+        """Return the sums with the loads of a force element added; `works` tells whether it does work.
 
-        `loads` (frames, 6) are force and moment at each frame, `roots` (frames, 2) the roots of the inverse of mass and
-        inertia of its body.
+        `loads` (frames, 6) are force and moment at each frame, `roots` (frames, 2) the square roots of the inverse of
+        mass and inertia of its body.
         """
         sizes = np.linalg.norm(loads.reshape(-1, 2, 3), axis=2)
         scaled = (sizes * roots).sum(axis=1)
@@ -51,9 +51,15 @@ class WorkingLoads:
     def with_rows(
         self, multipliers: np.ndarray, power: np.ndarray, lengths: np.ndarray, works: np.ndarray, least: float
     ) -> WorkingLoads:
-        """Return them with all rows of constraints added: multipliers, power, W, lengths in the mass metric (m,).
+        """Return the sums with all constraint rows added.
 
-        `works` (m,) says which rows do work.
+        Parameters
+        ----------
+        multipliers : (m,)
+        power : (m,) W
+        lengths : (m,) of the rows in the mass metric
+        works : (m,) whether a row does work
+        least : smallest pivot of all rows, over the squared length of its row
         """
         sizes, scaled = np.abs(multipliers), np.abs(multipliers) * lengths
         return replace(
@@ -67,16 +73,16 @@ class WorkingLoads:
 
 
 class WorkError:
-    """Error over tolerance of the work in the steps of a run; see `quirk.dynamics.model.work_tolerance`."""
+    """Error of the work over its tolerance in the steps of a run; see `quirk.dynamics.model.work_tolerance`."""
 
     def __init__(self, model: Model, rtol: float, atol: float, y: np.ndarray) -> None:
         self._model, self._rtol, self._atol = model, rtol, atol
         self._start, self._exchanged = y, model.carried.exchanged(y)
 
     def ratio(self, loads: WorkingLoads, error: np.ndarray, y: np.ndarray, y_new: np.ndarray, h: float) -> float:
-        """Return it for a step from y to y_new (13 n + k,), with the loads at its end; steps come one after the other.
+        """Error over tolerance for a step of length h, s, from y to y_new (13 n + k,); steps must be passed in order.
 
-        `error` (13 n + k,) is that of y_new.
+        `error` (13 n + k,) is the error estimate of y_new, `loads` are those at the end of the step.
         """
         carried = self._model.carried
         wrong = float(np.abs(carried.works(error)).sum())

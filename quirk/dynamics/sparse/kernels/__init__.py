@@ -1,1 +1,1 @@
-"""Compiled functions over bodies, joints and forces, from rows to y'."""
+"""Kernels over bodies, joints and forces: constraint rows, factorization, solution, and the right-hand side y'."""

@@ -18,40 +18,43 @@ from quirk.jit.simd import at, put, splat, store
 
 from .bodies import KIN
 
-# Entries of each element: address of its law, where its inputs and outputs start, first input of its motions and of its
-# frames, its motions among those of all, and its frames likewise; of its internal variables the first input and the
-# first output of their rates, the first one in y, and their number; where in y its work is, -1 for nowhere; whether its
-# loads are those of a unit force, of a magnitude that is found together with the loads of constraints.
+# Entries per force element: address of its law; first element of its inputs, and of its outputs; first input of its
+# motions, and of its frames; range of its motions among those of all elements, and of its frames likewise; first input
+# of its internal variables, first output of their rates, index of the first in y, and their number; index of its work
+# in y, -1 for none; whether its loads are those of a unit friction force, whose magnitude is solved for with the
+# constraints.
 (
     ADDRESS, INPUT, OUTPUT, PROFILES, FRAMES, MOTION, MOTION_END, SIDE, SIDE_END,
     VARIABLES, VARIABLE_RATES, VARIABLES_IN_Y, VARIABLE_COUNT, WORK_IN_Y, COUPLED,
 ) = range(15)  # fmt: skip
 ELEMENT_SIZE = 15
 
-# Entries of each frame: where its body starts in arrays of states and of kinematics.
+# Entries per frame: offset of its body in arrays of states, and of kinematics.
 STATE_AT, KINEMATICS_AT = range(2)
 SIDE_ENTRIES = 2
 
-# Entries of each counted coordinate: where its reference starts among the inputs, and itself among the outputs.
+# Entries per coordinate with counted turns: index of its reference among the inputs, and of its value among the
+# outputs.
 REFERENCE_AT, COORDINATE_AT = range(2)
 TURN_ENTRIES = 2
 
-# Entries of each row that may do work: its multiplier among those of all nodes, and where in y the work is.
+# Entries per row that may do work: index of its multiplier among those of all nodes, and of its work in y.
 MULTIPLIER, ROW_WORK_IN_Y = range(2)
 WORKING_ENTRIES = 2
 
-# Inputs of a frame behind its placement (`quirk.forces.law.LawLayout` of order 0), and their number.
+# Inputs of a frame after its position and orientation in the body (`quirk.forces.law.LawLayout` of order 0), and their
+# number.
 BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN, BODY_QUATERNION = (PLACEMENT + k for k in (0, 3, 6, 15, 18))
 FRAME_SIZE = PLACEMENT + 22
 
 
 @record
 class Forces(NamedTuple):
-    """The force elements of a model as flat arrays for kernels.
+    """Force elements of a model as flat arrays for kernels.
 
     entries (ELEMENT_SIZE per element), sides (SIDE_ENTRIES per frame), turns (TURN_ENTRIES per counted coordinate),
-    working: integers as above · work, work_end: elements of y that hold work, J, from the first up to the end ·
-    motions: of all laws · inputs, outputs: those of all laws, one after the other, see `quirk.forces.law.LawLayout`.
+    working: integers as above · work, work_end: range of the elements of y with work, J · motions: of all laws ·
+    inputs, outputs: those of all laws, one after the other, see `quirk.forces.law.LawLayout`.
     """
 
     entries: np.ndarray
@@ -67,7 +70,7 @@ class Forces(NamedTuple):
 
 @kernel
 def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill FORCE and TORQUE of all bodies in `kin` with the sum of all force elements at (t, y)."""
+    """Fill FORCE and TORQUE of all bodies in `kin` with the sum of the loads of all force elements at (t, y)."""
     for block in range(kin.shape[0] // KIN):
         for c in range(6):
             store(kin, block * KIN + 8 * (FORCE + c), splat(0.0))
@@ -87,7 +90,7 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
 
 @kernel
 def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill the outputs of the law of element e at (t, y); its loads are not numbers if it fails."""
+    """Evaluate the law of element e at (t, y) and fill its outputs; its loads are nan if it fails."""
     hand_over(forces, e, t, y, kin)
     o = ELEMENT_SIZE * e
     first, out = forces.entries[o + SIDE], forces.entries[o + OUTPUT]
@@ -98,7 +101,7 @@ def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) ->
 
 @kernel
 def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Write those inputs of the law of element e that depend on time and state."""
+    """Write the inputs of the law of element e that depend on time and state."""
     o = ELEMENT_SIZE * e
     begin, place = forces.entries[o + MOTION], forces.entries[o + PROFILES]
     for m in range(begin, forces.entries[o + MOTION_END]):
@@ -122,7 +125,7 @@ def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) 
 
 @kernel
 def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill the rates of internal variables and the power of elements, after the loads at this state."""
+    """Fill the rates of internal variables and the power of force elements, after evaluation of their laws."""
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
         o = ELEMENT_SIZE * e
         for n in range(forces.entries[o + VARIABLE_COUNT]):
@@ -144,7 +147,7 @@ def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarr
 def variables_error(
     forces: Forces, change: np.ndarray, y: np.ndarray, y_new: np.ndarray, rtol: float, atol: float
 ) -> float:
-    """Largest error over tolerance of the internal variables, whose errors are in `change`."""
+    """Return the largest ratio of error to tolerance of the internal variables; `change` holds the errors."""
     largest = 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
         first = forces.entries[ELEMENT_SIZE * e + VARIABLES_IN_Y]
@@ -156,7 +159,7 @@ def variables_error(
 
 @kernel
 def refer(forces: Forces, t: float) -> None:
-    """Set the reference, value, rate and time, from which laws continue angles: that of the last evaluation, at t."""
+    """Set the reference (value, rate, time) for counting turns of angles in laws to the last evaluation, at time t."""
     for n in range(forces.turns.shape[0] // TURN_ENTRIES):
         o, x = forces.turns[TURN_ENTRIES * n + REFERENCE_AT], forces.turns[TURN_ENTRIES * n + COORDINATE_AT]
         put(forces.inputs, o, at(forces.outputs, x))

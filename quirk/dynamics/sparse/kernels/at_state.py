@@ -1,4 +1,4 @@
-"""What Python asks of one state, in compiled code."""
+"""Compiled entry point for tasks at one state, called from Python."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .work import RANK, TOLERANCE
 
 @record
 class StateQuery(NamedTuple):
-    """A state, and what goes with it.
+    """A state with the parameters and results of a task.
 
     y (size,): changed by NORMALISE and PROJECT · ydot (size,): filled by EVALUATE · alpha, beta: Baumgarte's rates,
-    1/s · length: of the system, m · rank: how many rows are independent, for EVALUATE and CHOOSE · counts: of
-    projections
+    1/s · length: of the system, m · rank: number of independent rows, for EVALUATE and CHOOSE · counts: numbers of
+    projection steps and factorizations, see `project`
     """
 
     y: np.ndarray
@@ -39,21 +39,23 @@ class StateQuery(NamedTuple):
     counts: np.ndarray
 
 
-# What `at_state` can be asked to do: find y'; bring quaternions to unit length, or all of y onto the constraints; count
-# the independent rows; choose `rank` of them; find Phi, or its rate, in work.rhs; factorize the rows in work.G by
-# reflections; solve for work.rhs with these; add impulses of constraints to those in work.wrench so that rates of rows
-# change by work.goal.
+# Tasks of `at_state`. EVALUATE: y'. NORMALISE: unit quaternions. PROJECT: projection of y onto the constraints. COUNT:
+# number of independent rows. CHOOSE: selection of `rank` independent rows. PHI, PHI_RATE: Phi or its rate, in work.rhs.
+# TRIANGULARISE: factorization of the rows in work.G by reflections. SUBSTITUTE: solution for work.rhs with these
+# factors. IMPULSE: addition of constraint impulses to those in work.wrench so that the rates of rows change by
+# work.goal.
 EVALUATE, NORMALISE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE, SUBSTITUTE, IMPULSE = range(10)
 
-# Solves for impulses: they happen rarely, and are to be right to the last digits.
+# Number of solves for impulses: these are rare, and the number suffices for accuracy up to round-off.
 IMPULSE_PASSES = 4
 
 
 @entry(needed_by="every state needs", effort=20)
 def at_state(task: int, mechanism: Mechanism, t: float, desk: StateQuery) -> bool:
-    """Do one of the tasks at (t, y); False if it cannot be done there.
+    """Perform one of the tasks at (t, y); return False if it fails.
 
-    One entry, since each is compiled with all the kernels that it needs, and these tasks share most of theirs.
+    There is one entry for all tasks, since each entry is compiled with all kernels that it calls, and the tasks share
+    most of these.
     """
     work, y = mechanism.work, desk.y
     constrained = mechanism.nodes.rows.shape[0] > 0

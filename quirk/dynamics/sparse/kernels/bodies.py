@@ -1,6 +1,6 @@
 """Kernels over bodies, eight at a time: kinematics, accelerations, displacements and error norms.
 
-The constants tell how many bodies there are, since numbers that a run carries beside their motion follow them in y.
+The number of bodies follows from the size of `constants`, since y also contains the auxiliary states.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import greater, highest, load, root, splat, store, total
 from quirk.jit.tracing import traced
 
-# Elements of a block of eight bodies.
+# Number of array elements per block of eight bodies.
 STATE = 8 * STATE_SIZE
 KIN = 8 * KINEMATICS_SIZE
 CON = 8 * CONSTANTS_SIZE
 WRENCH = 8 * WRENCH_SIZE
 
-# What a displacement acts on.
+# Levels of a displacement.
 POSES, VELOCITIES = range(2)
 
 
@@ -58,23 +58,24 @@ def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
 
 @kernel
 def rotations(y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill rotation and spin of all bodies in `kin`: all that Phi and Phi_dot need."""
+    """Fill rotation and spin of all bodies in `kin`, sufficient for Phi and Phi_dot."""
     for block in range(kin.shape[0] // KIN):
         rotation(y, kin, block * STATE, block * KIN)
 
 
 @kernel
 def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill the accelerations that all bodies would have without constraints, under gravity and the loads in `kin`."""
+    """Fill the accelerations of all bodies without constraints, under gravity and the applied loads in `kin`."""
     for block in range(constants.shape[0] // CON):
         free_acceleration(constants, y, kin, block * STATE, block * KIN, block * CON)
 
 
 @kernel
 def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill rotation, metric, spin and free accelerations of all bodies, in one pass: `poses` and `free_accelerations`.
+    """Fill rotation, metric, spin and unconstrained accelerations of all bodies in one pass.
 
-    For models without force elements, whose loads would have to be found in between.
+    It combines `poses` and `free_accelerations`, for models without force elements, whose loads must be computed
+    between the two.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c = block * STATE, block * KIN, block * CON
@@ -83,7 +84,7 @@ def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
 
 
 def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
-    """Fill rotation and spin of one block of bodies; returns the rows of the rotation. Traced by its callers."""
+    """Fill rotation and spin of one block of bodies; return the rows of the rotation. Traced by its callers."""
     q = s + 8 * ORIENTATION
     qw, qx, qy, qz = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
     scale = 2.0 / (qw * qw + qx * qx + qy * qy + qz * qz)
@@ -100,7 +101,7 @@ def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
 
 @traced
 def rotation(y: Any, kin: Any, s: Any, k: Any) -> None:
-    """Fill rotation and spin of one block of bodies, which starts at element s of `y` and k of `kin`."""
+    """Fill rotation and spin of one block of bodies; the block starts at element s of `y` and k of `kin`."""
     _rotation(y, kin, s, k)
 
 
@@ -128,7 +129,7 @@ def scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> A
 
 @traced
 def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
-    """Fill the free accelerations of one block, which starts at s of `y`, k of `kin` and c of `constants`."""
+    """Fill the unconstrained accelerations of one block, which starts at s of `y`, k of `kin` and c of `constants`."""
     by_force = times(load3(kin, k + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
     store3(kin, k + 8 * LINEAR, plus(load3(constants, c + 8 * GRAVITY), by_force))
     h = _scaled_moment(constants, y, kin, s, k, c)
@@ -152,7 +153,7 @@ def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np
 
 @kernel
 def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
-    """Fill `motion` with M^-1 times `wrench`: translations, and rotations multiplied by W^-1."""
+    """Fill `motion` with M^-1 times `wrench`: translations, and W^-1 times rotations."""
     for block in range(wrench.shape[0] // WRENCH):
         f = block * WRENCH
         store3(motion, f, times(load3(wrench, f), load(constants, block * CON + 8 * INVERSE_MASS)))
@@ -161,7 +162,7 @@ def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> N
 
 @kernel
 def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill `ydot` with y' from the accelerations in `kin` and those by the constraint loads in `wrench`."""
+    """Fill `ydot` with y' from the accelerations in `kin` plus those by the constraint loads in `wrench`."""
     for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
         store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
@@ -177,7 +178,7 @@ def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndar
 
 @kernel
 def normalise(constants: np.ndarray, y: np.ndarray) -> None:
-    """Bring quaternions to unit length."""
+    """Scale quaternions to unit length."""
     for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
         a, b, c, d = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
@@ -190,7 +191,7 @@ def normalise(constants: np.ndarray, y: np.ndarray) -> None:
 
 @kernel
 def finite(y: np.ndarray) -> bool:
-    """Whether all numbers are finite."""
+    """Return whether all numbers in y are finite."""
     rest = splat(0.0)
     for o in range(0, y.shape[0], 8):
         x = load(y, o)
@@ -203,7 +204,7 @@ def finite(y: np.ndarray) -> bool:
 def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, length: float) -> float:
     """Subtract M^-1 times `wrench` from the poses or, at level VELOCITIES, from the velocities in `y`.
 
-    Returns the largest component of what was subtracted: of rotations in rad or rad/s, of translations over `length`.
+    Returns the largest change: rotations in rad or rad/s, translations over `length`.
     """
     largest = splat(0.0)
     check = splat(0.0)
@@ -213,7 +214,7 @@ def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: in
         turn = times(rows_times(constants, c + 8 * FACTOR, load3(wrench, f + MOMENT)), -1.0)
         if level == POSES:
             store3(y, s + 8 * POSITION, plus(load3(y, s + 8 * POSITION), shift))
-            # q (1, turn / 2), brought to unit length.
+            # q (1, turn / 2), scaled to unit length.
             q = s + 8 * ORIENTATION
             w, v, half = load(y, q), load3(y, q + 8), times(turn, 0.5)
             new_w = w - dot(v, half)
@@ -227,13 +228,13 @@ def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: in
         squares = dot(turn, turn) + dot(shift, shift) * (1.0 / (length * length))
         largest = greater(largest, squares)
         check = check + squares
-    # The larger of a number and what is not one is the number: the sum tells.
+    # The maximum ignores nan; the sum propagates it.
     return highest(largest) ** 0.5 + 0.0 * total(check)
 
 
 @kernel
 def speed(constants: np.ndarray, y: np.ndarray, length: float) -> float:
-    """Return the largest rate of turning or of moving by `length`, 1/s."""
+    """Return the largest angular velocity, or velocity over `length`, of all bodies, 1/s."""
     largest = splat(0.0)
     for block in range(constants.shape[0] // CON):
         v, omega = load3(y, block * STATE + 8 * VELOCITY), load3(y, block * STATE + 8 * OMEGA)
@@ -243,7 +244,7 @@ def speed(constants: np.ndarray, y: np.ndarray, length: float) -> float:
 
 @kernel
 def reach(constants: np.ndarray, y: np.ndarray) -> float:
-    """Return the largest distance of a center of mass from the origin."""
+    """Return the largest distance of a center of mass from the inertial origin, m."""
     largest = splat(0.0)
     for block in range(constants.shape[0] // CON):
         r = load3(y, block * STATE + 8 * POSITION)
@@ -253,15 +254,15 @@ def reach(constants: np.ndarray, y: np.ndarray) -> float:
 
 @kernel
 def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: int, motion: np.ndarray) -> None:
-    """Fill `motion` with the part of a change of y at one level, poses or velocities, for products with rows.
+    """Fill `motion` with a change of y at one level, poses or velocities, for products with rows.
 
-    Translations in N, and W^-1 times rotations in body axes.
+    Translations are in the inertial frame; rotations are W^-1 times the rotation in body axes.
     """
     for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH
         if level == POSES:
             store3(motion, f, load3(change, s + 8 * POSITION))
-            # The turn is twice the vector part of q* dq.
+            # The rotation is twice the vector part of q* dq.
             q = s + 8 * ORIENTATION
             w, v, dw, dv = load(y, q), load3(y, q + 8), load(change, q), load3(change, q + 8)
             turn = times(plus(plus(times(dv, w), times(v, -dw)), cross(dv, v)), 2.0)
@@ -291,7 +292,10 @@ def error_ratio(
     rtol: float,
     atol: float,
 ) -> float:
-    """Largest error over tolerance of a motion, over the vectors of each body; see `integrators.Tolerance`."""
+    """Return the largest ratio of error to tolerance over the vectors of all bodies; see `integrators.Tolerance`.
+
+    `motion` is the error as in `motion_of`, at one level, poses or velocities.
+    """
     largest = splat(0.0)
     check = splat(0.0)
     for block in range(constants.shape[0] // CON):
@@ -301,7 +305,7 @@ def error_ratio(
         size = root(greater(dot(load3(y, o), load3(y, o)), dot(load3(y_new, o), load3(y_new, o))))
         a = root(dot(shift, shift)) / (atol + rtol * size)
         if level == POSES:
-            # Quaternions have unit length, and change by half a turn.
+            # Quaternions have unit length, and change by half the rotation.
             b = 0.5 * root(dot(turn, turn)) * (1.0 / (atol + rtol))
         else:
             o = s + 8 * OMEGA

@@ -1,4 +1,4 @@
-"""The right-hand side of the equations of motion: y' = f(t, y)."""
+"""Right-hand side of the equations of motion: y' = f(t, y)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from .work import PASSES
 
 @kernel
 def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Evaluate rows and right-hand sides, factorize, and substitute forward, a stretch of nodes at a time.
+    """Evaluate rows and right-hand sides, factorize, and substitute forward, for STRETCH nodes at a time.
 
-    All three are done for one stretch before the next, while its blocks are in the processor's cache; three passes over
-    all nodes of a large system would read memory three times.
+    All three are done for one group of nodes before the next, while its blocks are in the processor's cache; three
+    passes over all nodes of a large system would read memory three times.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     count, ready = pattern.rows.shape[0], 0
@@ -37,10 +37,10 @@ def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: flo
 
 @kernel
 def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float, ydot: np.ndarray) -> None:
-    """Fill `ydot` with y' at (t, y): of the accelerations that satisfy the constraints those closest to the free ones.
+    """Fill `ydot` with y' at (t, y): the constrained accelerations nearest to the unconstrained ones.
 
-    Closest in the mass metric (Gauss). `alpha` and `beta`, 1/s, are Baumgarte's rates, 0 for none. The multipliers are
-    then in work.x.
+    Nearest in the mass metric (Gauss's principle). `alpha` and `beta`, 1/s, are Baumgarte's rates, 0 for none. On
+    return the multipliers are in work.x.
     """
     constants, nodes, pattern = mechanism.constants, mechanism.nodes, mechanism.pattern
     forces, work = mechanism.forces, mechanism.work
@@ -52,7 +52,7 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
     if passes > 1 or rubs:
         if forces.entries.shape[0] == 0:
             poses(constants, y, work.kin)
-        # Applied loads and those of constraints are summed up per body before anything is divided by its mass.
+        # Applied and constraint loads are summed per body before division by its mass, which reduces round-off.
         take_loads(constants, y, work.kin, work.wrench)
         all_rows(mechanism, t, y, alpha, beta)
         copy(work.rhs, work.goal)
@@ -78,7 +78,7 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
 
 @kernel
 def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill the power of the constraints whose work is counted: their multipliers times the rows times velocities."""
+    """Fill the power of the constraints whose work is integrated: multipliers times rows times velocities."""
     constants, nodes, forces, work = mechanism.constants, mechanism.nodes, mechanism.forces, mechanism.work
     count = forces.working.shape[0] // WORKING_ENTRIES
     if count == 0:
@@ -94,14 +94,14 @@ def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
 
 @kernel
 def all_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Fill work.G with the rows of all nodes at (t, y) and work.rhs with b - A a, a the accelerations in work.kin."""
+    """Fill work.G with the rows of all nodes at (t, y), and work.rhs with b - A a for accelerations a in work.kin."""
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     constraint_rows(nodes, pattern.visits, 0, pattern.visits.shape[0], t, y, work.kin, alpha, beta, work.G, work.rhs)
 
 
 @kernel
 def factorise_at(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Evaluate the rows at (t, y) and factorize them; applied loads are left out, on which rows do not depend."""
+    """Evaluate the rows at (t, y) and factorize them, without the applied loads, on which rows do not depend."""
     constants, work = mechanism.constants, mechanism.work
     free_motion(constants, y, work.kin)
     if work.summary[PASSES] > 1:

@@ -1,6 +1,6 @@
-"""The factorized rows: by blocks of S = A M^-1 A^T, or by reflections of W A^T, as METHOD says.
+"""Interface to both factorizations of the rows: blocks of S = A M^-1 A^T, or reflections of W A^T, according to METHOD.
 
-All that the rest asks of either: to factorize the rows at hand, to solve with them, and to tell their pivots.
+It covers factorization of the rows, solution, and pivots.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .work import METHOD, REFLECTIONS
 def factorise_rows(mechanism: Mechanism) -> None:
     """Factorize the rows in work.G by the method in the summary: S by blocks, or G^T by reflections.
 
-    Which rows depend on others, reflections decide: where blocks leave any out, the method becomes reflections.
+    Only reflections decide which rows are dependent: if blocks leave out any row, the method is changed to reflections.
     """
     pattern, work = mechanism.pattern, mechanism.work
     if work.summary[METHOD] != REFLECTIONS:
@@ -34,7 +34,7 @@ def factorise_rows(mechanism: Mechanism) -> None:
 
 @kernel
 def positive(mechanism: Mechanism) -> bool:
-    """Whether blocks kept all rows that are to be kept, with positive pivots."""
+    """Return whether the factorization by blocks has positive pivots for all selected rows."""
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
@@ -48,7 +48,7 @@ def positive(mechanism: Mechanism) -> bool:
 
 @kernel
 def solve_rows(mechanism: Mechanism) -> None:
-    """Solve S x = rhs with the last factorization: fills work.x, and overwrites work.rhs."""
+    """Solve S x = rhs with the last factorization: fill work.x, and overwrite work.rhs."""
     pattern, work = mechanism.pattern, mechanism.work
     if work.summary[METHOD] == REFLECTIONS:
         substitute(work.fronts, work.triangle, work.rhs, work.x)
@@ -58,10 +58,10 @@ def solve_rows(mechanism: Mechanism) -> None:
 
 @kernel
 def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
-    """Return how many rows the factorization kept and left out, and their least pivot; fill work.pivots.
+    """Return the numbers of rows kept and left out by the factorization, and the smallest pivot; fill work.pivots.
 
-    Pivots are over the squared lengths of rows at the last choice, which change little; measuring all rows anew would
-    take time.
+    Pivots are relative to the squared lengths of rows at the last selection, which change little; computing the lengths
+    again would take time.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     kept, left_out, least = 0, 0, 1.0
@@ -74,9 +74,9 @@ def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
             d, factor = fronts.start[fronts.first[n]], work.triangle.factor
         else:
             d, factor = pattern.start[pattern.first[n]], work.B
-        there = by_reflections or pattern.rows[n] > 0  # else no row of the node is kept, and it has no block
+        there = by_reflections or pattern.rows[n] > 0  # otherwise no row of the node is selected, and it has no block
         for r in range(nodes.rows[n]):
-            # The square root of a pivot, or its inverse; zero for a row that is left out.
+            # Square root of a pivot, or its inverse; zero for a row that is left out.
             entry, pivot = at(factor, d + 9 * r) if there else 0.0, 0.0
             if entry == 0.0:
                 left_out += 1

@@ -1,15 +1,16 @@
-"""Block factorization of S = A M^-1 A^T over joints and hub bodies, and solves with it.
+"""Block factorization of S = A M^-1 A^T over joints and hub bodies, and solution with it.
 
-Unknowns are the multipliers lambda of every joint and, scaled by W^-1, what hub bodies are accelerated by:
+Unknowns are the multipliers lambda of every joint and, scaled by W^-1, the accelerations z_h of hub bodies by
+constraints:
 
     [ S     G_h ] [ lambda ]   [ b - A a ]
     [ G_h^T -1  ] [  z_h   ] = [    0    ]
 
-with G = A W and S taken over all bodies that are not hubs. Blocks are rows of eight lanes. Node n of the
-order keeps its blocks B to later nodes as they are when its turn comes, and Q = B^T D^- with D^- the inverse of
-its diagonal block, in whose place it is kept: B has a row for each of its own rows, Q for each of the later
-node's. D^- is zero in rows that depend on rows before them: their pivot, the squared distance of the row from
-those, has gone below a floor.
+with G = A W and S taken over all bodies that are not hubs. Blocks are rows of eight lanes. Each node n of the order
+keeps its blocks B to later nodes as they are at its elimination, and Q = B^T D^- with D^- the inverse of its diagonal
+block, which replaces that block: B has a row for each row of node n, Q for each row of the later node. D^- is zero in
+rows that depend on rows before them: their pivot, the squared distance of the row from the span of those, is below a
+floor.
 """
 
 from __future__ import annotations
@@ -26,25 +27,26 @@ from quirk.jit.tracing import traced
 from .invert import inversion
 from .rows import UNITS
 
-# Number of nodes for which rows, factorization and forward substitution are done before the next ones: their blocks
-# fit into the processor's cache.
+# Number of nodes processed (rows, factorization, forward substitution) before the next ones: their blocks fit into the
+# processor's cache.
 STRETCH = 256
 
-# Products of rows through a body: both with constant forces along the axes of N, or with any forces.
+# Products of rows through a body: for forces of both along fixed inertial axes, or for any forces.
 CONSTANT, TURNING = range(2)
 
 
 @record
 class Pattern(NamedTuple):
-    """The pattern of the blocks: their places, and the products and updates of which each consists; K nodes, L blocks.
+    """Pattern of the blocks: their positions, and the products and updates that form each; K nodes, L blocks.
 
-    rows (K,), 0 of nodes that are left out · sign (K,) of the pivots: 1, and -1 for hubs · first (K + 1,) first block
-    of each node, its diagonal one · start, turned (L,) first element of each block of B and of Q · column (L,) the
-    later node · term (L + 1,) first of the products that a block starts from · kind, left, right, left_force,
-    right_force (T,) elements of G, three lanes each, of which a product consists · weight (T,) that of the
-    forces · update (L + 1,) first of what earlier nodes take from a block · Q, B, source (U,) the elements of both
-    factors and the number of rows of B · visits (K,) the nodes in the order in which their rows are needed, by
-    their own elimination or that of an earlier node · due: how many of them after each stretch of the elimination.
+    rows (K,): number of rows, 0 of nodes that are left out · sign (K,): of the pivots, 1, and -1 for hubs · first (K +
+    1,): first block of each node, its diagonal one · start, turned (L,): first element of each block of B and of Q ·
+    column (L,): the later node · term (L + 1,): first product of each block · kind, left, right, left_force,
+    right_force (T,): elements of G, three lanes each, that form a product · weight (T,): of the forces · update (L +
+    1,): first update of a block by earlier nodes · Q, B, source (U,): elements of both factors of an update, and the
+    number of rows of B · visits (K,): nodes in the order in which their rows are needed, by their own elimination or
+    that of an earlier node · due: number of visits completed before each group of STRETCH nodes · narrow (K,): whether
+    four lanes suffice.
     """
 
     rows: np.ndarray
@@ -75,8 +77,8 @@ def factorise(
 ) -> None:
     """Fill B, with D^- in place of diagonal blocks, and Q, for the nodes from `begin` to `end`.
 
-    Rows with a pivot that is not above `floor` (8 K,) are left out. Where neither a node nor any to which it has blocks
-    has more than four rows, four lanes will do.
+    Rows with a pivot not above `floor` (8 K,) are left out. Four lanes are used if neither the node nor any node with a
+    block in its row has more than four rows.
     """
     for n in range(begin, end):
         rows = at(pattern.rows, n)
@@ -114,7 +116,7 @@ def _eliminate_few(
 
 
 def _elimination(m: int) -> Any:
-    """Return the elimination of a node of m rows, a constant in machine code: rows stay in registers."""
+    """Return the elimination of a node of m rows; m is a constant in machine code, so that rows stay in registers."""
     invert = inversion(m)
     zeros = traced(lambda array: (zero_of(array),) * m)
 
@@ -149,7 +151,7 @@ def _elimination(m: int) -> Any:
 def _form(
     pattern: Pattern, block: int, rows: Any, G: np.ndarray, B: np.ndarray, Q: np.ndarray, units: np.ndarray
 ) -> Any:
-    """Add to the rows of a block its products, and take what earlier nodes take from it."""
+    """Add the products of a block to its rows, and subtract the updates by earlier nodes."""
     for t in range(at(pattern.term, block), at(pattern.term, block + 1)):
         r, weight = at(pattern.right, t), at(pattern.weight, t)
         rows = plus_product(rows, G, at(pattern.left, t), load(G, r), load(G, r + 8), load(G, r + 16))
@@ -171,25 +173,25 @@ def _form(
 
 @traced
 def plus_product(rows: Any, G: Any, l: Any, x: Any, y: Any, z: Any) -> Any:
-    """Add to row p the lanes x, y and z times elements p of the three rows of G from l on."""
+    """Add to row p the lanes x, y and z times elements p of three rows of G, from element l."""
     return tuple(row + at(G, l + p) * x + at(G, l + 8 + p) * y + at(G, l + 16 + p) * z for p, row in enumerate(rows))
 
 
 @traced
 def plus_diagonal(rows: Any, weight: Any, units: Any) -> Any:
-    """Add a weight to the first three diagonal elements."""
+    """Add `weight` to the first three diagonal elements."""
     return tuple(row + weight * load(units, 8 * p) if p < 3 else row for p, row in enumerate(rows))
 
 
 @traced
 def less_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
-    """Take from row p lanes times element 8 p of Q, from q on."""
+    """Subtract from row p the lanes x times element 8 p of Q, from element q."""
     return tuple(row - at(Q, q + 8 * p) * x for p, row in enumerate(rows))
 
 
 @traced
 def less_square(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
-    """Take from row p the sum of as many rows of B, from b on, each times its element of Q, from q + 8 p on."""
+    """Subtract from each row p the sum over r of row r of B, from element b, times element q + 8 p + r of Q."""
     for r in range(len(rows)):
         rows = less_product(rows, Q, q + r, load(B, b + 8 * r))
     return rows
@@ -197,14 +199,14 @@ def less_square(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
 
 @traced
 def column_times(B: Any, o: Any, rows: Any) -> Any:
-    """Return the sum of rows, row r times element 8 r of B from o on."""
+    """Return the sum over r of rows[r] times element 8 r of B, from element o."""
     products = [at(B, o + 8 * r) * row for r, row in enumerate(rows)]
     return sum(products[1:], products[0])
 
 
 @traced
 def store_rows(array: Any, o: Any, rows: Any) -> None:
-    """Write rows of lanes one after the other, from element o on."""
+    """Store rows of lanes one after the other, from element o."""
     for p, row in enumerate(rows):
         store(array, o + 8 * p, row)
 
@@ -214,7 +216,7 @@ _eliminate_1, _eliminate_2, _eliminate_3, _eliminate_4, _eliminate_5, _eliminate
 
 @kernel
 def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Fill x (8 K,) for the nodes from `begin` to `end` with D^- rhs, and take what follows from it from later ones."""
+    """Forward substitution for nodes `begin` to `end`: fill x (8 K,) with D^- rhs, and update later rows of rhs."""
     for n in range(begin, end):
         m, d = at(pattern.rows, n), at(pattern.start, at(pattern.first, n))
         row = splat(0.0)
@@ -231,7 +233,7 @@ def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarr
 
 @kernel
 def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
-    """Turn what `forward` has left in x into the solution; left-out rows get zero."""
+    """Backward substitution: turn the result of `forward` in x into the solution; rows left out get zero."""
     count = pattern.rows.shape[0]
     for k in range(count):
         n = count - 1 - k
@@ -245,6 +247,6 @@ def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Fill x (8 K,) with the solution for `rhs` (8 K,), which is used up; left-out rows get zero."""
+    """Fill x (8 K,) with the solution for `rhs` (8 K,), which is overwritten; rows left out get zero."""
     forward(pattern, 0, pattern.rows.shape[0], B, rhs, x)
     backward(pattern, Q, x)

@@ -1,10 +1,10 @@
-"""Friction in proportion to constraint loads, solved for together with them.
+"""Friction proportional to constraint loads, solved for together with them.
 
 Loads are affine in the magnitudes f (c,) of all friction forces: lambda = lambda_0 + sum of f_l lambda_l, with lambda_l
-the answer of the constraints to a unit force of friction l. Each takes one more solve with the same factorization. Then
-f_k = mu_k N_k(lambda) are c equations for c magnitudes: linear where N is a multiplier, as of a contact, else solved by
-Newton's method. Their Jacobian I - mu dN/df has a positive determinant unless friction reacts upon its own load so much
-that there is no solution, or another one (Painleve 1895).
+the multipliers due to a unit force of friction l. Each takes one more solve with the same factorization. Then f_k =
+mu_k N_k(lambda) are c equations for c magnitudes: linear where N is a multiplier, as for a contact, otherwise solved by
+Newton's method. Their Jacobian I - mu dN/df has a positive determinant unless friction affects its own load so much
+that there is no solution, or several (Painleve 1895).
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from .impose import clear, impose
 from .loads import constraint_load
 from .mechanism import Mechanism
 
-# Numbers of the load of a joint or contact: force and torque, or the multiplier of its contact.
+# Numbers per load: force and torque of a joint, or the multiplier of a contact.
 LOAD = 6
+# Maximum number of Newton iterations.
 MOST_ITERATIONS = 50
-# Changes of magnitudes below this part of the largest are round-off.
+# Changes of magnitudes below this fraction of the largest are round-off.
 CONVERGED = 4e-16
-# Bodies of each friction, i and j.
+# Number of bodies per friction element, i and j.
 ENDS = 2
 
 
@@ -39,7 +40,7 @@ ENDS = 2
 def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
     """Add constraint loads and friction to the applied loads in work.wrench; work.x are then the multipliers.
 
-    Rows are factorized, and work.goal is what A M^-1 (work.wrench) is to be.
+    The rows must be factorized, and work.goal is the required value of A M^-1 (work.wrench).
     """
     work, rubbing = mechanism.work, mechanism.frictions
     count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
@@ -74,13 +75,13 @@ def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
 
 @kernel
 def first_output(forces: Forces, e: int) -> int:
-    """Where in the outputs the loads of element e begin."""
+    """Return the index of the first load of element e in the outputs."""
     return forces.entries[ELEMENT_SIZE * e + OUTPUT]
 
 
 @kernel
 def unit_force(mechanism: Mechanism, k: int) -> None:
-    """Add the loads of friction k, of magnitude 1, to work.wrench."""
+    """Add the loads of friction k at unit magnitude to work.wrench."""
     rubbing, work, forces = mechanism.frictions, mechanism.work, mechanism.forces
     out = first_output(forces, rubbing.element[k])
     for end in range(ENDS):
@@ -95,7 +96,7 @@ def unit_force(mechanism: Mechanism, k: int) -> None:
 
 @kernel
 def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarray) -> None:
-    """Write the load that counts for friction k, from work.x, to an array from element `o` on."""
+    """Write the load that determines the normal load of friction k, from work.x, to an array from element `o`."""
     rubbing = mechanism.frictions
     for c in range(LOAD):
         put(into, o + c, 0.0)
@@ -115,9 +116,9 @@ def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarra
 
 @kernel
 def magnitudes(mechanism: Mechanism) -> None:
-    """Solve f = mu N(loads) for the magnitudes f; not numbers where there is no solution.
+    """Solve f = mu N(loads) for the magnitudes f; nan if there is no solution.
 
-    Also fills `solvable`: positive unless there is none, or more than one.
+    Also fills `solvable`: positive if the solution is unique.
     """
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
@@ -144,7 +145,7 @@ def magnitudes(mechanism: Mechanism) -> None:
 
 @kernel
 def linearise(mechanism: Mechanism) -> None:
-    """Fill rubbing.matrix with I - mu dN/df, and rubbing.rest with mu N - f, at the present magnitudes."""
+    """Fill `matrix` with I - mu dN/df, and `rest` with mu N - f, at the present magnitudes."""
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
     for k in range(count):
@@ -158,7 +159,7 @@ def linearise(mechanism: Mechanism) -> None:
 
 @kernel
 def present_load(mechanism: Mechanism, k: int) -> None:
-    """Fill rubbing.present with the load that counts for friction k, at the present magnitudes."""
+    """Fill `present` with the load that determines the normal load of friction k, at the present magnitudes."""
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
     for c in range(LOAD):
@@ -170,7 +171,7 @@ def present_load(mechanism: Mechanism, k: int) -> None:
 
 @kernel
 def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
-    """Solve matrix x = x by Gauss's elimination with pivots, in place; returns the determinant."""
+    """Solve matrix x = x in place by Gaussian elimination with pivoting; return the determinant."""
     determinant = 1.0
     for k in range(count):
         best = k
@@ -198,9 +199,9 @@ def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
 
 @kernel
 def reserve(mechanism: Mechanism) -> float:
-    """How much less than one the reaction of each friction in a joint upon its own load is, at least.
+    """Return the least of 1 - mu dN/df over the friction elements of joints, each with its own force f.
 
-    Where this is not positive there are two magnitudes or none, since N is a norm.
+    If it is not positive there are two magnitudes or none, since N is a norm.
     """
     rubbing = mechanism.frictions
     count, least = rubbing.element.shape[0], 1.0
@@ -214,7 +215,7 @@ def reserve(mechanism: Mechanism) -> float:
 
 @kernel
 def normal(mechanism: Mechanism, k: int, loads: np.ndarray, o: int) -> float:
-    """The load N that counts for friction k, of a load from element `o` on, N."""
+    """Return the normal load N of friction k, N, for a load from element `o`."""
     takes = mechanism.frictions.takes[k]
     if takes == NORMAL:
         return at(loads, o)
@@ -224,7 +225,7 @@ def normal(mechanism: Mechanism, k: int, loads: np.ndarray, o: int) -> float:
 
 @kernel
 def normal_rate(mechanism: Mechanism, k: int, loads: np.ndarray, o: int, changes: np.ndarray, p: int) -> float:
-    """By how much N changes with a load, for a change of it from element `p` of another array on."""
+    """Derivative of the normal load N of friction k at a load from element `o`, for its change from element `p`."""
     takes = mechanism.frictions.takes[k]
     if takes == NORMAL:
         return at(changes, p)
@@ -235,7 +236,7 @@ def normal_rate(mechanism: Mechanism, k: int, loads: np.ndarray, o: int, changes
 
 @kernel
 def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
-    """Return a . b / |a|; |b| where a is nothing."""
+    """Return a . b / |a|, or |b| if a is zero."""
     size = math.sqrt(dot(a, a))
     return dot(a, b) / size if size > 0.0 else math.sqrt(dot(b, b))
 
@@ -244,7 +245,7 @@ def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> 
 def carried(
     mechanism: Mechanism, k: int, loads: np.ndarray, o: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """The forces, N, in both bearings of a joint, the second of which may be zero; in N."""
+    """Return the forces, N, inertial frame, in both bearings of a joint; the second one is zero without `length`."""
     rubbing, kin = mechanism.frictions, mechanism.work.kin
     force = at(loads, o), at(loads, o + 1), at(loads, o + 2)
     nothing = 0.0, 0.0, 0.0
@@ -268,7 +269,7 @@ def carried(
 
 @kernel
 def turn_on_slip(mechanism: Mechanism) -> None:
-    """Let the direction of each friction be that of the slip at the last evaluation, unless it has turned back."""
+    """Set the direction of each friction force to the slip at the last evaluation, unless the slip has reversed."""
     rubbing, forces = mechanism.frictions, mechanism.forces
     for k in range(rubbing.element.shape[0]):
         size = rubbing.size[k]

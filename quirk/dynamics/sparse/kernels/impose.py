@@ -1,12 +1,12 @@
-"""Constraint loads from right-hand sides, by solves with the factorized rows and iterative refinement.
+"""Constraint loads from right-hand sides, by solution with the factorized rows and iterative refinement.
 
-Evaluations, projections and derivatives all come here. The residual of refinement is goal - A M^-1 (loads), formed
-from rows and accelerations and not from S = A M^-1 A^T. So the condition of S, which is squared, makes refinement
-slower and costs no digits (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are
-summed per body: where light bodies are held between heavy ones the sums are small, and their round-off with them.
+Used by evaluations, projections and derivatives. The residual of refinement is goal - A M^-1 (loads), computed from
+rows and accelerations and not from S = A M^-1 A^T. So the condition of S, the square of that of A, slows refinement but
+does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are
+summed per body: where light bodies are constrained between heavy ones the sums are small, and so is their round-off.
 
-The residual is also what proves a solution: whatever the factorization was, loads are combinations of rows, so that
-loads under which all rows are met are the right ones. Where solves with blocks do not lead there, reflections do.
+The residual also verifies a solution: for any factorization the loads are combinations of rows, so loads that satisfy
+all rows are correct. If solves with blocks do not achieve this, reflections are used.
 """
 
 from __future__ import annotations
@@ -24,21 +24,22 @@ from .relations import relation_wrenches
 from .rows import BILINEAR, HUB, RELATION, Nodes, along_with_terms
 from .work import LEAST, METHOD, PASSES, RATE, REFLECTIONS, REMAINS, Workspace
 
-# Rows are met if they miss at most MET of the sum of the magnitudes of their terms. Corrections that no longer shrink
-# are round-off where they change accelerations by less than NOISE of them. What reflections leave beyond ASTRAY is an
-# error. Reflections take over from blocks where a solve leaves more than SLOW of what it is for.
+# A row is satisfied if its residual is at most MET times the sum of the magnitudes of its terms. Corrections that no
+# longer decrease are round-off if they change accelerations by less than NOISE of them. A residual of reflections
+# beyond ASTRAY is an error. Reflections replace blocks if a solve leaves more than SLOW of the residual.
 MET, NOISE, ASTRAY, SLOW = 1e-13, 1e-11, 1e-8, 1e-3
 
-# No more solves are made than this. With a least pivot p one by blocks leaves at most LOSS / p^2 of what it is for.
+# Maximum number of solves; and the fraction of the residual left by a solve with blocks, LOSS / p^2 for smallest pivot
+# p.
 MOST_PASSES, LOSS = 12, 2e-15
 
 
 @kernel
 def impose(mechanism: Mechanism, passes: int) -> None:
-    """Add constraint loads to work.wrench so that A M^-1 (work.wrench) = work.goal, by `passes` solves or more.
+    """Add constraint loads to work.wrench so that A M^-1 (work.wrench) = work.goal, with at least `passes` solves.
 
-    work.x are then the multipliers, summed over all solves. The factor from the first residual to the second is noted
-    as RATE, if it is the largest so far.
+    On return work.x holds the multipliers, summed over all solves. The ratio of the second to the first residual is
+    stored as RATE, if it is the largest so far.
     """
     measure_goal(mechanism.work)
     find_rest(mechanism)
@@ -47,10 +48,9 @@ def impose(mechanism: Mechanism, passes: int) -> None:
 
 @kernel
 def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
-    """Fill work.wrench with the constraint loads that by themselves make A M^-1 (work.wrench) = work.rhs.
+    """Fill work.wrench with the constraint loads that by themselves satisfy A M^-1 (work.wrench) = work.rhs.
 
-    By `passes` solves or more, as `impose` does beside other loads, and up to a part `left`; work.goal is then what
-    work.rhs was.
+    At least `passes` solves are made, up to a relative residual `left`; on return work.goal holds the initial work.rhs.
     """
     work = mechanism.work
     copy(work.rhs, work.goal)
@@ -62,7 +62,7 @@ def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
 
 @kernel
 def measure_goal(work: Workspace) -> None:
-    """Let the terms of rows be the magnitudes of work.goal."""
+    """Initialize the magnitudes of the terms of rows with those of work.goal."""
     for o in range(0, work.x.shape[0], 8):
         goal = load(work.goal, o)
         store(work.terms, o, greater(goal, -1.0 * goal))
@@ -70,7 +70,7 @@ def measure_goal(work: Workspace) -> None:
 
 @kernel
 def find_rest(mechanism: Mechanism) -> None:
-    """Fill work.rhs and work.rest with what is left of work.goal under the loads in work.wrench.
+    """Fill work.rhs and work.rest with the residual of work.goal under the loads in work.wrench.
 
     The magnitudes of the terms that cancel in it are added to work.terms.
     """
@@ -85,10 +85,10 @@ def find_rest(mechanism: Mechanism) -> None:
 
 @kernel
 def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
-    """Add the loads to work.wrench that work.rest asks for, which is in work.rhs too, by `passes` solves or more.
+    """Add the loads that remove the residual work.rest (also in work.rhs) to work.wrench, by `passes` solves or more.
 
-    Where solves with blocks do not lead to rows that miss at most a part `left` of their terms, all is done again by
-    reflections. Where these do not, loads and multipliers become not a number.
+    If blocks do not reduce the residuals to a fraction `left` of the terms of each row, the solution is repeated with
+    reflections. If these fail, loads and multipliers become nan.
     """
     work = mechanism.work
     copy(work.wrench, work.given)
@@ -110,11 +110,11 @@ def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
 
 @kernel
 def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool:
-    """Add the loads that work.rest asks for to work.wrench, by `passes` solves and more as long as they help.
+    """Add the loads that remove the residual work.rest to work.wrench, by `passes` solves or more while these converge.
 
-    Returns whether the rows are then met, up to a part `left` of their terms, or nothing is left but round-off: less
-    than a part `noise` of the accelerations. What pivots say is enough is not checked. Blocks that contract the
-    residual too slowly are given up.
+    Returns whether the rows are then satisfied, up to a fraction `left` of their terms, or the rest is round-off: less
+    than a fraction `noise` of the accelerations. If the smallest pivot guarantees the accuracy, the residual is not
+    checked. Blocks that reduce the residual too slowly are given up.
     """
     nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
@@ -128,7 +128,7 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
             if done and turn >= passes:
                 break
         solve_rows(mechanism)
-        # The square of what is added to the accelerations, in the mass metric.
+        # Square of the correction of the accelerations, in the mass metric.
         square = splat(0.0)
         for o in range(0, work.x.shape[0], 8):
             square = square + load(work.rest, o) * load(work.x, o)
@@ -143,14 +143,14 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
                     return False
             if now > before:
                 done = done or round_off
-                break  # nothing is left but round-off, or the method will not do
+                break  # the rest is round-off, or the method does not converge
         elif turn == 1:
             put(work.summary, RATE, max(at(work.summary, RATE), now / before))
         before = now
         for o in range(0, work.x.shape[0], 8):
             store(work.sum, o, load(work.sum, o) + load(work.x, o))
         wrenches(nodes, work.G, work.x, work.wrench, False)
-        # What blocks can leave of the last correction, by their least pivot.
+        # Fraction of the last correction left by blocks, from their smallest pivot.
         if done or (by_blocks and turn == passes - 1 and LOSS * now <= left * least * least * first):
             done = True
             break
@@ -161,7 +161,7 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
 
 @kernel
 def accelerated(work: Workspace) -> float:
-    """How much the loads in work.wrench accelerate the bodies, in the mass metric; work.motion tells how."""
+    """Norm of the accelerations by the loads in work.wrench, in the mass metric; work.motion has the accelerations."""
     square = splat(0.0)
     for o in range(0, work.wrench.shape[0], 8):
         square = square + load(work.wrench, o) * load(work.motion, o)
@@ -170,9 +170,9 @@ def accelerated(work: Workspace) -> float:
 
 @kernel
 def met(mechanism: Mechanism, left: float) -> bool:
-    """Whether work.rest is at most a part `left` of the terms of each row that counts as independent.
+    """Return whether work.rest is at most a fraction `left` of the terms in each independent row.
 
-    Rows that reflections found to be dependent do not count.
+    Rows that reflections found to be dependent are ignored.
     """
     nodes, work = mechanism.nodes, mechanism.work
     for n in range(nodes.rows.shape[0]):
@@ -187,7 +187,7 @@ def met(mechanism: Mechanism, left: float) -> bool:
 
 @kernel
 def independent(mechanism: Mechanism, n: int, r: int) -> bool:
-    """Whether a row of node n is kept, and reflections, where they are used, have not found it to depend on others."""
+    """Return whether a row of node n is selected and, with reflections, was not found to be dependent."""
     work, fronts = mechanism.work, mechanism.work.fronts
     if not at(work.floor, 8 * n + r) < np.inf:
         return False
@@ -196,9 +196,9 @@ def independent(mechanism: Mechanism, n: int, r: int) -> bool:
 
 @kernel
 def solves_for(mechanism: Mechanism, left: float) -> int:
-    """How many solves leave less than a part `left` of a right-hand side; no more than are made for all digits.
+    """Return the number of solves that leave less than a fraction `left` of a right-hand side, at most PASSES.
 
-    The residual is in the mass metric; accelerations of light bodies may be off by more, as `passes_for` says.
+    The residual is measured in the mass metric; accelerations of light bodies may have larger errors, see `passes_for`.
     """
     summary = mechanism.work.summary
     passes, most, remains = 1, int(at(summary, PASSES)), at(summary, REMAINS)

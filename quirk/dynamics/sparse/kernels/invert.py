@@ -1,8 +1,8 @@
-"""Inverses of diagonal blocks in the factorization of S: symmetric, of as many rows as a joint has, in lanes.
+"""Inverses of diagonal blocks in the factorization of S: symmetric, with the rows of a joint, stored in lanes.
 
-Any block is inverted by exchange steps, one row after the other, each of which waits for the division of the one
-before. Blocks of three and five rows, those of most joints, are inverted by cofactors, with one division for three rows
-and one for the other two, where no row is to be left out and at most four binary digits are lost.
+Any block is inverted by exchange steps, row by row; each waits for the division of the one before. Blocks of three and
+five rows, those of most joints, are inverted by cofactors, with one division for three rows and one for the other two,
+provided that no row is left out and at most four binary digits are lost.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from quirk.jit.compilation import inlined
 from quirk.jit.simd import at, lane_of, permuted, reciprocal_above, replaced, spread
 from quirk.jit.tracing import traced
 
-# Cofactors are trusted where the determinant is above this share of the product of diagonal elements, which bounds it
-# (Hadamard). Their round-off is that of the product, so four binary digits may be lost.
+# Cofactors are used if the determinant exceeds this fraction of the product of diagonal elements, its upper bound
+# (Hadamard). Their round-off is relative to the product, so at most four binary digits are lost.
 SHARE = 1.0 / 16.0
 
-# Products of three elements of less than this are not exact.
+# Below this bound products of three elements are inaccurate, as they approach the smallest normal numbers.
 LEAST = 1e-290
 
 
 def inversion(m: int) -> Callable[..., Any]:
     """Return the inversion of blocks of m rows for kernels.
 
-    It takes the rows, a tuple of lanes, the sign of their pivots, 1 or -1, and where `floor` begins for them, and
-    returns the rows of the inverse. Rows whose pivot is not above their floor become zero: they depend on rows before
-    them.
+    Its arguments are the rows (a tuple of lanes), the sign of their pivots, 1 or -1, and the first element of their
+    floors in `floor`; it returns the rows of the inverse. Rows whose pivot is not above their floor become zero: they
+    depend on rows before them.
     """
     return {3: _invert_3, 5: _invert_5}.get(m, _exchange)
 
@@ -52,16 +52,16 @@ def _invert_5(rows: Any, sign: float, h: int, floor: np.ndarray) -> Any:
 
 @inlined
 def _three_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
-    """Whether three pivots are above their floors and the determinant is exact; its bound is Hadamard's."""
+    """Whether three pivots are above their floors and the determinant is accurate relative to Hadamard's bound."""
     first, second, determinant, bound = minors
-    # All in one branch, which is taken the same way nearly always.
+    # One branch, which almost always has the same outcome.
     above = (first > at(floor, h)) & (second > at(floor, h + 1) * first) & (determinant > at(floor, h + 2) * second)
     return above & (determinant > SHARE * bound) & (bound > LEAST)
 
 
 @inlined
 def _two_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
-    """Whether two pivots are above their floors and the determinant is exact."""
+    """Return whether two pivots are above their floors and the determinant is accurate."""
     first, determinant, bound = minors
     above = (first > at(floor, h)) & (determinant > at(floor, h + 1) * first)
     return above & (determinant > SHARE * bound) & (bound > LEAST)
@@ -69,10 +69,10 @@ def _two_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
 
 @traced
 def _exchange(rows: Any, sign: Any, h: Any, floor: Any) -> tuple[Any, ...]:
-    """Invert by exchange steps."""
+    """Invert by exchange steps (Gauss-Jordan)."""
     rows = list(rows)
     for r in range(len(rows)):
-        # Zero leaves the row out: all that follows multiplies with it.
+        # Zero leaves the row out: all later terms are multiplied by it.
         pivot = lane_of(rows[r], r)
         inverse = reciprocal_above(pivot * sign, at(floor, h + r), pivot)
         mine = replaced(rows[r], r, 1.0) * inverse
@@ -83,20 +83,20 @@ def _exchange(rows: Any, sign: Any, h: Any, floor: Any) -> tuple[Any, ...]:
 
 @traced
 def _cofactors_of_3(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return the inverse of three rows, and what `_three_pivots` judges it by."""
+    """Return the inverse of three rows, and the minors for `_three_pivots`."""
     cofactors, inverse, minors = _cofactors(rows)
     return tuple(row * inverse for row in cofactors), minors
 
 
 @traced
 def _cofactors_of_5(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
-    """Return the inverse of five rows, and what `_three_pivots` and `_two_pivots` judge it by.
+    """Return the inverse of five rows, and the minors for `_three_pivots` and `_two_pivots`.
 
-    Three rows are exchanged at once, and then, in what that leaves, the other two.
+    Three rows are eliminated at once, and then the other two in the Schur complement.
     """
     cofactors, inverse, minors = _cofactors(rows)
     own = [_with(row, [float(c == p) for c in range(3)]) for p, row in enumerate(rows[:3])]
-    # Multiplied by determinants up to where their inverses are known, which takes longer.
+    # Inverse determinants are applied as late as possible, since the divisions take longer.
     upper = [_combined(cofactor, own) for cofactor in cofactors]
     fourth, fifth = (_with(row, [0.0] * 3) - inverse * _combined(row, upper) for row in rows[3:])
     upper = [row * inverse for row in upper]
@@ -113,7 +113,7 @@ def _cofactors_of_5(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[
 def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any, Any]]:
     """Return the cofactors of the leading three rows and columns, as lanes, and the inverse of their determinant.
 
-    Then the leading minors of one, two and three rows, and the product of the diagonal.
+    Also returns the leading minors of one, two and three rows, and the product of the diagonal.
     """
     following, other = ([permuted(row, order) for row in rows[:3]] for order in ((1, 2, 0), (2, 0, 1)))
     # Each row is the cross product of the other two.
@@ -126,13 +126,13 @@ def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any
 
 
 def _with(row: Any, numbers: Sequence[Any], begin: int = 0) -> Any:
-    """Return lanes in which those from `begin` on are replaced by numbers."""
+    """Return lanes with those from `begin` replaced by numbers."""
     for lane, x in enumerate(numbers, begin):
         row = replaced(row, lane, x)
     return row
 
 
 def _combined(factors: Any, rows: Sequence[Any], begin: int = 0) -> Any:
-    """Return the sum of rows, each times a lane of `factors`, from lane `begin` on."""
+    """Return the sum of rows, each times a lane of `factors`, from lane `begin`."""
     products = [spread(factors, lane) * row for lane, row in enumerate(rows, begin)]
     return sum(products[1:], products[0])

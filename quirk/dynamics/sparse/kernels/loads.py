@@ -1,4 +1,4 @@
-"""The load of one constraint at an evaluation, in kernels."""
+"""Load of one constraint at an evaluation, in kernels."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .rows import RELATION
 
 @kernel
 def component(axis: int, vector: tuple[float, float, float]) -> float:
-    """One component of a vector, or its magnitude for axis -1."""
+    """Return one component of a vector, or its magnitude for axis -1."""
     x, y, z = vector
     if axis < 0:
         return math.sqrt(x * x + y * y + z * z)
@@ -44,7 +44,7 @@ def component(axis: int, vector: tuple[float, float, float]) -> float:
 
 @kernel
 def constraint_load(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> tuple[float, float, float]:
-    """Force on body j by body i in N, or the torque about the joint point of body j."""
+    """Return the force of body i on body j, inertial frame, or the torque about the joint point of body j."""
     nodes, work, o, wrench = mechanism.nodes, mechanism.work, READING * r, readings.wrench
     entries = readings.entries
     i, j = entries[o + WRENCH_I], entries[o + WRENCH_J]
@@ -63,7 +63,7 @@ def constraint_load(mechanism: Mechanism, readings: Readings, r: int, y: np.ndar
             wrench[j + 8 * c] += force
             wrench[i + MOMENT + 8 * c] += total(multipliers * load(work.G, g + G_I + 8 * c))
             wrench[j + MOMENT + 8 * c] += total(multipliers * load(work.G, g + G_J + 8 * c))
-    # What acts on the ground is read off body i.
+    # The load on the ground is the reaction of body i.
     ground = entries[o + J_IS_GROUND] != 0
     near, sign = (i, -1.0) if ground else (j, 1.0)
     force = sign * at(wrench, near), sign * at(wrench, near + 8), sign * at(wrench, near + 16)

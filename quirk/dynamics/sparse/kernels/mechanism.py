@@ -1,4 +1,4 @@
-"""A system as kernels see it."""
+"""A system in the form used by kernels."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from .work import Workspace
 
 @record
 class Mechanism(NamedTuple):
-    """What kernels know of a system, and the arrays that they write.
+    """Tables of a system, and the arrays that kernels write.
 
-    constants: of bodies, see `quirk.dynamics.model.layout` · nodes: the joints · pattern: the order of elimination and
-    the blocks of S · forces: the force elements · frictions: those among them that depend on the loads of constraints ·
-    work: all that is written
+    constants: of bodies, see `quirk.dynamics.model.layout` · nodes: the joints · pattern: elimination order and blocks
+    of S · forces: the force elements · frictions: friction proportional to constraint loads · work: workspace arrays
     """
 
     constants: np.ndarray

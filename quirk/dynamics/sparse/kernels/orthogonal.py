@@ -1,13 +1,12 @@
-"""Orthogonal factorization of the constraint rows along the elimination tree: R with R^T R = S, formed without S.
+"""Orthogonal factorization of the constraint rows along the elimination tree: R with R^T R = S, without forming S.
 
-G = A W holds a row for each constraint row, over the scaled velocities of all bodies. Householder reflections make
-G^T upper triangular, one node of the elimination after the other (multifrontal QR: Duff and Reid, ACM Trans. Math.
-Softw. 9 (1983); Davis, ACM Trans. Math. Softw. 38 (2011)). A diagonal entry of R is the distance of a row from the
-span of those eliminated before it, and not its square: so dependent rows are told from badly scaled ones down to
-round-off.
+G = A W has a row for each constraint row, over the scaled velocities of all bodies. Householder reflections make G^T
+upper triangular, one node of the elimination after the other (multifrontal QR: Duff and Reid, ACM Trans. Math. Softw. 9
+(1983); Davis, ACM Trans. Math. Softw. 38 (2011)). A diagonal entry of R is the distance of a row from the span of those
+eliminated before it, and not its square: so dependent rows are distinguished from badly scaled ones down to round-off.
 
-Hub bodies are unknowns of their own. With L = (R | X)^T the matrix is L diag(+1, -1) L^T, +1 for joints, -1 for hubs;
-R couples nodes of one kind and comes from reflections, X couples nodes of both and comes from substitution.
+Hub bodies are separate unknowns. With L = (R | X)^T the matrix is L diag(+1, -1) L^T, +1 for joints, -1 for hubs; R
+couples nodes of one kind and comes from reflections, X couples nodes of different kinds and comes from substitution.
 """
 
 from __future__ import annotations
@@ -24,16 +23,15 @@ from quirk.jit.simd import at, load, put, splat, store, total
 
 @record
 class Fronts(NamedTuple):
-    """The pattern of the fronts, the dense matrices in which nodes are eliminated; K nodes, L blocks, see `Pattern`.
+    """Pattern of the fronts, the dense matrices in which nodes are eliminated; K nodes, L blocks, see `Pattern`.
 
-    rows, sign, first, column, start: as in `Pattern`, of all nodes and blocks · order (K,) nodes, children of the
-    elimination tree before their parents, each branch in one piece · place (L,) the block of the parent's front in
-    which a block stands · child (C,) and child_first (K + 1,) of each node · bound (2 K,) most rows of the kind of
-    joints and of hubs in each front · body_first (K + 1,) bodies whose joints are first met at each node ·
-    side_first: of each body its joints: side_place the block of the front, side_force and side_moment elements of G ·
-    term_first (L + 1,), left, right, left_force, right_force: products of which couplings of joints with hubs
-    consist, see `Pattern` · pair_first (K + 1,): blocks one and two of which the product is taken from block target,
-    which has pair_rows rows.
+    rows, sign, first, column, start: as in `Pattern`, of all nodes and blocks · order (K,): nodes in postorder of the
+    elimination tree · place (L,): position of a block in the front of the parent · child (C,) and child_first (K + 1,):
+    children of each node · bound (2 K,): maximum number of rows over joints, and over hubs, in each front · body_first
+    (K + 1,): first of the bodies that are assembled at each node · side_first: first joint of each body · side_place:
+    block of the front for each joint · side_force, side_moment: its elements of G · term_first (L + 1,), left, right,
+    left_force, right_force: products that form couplings of joints with hubs, see `Pattern` · pair_first (K + 1,):
+    first pair of each node; the product of blocks one and two, with pair_rows rows, is subtracted from block target
     """
 
     rows: np.ndarray
@@ -65,11 +63,12 @@ class Fronts(NamedTuple):
 
 @record
 class Triangle(NamedTuple):
-    """The orthogonal factor, with the scratch arrays of `triangularise`.
+    """Orthogonal factor, with the scratch arrays of `triangularise`.
 
-    factor: R and X by blocks, a row of eight lanes for each row of the earlier node; rows left out are zero ·
-    distance (8 K,) of each row from those before it, over its length · front, stack, reflector: scratch · left
-    (2 K,) rows of both kinds that a node hands to its parent, and where (K,) on the stack, as floats.
+    factor: R and X by blocks, a row of eight lanes for each row of the earlier node; rows left out are zero · distance
+    (8 K,): of each row from the span of those before it, over its length · front, stack, reflector: scratch · left (2
+    K,): number of rows of both kinds that a node passes to its parent, and where (K,): their position on the stack, as
+    floats
     """
 
     factor: np.ndarray
@@ -92,11 +91,10 @@ def triangularise(
     floor: np.ndarray,
     tolerance: float,
 ) -> int:
-    """Fill `factor` and `distance` of the triangle; returns how many rows are kept.
+    """Fill `factor` and `distance` of the triangle; return the number of rows kept.
 
-    Left out are rows whose distance is at most `tolerance`, or its square, times the square of the length, at most
-    `floor` (8 K,). `scale` has the factor of each force in G, and `weight` those of couplings; `lengths` (8 K,) are
-    squared.
+    Rows are left out if their distance is at most `tolerance` times their length, or if its square is at most `floor`
+    (8 K,). `scale` has the factor of each force in G, `weight` those of couplings; `lengths` (8 K,) are squared.
     """
     couple(fronts, G, weight, triangle.factor)
     kept, top = 0, 0
@@ -111,7 +109,7 @@ def triangularise(
 
 @kernel
 def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray) -> None:
-    """Fill the blocks between joints and hubs with their parts of the matrix."""
+    """Fill the blocks between joints and hubs with the elements of the matrix."""
     for n in range(fronts.rows.shape[0]):
         for block in range(fronts.first[n] + 1, fronts.first[n + 1]):
             if fronts.sign[fronts.column[block]] == fronts.sign[n]:
@@ -128,11 +126,9 @@ def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray
 
 @kernel
 def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.ndarray, top: int) -> int:
-    """Assemble the front of node n from the remainders of its children and the rows at its bodies.
+    """Assemble the front of node n from the remainders of its children and the rows of its bodies.
 
-    Returns the new top of the stack.
-
-    Rows over joints come first, then those over hubs; `left` gets their numbers.
+    Returns the new top of the stack. Rows over joints come first, then those over hubs; `left` gets their numbers.
     """
     front, stride, rows = triangle.front, front_stride(fronts, n), triangle.left
     for o in range(0, (fronts.bound[2 * n] + fronts.bound[2 * n + 1]) * stride, 8):
@@ -166,13 +162,13 @@ def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.
 
 @kernel
 def front_stride(fronts: Fronts, n: int) -> int:
-    """Elements of a row of a front."""
+    """Return the number of elements per row of the front of node n."""
     return 8 * (fronts.first[n + 1] - fronts.first[n])
 
 
 @kernel
 def front_base(fronts: Fronts, n: int, kind: int) -> int:
-    """First element of the rows over joints, kind 0, or over hubs, kind 1."""
+    """Return the first element of the rows over joints (kind 0) or over hubs (kind 1) in the front of node n."""
     return kind * fronts.bound[2 * n] * front_stride(fronts, n)
 
 
@@ -180,9 +176,9 @@ def front_base(fronts: Fronts, n: int, kind: int) -> int:
 def eliminate(
     fronts: Fronts, triangle: Triangle, n: int, lengths: np.ndarray, floor: np.ndarray, tolerance: float
 ) -> int:
-    """Reflect the front so that the columns of node n become triangular; returns how many of its rows are kept.
+    """Reflect the front so that the columns of node n become triangular; return the number of its rows kept.
 
-    What is left of the front moves up; hubs are always kept.
+    The remaining rows of the front are moved to the top; rows of hubs are always kept.
     """
     own = 0 if fronts.sign[n] > 0.0 else 1
     front, factor, m, stride = triangle.front, triangle.factor, fronts.rows[n], front_stride(fronts, n)
@@ -200,7 +196,7 @@ def eliminate(
                 o = base + p * stride + 8 * (block - fronts.first[n])
                 store(factor, fronts.start[block] + 8 * r, load(front, o) if kept else splat(0.0))
         p += 1 if kept else 0
-    # Below the diagonal and in the columns of rows left out stands what reflections have not touched.
+    # Clear unreflected entries below the diagonal and in the columns of rows left out.
     for r in range(m):
         for c in range(m):
             if c < r or at(factor, diagonal + 9 * c) == 0.0:
@@ -214,7 +210,7 @@ def eliminate(
 
 @kernel
 def column_length(front: np.ndarray, o: int, stride: int, count: int) -> float:
-    """Length of a column of `count` numbers from element o on."""
+    """Return the length of a column of `count` numbers with distance `stride`, from element o."""
     squares = 0.0
     for row in range(count):
         x = at(front, o + row * stride)
@@ -226,9 +222,9 @@ def column_length(front: np.ndarray, o: int, stride: int, count: int) -> float:
 def reflect(
     fronts: Fronts, triangle: Triangle, n: int, o: int, lane: int, begin: int, count: int, length: float
 ) -> None:
-    """Reflect `count` rows from element o on so that of one lane of block `begin` only the first entry is left.
+    """Apply a Householder reflection to `count` rows that leaves only the first entry of a column.
 
-    Only blocks of the kind of that one, from there on, have entries.
+    The column is a lane of block `begin`; only blocks of the same kind (joint or hub), from there on, have entries.
     """
     front, v, stride, first = triangle.front, triangle.reflector, front_stride(fronts, n), fronts.first[n]
     for row in range(count):
@@ -255,7 +251,7 @@ def reflect(
 
 @kernel
 def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
-    """Solve for the couplings X of node n with nodes of the other kind, which get rows of them, and eliminate it."""
+    """Solve for the couplings X of node n with nodes of the other kind, and subtract their products."""
     factor, sign, m, d = triangle.factor, fronts.sign[n], fronts.rows[n], fronts.start[fronts.first[n]]
     other = 1 if sign > 0.0 else 0
     stride, found = front_stride(fronts, n), False
@@ -285,7 +281,7 @@ def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
 
 @kernel
 def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
-    """Push the remainder of the front of node n onto the stack, with no more rows than columns; returns the new top."""
+    """Push the remainder of the front of node n onto the stack, triangularized if it is tall; return the new top."""
     front, stack, stride, first = triangle.front, triangle.stack, front_stride(fronts, n), fronts.first[n]
     triangle.where[n] = top
     for kind in range(2):
@@ -315,14 +311,14 @@ def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
 
 @kernel
 def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Fill x (8 K,) with the solution of the factorized system for `rhs`, which is used up; rows left out get zero."""
+    """Fill x (8 K,) with the solution for `rhs`, which is overwritten; rows left out get zero."""
     forward_orthogonal(fronts, triangle.factor, rhs, x)
     backward_orthogonal(fronts, triangle.factor, x)
 
 
 @kernel
 def forward_orthogonal(fronts: Fronts, factor: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Fill x (8 K,) with the solution of L diag(1, -1) x = rhs; `rhs` is used up."""
+    """Fill x (8 K,) with the solution of L diag(1, -1) x = rhs; `rhs` is overwritten."""
     for n in range(fronts.rows.shape[0]):
         m, d = fronts.rows[n], fronts.start[fronts.first[n]]
         store(x, 8 * n, splat(0.0))
@@ -342,7 +338,7 @@ def forward_orthogonal(fronts: Fronts, factor: np.ndarray, rhs: np.ndarray, x: n
 
 @kernel
 def backward_orthogonal(fronts: Fronts, factor: np.ndarray, x: np.ndarray) -> None:
-    """Turn what `forward_orthogonal` has left in x into the solution; rows left out get zero."""
+    """Backward substitution: turn the result of `forward_orthogonal` in x into the solution; rows left out get zero."""
     count = fronts.rows.shape[0]
     for k in range(count):
         n = count - 1 - k

@@ -1,7 +1,8 @@
 """Projection of a state onto the constraints, and of an error onto their tangent space.
 
-The nearest state in the mass metric: poses by steps delta = -W (A W)^+ Phi, velocities likewise with Phi_dot. Rows and
-factorization are those of a state nearby (chord steps) and are renewed when the steps contract too slowly.
+The projection is the nearest state in the mass metric: poses by steps delta = -W (A W)^+ Phi, velocities likewise with
+Phi_dot. Rows and factorization are those of a nearby state (chord steps) and are renewed if the steps contract too
+slowly.
 """
 
 from __future__ import annotations
@@ -19,25 +20,26 @@ from .redundancy import EPSILON
 from .rows import along, residuals
 from .work import CORRECTION, LEAST
 
-# Steps this small, over the size of the system or its speed, are round-off, as are those of ROUND_OFF_ULPS units
-# in the last place of the largest position.
+# Steps below ROUND_OFF, over the length of the system or its speed, are round-off, as are steps below ROUND_OFF_ULPS
+# units in the last place of the largest position.
 ROUND_OFF = 1e-15
 ROUND_OFF_ULPS = 4.0
 
-# Steps that shrink less than this from one to the next ask for new rows.
+# Rows are renewed if the ratio of successive steps exceeds this.
 SLOW = 0.05
 
-# A step with renewed rows leaves at most this, times how far poses have moved since, in rad or lengths of the system,
-# over the least pivot, of itself: the size of second derivatives of rows, of which 2 was the most in ten mechanisms.
-# At least LEFT, by round-off.
+# Estimate of the rate of contraction after renewal of the rows: CURVATURE times the displacement since then, in rad or
+# lengths of the system, over the smallest pivot, at least LEFT due to round-off. CURVATURE bounds the second
+# derivatives of rows; the largest found in ten mechanisms was 2.
 CURVATURE, LEFT = 100.0, 1e-8
 
-# A step below this that no longer shrinks is round-off, enlarged by nearly dependent rows.
+# Steps below this that no longer decrease are round-off, amplified by nearly dependent rows.
 STAGNANT = 1e-8
 
-# The part of what lies across the constraints that may be left in what is to lie along them, to be measured.
+# Normal fraction that may remain in a change after projection onto the tangent space.
 ACROSS = 1e-9
 
+# Maximum number of steps for poses, and for velocities.
 MOST_STEPS = 16
 
 # Entries of `counts`, to which `project` adds its steps and its factorizations.
@@ -46,11 +48,11 @@ CORRECTIONS, FACTORISATIONS = range(2)
 
 @kernel
 def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: np.ndarray, away: bool) -> bool:
-    """Move y onto the constraints; False if it is too far from them.
+    """Project y onto the constraints; return False if it is too far from them.
 
-    The factorization in `work` is of a state nearby, or is replaced. If it is of one further `away`, as where a long
-    step began, it is replaced unless one step with it is enough, and what the new one leaves is foreseen, not tried.
-    Numbers of steps and factorizations are added to the first entries of `counts`.
+    The factorization in `work` belongs to a nearby state, or is replaced. If it belongs to a state further `away`, such
+    as the start of a long step, it is replaced unless one step with it suffices, and the convergence with the new one
+    is estimated instead of tested by another step. Numbers of steps and factorizations are added to `counts`.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length
@@ -97,7 +99,7 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
 def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: int, constrained: bool) -> None:
     """Fill work.motion with a change of y at one level, poses or velocities.
 
-    If `constrained`, with its projection onto the tangent space of the constraints: the part that violates no row.
+    If `constrained`, the change is projected onto the tangent space of the constraints.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     motion_of(constants, y, change, level, work.motion)

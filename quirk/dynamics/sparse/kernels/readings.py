@@ -1,4 +1,4 @@
-"""Single numbers read off an evaluation, in kernels: loads of one constraint or force element, and energies."""
+"""Readings: scalars computed from an evaluation, such as loads of a constraint or force element, and energies."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from .room import LOADS, room
 
 @kernel
 def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
-    """Return a reading less its level, after an evaluation at y."""
+    """Return a reading minus its level, after an evaluation at y."""
     kind, o = readings.kind[r], READING * r
     level = at(readings.numbers, NUMBERS * r + LEVEL)
     if kind == OF_CONSTRAINT:
@@ -81,7 +81,7 @@ def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> 
 
 @kernel
 def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> float:
-    """One of the forces of a reading that follow from several multipliers, N or N m."""
+    """Return one force of a reading, N or N m, that is a combination of multipliers."""
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
     total_force = at(readings.numbers, NUMBERS * r + OFFSETS + force)
@@ -94,7 +94,7 @@ def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> floa
 
 @kernel
 def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
-    """How much larger the force that holds bodies which stick could be, N."""
+    """Return the margin of the force of sticking friction to its limit, N."""
     o, rubbing = READING * r, mechanism.frictions
     k, load = readings.entries[o + PLACE], shared(mechanism, readings, r, 0)
     if k >= 0:
@@ -108,7 +108,7 @@ def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> flo
 
 @kernel
 def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
-    """How far inside their friction cones contacts can share a load, N."""
+    """Return the largest margin to the friction cones with which dependent contacts can share a load, N."""
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
     contacts, ways, start = (
@@ -130,7 +130,7 @@ def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
 
 @kernel
 def exerted_load(mechanism: Mechanism, readings: Readings, r: int) -> tuple[float, float, float]:
-    """Force in N, or moment about the center of mass in N, of a force element on the body of one of its ends."""
+    """Force, or the moment about the center of mass, of a force element on one of its bodies, inertial frame."""
     forces, o = mechanism.forces, READING * r
     e = readings.entries[o + ELEMENT]
     out = forces.entries[ELEMENT_SIZE * e + OUTPUT] + LANES * readings.entries[o + END]
@@ -140,7 +140,7 @@ def exerted_load(mechanism: Mechanism, readings: Readings, r: int) -> tuple[floa
 
 @kernel
 def kinetic(constants: np.ndarray, y: np.ndarray) -> float:
-    """Kinetic energy of all bodies, J."""
+    """Return the kinetic energy of all bodies, J."""
     found = 0.0
     for block in range(constants.shape[0] // CON):
         s, c = block * STATE, block * CON
@@ -151,7 +151,7 @@ def kinetic(constants: np.ndarray, y: np.ndarray) -> float:
 
 @kernel
 def potential(mechanism: Mechanism, readings: Readings, y: np.ndarray) -> float:
-    """Energy of gravity and of all force elements, J."""
+    """Return the potential energy of gravity and of all force elements, J."""
     constants, found = mechanism.constants, 0.0
     for block in range(constants.shape[0] // CON):
         c = block * CON

@@ -1,16 +1,17 @@
-"""Redundant constraint rows: finding those that depend linearly on others, and leaving them out.
+"""Redundant constraint rows: detection of rows that depend linearly on others, and selection of independent rows.
 
 A row is redundant if its distance from the span of the rows kept before it, in the order of elimination, is at most
 `rank_tolerance` times its length. Lengths and distances are those of A W in the uniform metric
-(`quirk.dynamics.model.metric`), in which masses play no part; the orthogonal factorization gives them to round-off.
+(`quirk.dynamics.model.metric`), which does not depend on masses; the orthogonal factorization computes them to
+round-off.
 
-The set of rows that are kept is chosen at a state on the constraints and used until the next choice. Stages of a step
-violate the constraints a little; redundant rows then contradict each other and look independent, so no stage makes a
-choice of its own.
+The set of rows that are kept is selected at a state on the constraints and used until the next selection. Stages of a
+step violate the constraints slightly; redundant rows then contradict each other and appear independent, so no selection
+is made at stages.
 
-All sets of full rank give the same motion. A set with nearly dependent rows has small pivots, which cost digits. So
-the choice tries thresholds from `FIRST_THRESHOLD` down to `rank_tolerance` and takes the first that keeps rows of full
-rank, and a new choice is made when the least pivot of the present set has become too small.
+All sets of full rank give the same motion. A set with nearly dependent rows has small pivots, which cost accuracy. So
+the selection tries thresholds from `FIRST_THRESHOLD` down to `rank_tolerance` and uses the first that keeps rows of
+full rank, and a new selection is made if the smallest pivot of the present set has become too small.
 """
 
 from __future__ import annotations
@@ -35,28 +36,28 @@ from .work import BLOCKS, LEAST, METHOD, PASSES, PRUNED, RANK, RATE, REFLECTIONS
 
 EPSILON = 2.220446049250313e-16
 
-# Rows are chosen with the first of these thresholds that leaves enough: 1e-1, 1e-2 ... and the tolerance.
+# Thresholds for the selection of rows: the first one, and the factor from one to the next, down to the tolerance.
 FIRST_THRESHOLD, NEXT_THRESHOLD = 0.1, 0.1
 
-# Other rows are looked for when the least pivot falls below this, and below this part of what it was when the
-# present ones were chosen.
+# A new selection is made if the smallest pivot falls below POOR, and below WORSE times its value at the last selection.
 POOR, WORSE = 1e-3, 0.1
 
-# Where all pivots are above PLAIN, solutions are not refined. Blocks are inverted, which with a least pivot p costs up
-# to LOSS / p^2 of a solution; it is refined until less than ENOUGH is left. Reflections take over from blocks below
-# TINY pivots, and where a solve leaves more than SLOW of what it is for; above FAIR pivots blocks are tried again.
+# If all pivots are above PLAIN, solutions are not refined. Solutions by blocks with smallest pivot p have a relative
+# residual of up to LOSS / p^2; they are refined until less than ENOUGH is left. Reflections replace blocks if a pivot
+# is below TINY, or if a solve leaves more than SLOW of the residual; if all pivots are above FAIR, blocks are used
+# again.
 PLAIN, ENOUGH = 1e-2, 1e-17
 TINY, FAIR = 1e-9, 1e-5
 
-# A solve by reflections leaves less than this, unless it is seen to leave more.
+# Upper bound of the relative residual of a solve by reflections, unless a larger one is observed.
 REFLECTED = 1e-6
 
 
 @kernel
 def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarray, work: Workspace) -> None:
-    """Fill work.lengths (8 K,) with the squared lengths of the rows A W, of which work.G has the parts.
+    """Fill work.lengths (8 K,) with the squared lengths of the rows A W in work.G.
 
-    `inverse_mass` (K,) is the sum of 1/m over both bodies of each node, `side_inverse_mass` 1/m of the body of each
+    `inverse_mass` (K,) is the sum of 1/m over both bodies of each node, `side_inverse_mass` is 1/m of the body of each
     side of a relation.
     """
     for n in range(nodes.rows.shape[0]):
@@ -74,7 +75,7 @@ def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarra
 
 @kernel
 def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Fill work.G with the rows at a state, and work.lengths with their squares, in the uniform metric."""
+    """Fill work.G with the rows at a state, and work.lengths with their squared lengths, in the uniform metric."""
     nodes, work = mechanism.nodes, mechanism.work
     free_motion(work.uniform.constants, y, work.kin)
     all_rows(mechanism, t, y, 0.0, 0.0)
@@ -83,9 +84,10 @@ def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def judge(work: Workspace, tolerance: float) -> int:
-    """Factorize the rows in work.G in the uniform metric; returns how many are further from others than the tolerance.
+    """Factorize the rows in work.G in the uniform metric; return the number of rows that are independent.
 
-    Distances of rows from the span of those before them are then in work.triangle.
+    Independent rows have relative distances above the tolerance. On return work.triangle has the distances of rows from
+    the span of those before them.
     """
     clear(work.x)
     alike = work.uniform
@@ -96,7 +98,7 @@ def judge(work: Workspace, tolerance: float) -> int:
 
 @kernel
 def count_rows(nodes: Nodes) -> int:
-    """How many rows there are."""
+    """Return the number of rows of all nodes."""
     rows = 0
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] != HUB:
@@ -106,9 +108,9 @@ def count_rows(nodes: Nodes) -> int:
 
 @kernel
 def choose(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
-    """Choose `rank` rows that are as far from dependent as can be at a state on the constraints.
+    """Select `rank` rows that are as far as possible from being dependent, at a state on the constraints.
 
-    Returns False, and leaves the choice as it was, if fewer rows are independent there.
+    Returns False, and keeps the previous selection, if fewer rows are independent.
     """
     nodes, work = mechanism.nodes, mechanism.work
     uniform_rows(mechanism, t, y)
@@ -119,7 +121,7 @@ def choose(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
     if work.summary[RANK] < rank:
         weighed_rows(mechanism, t, y)
         return False
-    # Note the distance of each row that is kept, and nothing for the others.
+    # Store the distance of each row that is kept, and zero for the others.
     fronts, triangle = work.fronts, work.triangle
     for n in range(nodes.rows.shape[0]):
         d = fronts.start[fronts.first[n]]
@@ -134,7 +136,7 @@ def choose(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
 
 @kernel
 def weighed_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Fill work.G with the rows at a state, and work.lengths with their squares, in the mass metric."""
+    """Fill work.G with the rows at a state, and work.lengths with their squared lengths, in the mass metric."""
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     free_motion(constants, y, work.kin)
     all_rows(mechanism, t, y, 0.0, 0.0)
@@ -143,10 +145,11 @@ def weighed_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Factorize the chosen rows in the mass metric, and set their floors and the method from the pivots that result.
+    """Factorize the selected rows in the mass metric, and set their floors and the method from the resulting pivots.
 
-    The chosen rows are those with a distance in work.measure; the others get an infinite floor. The floor of a chosen
-    row lets its distance in the mass metric shrink by the same factor as from work.measure down to `rank_tolerance`.
+    The selected rows are those with a nonzero distance in work.measure; the others get an infinite floor. The floor of
+    a selected row allows its distance in the mass metric to decrease by the same factor as from work.measure down to
+    `rank_tolerance`.
     """
     nodes, work = mechanism.nodes, mechanism.work
     weighed_rows(mechanism, t, y)
@@ -173,7 +176,7 @@ def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def adapt(work: Workspace) -> None:
-    """Set METHOD, blocks or reflections, and PASSES, the number of solves, from the least pivot and the rate."""
+    """Set METHOD and PASSES, the number of solves, from the smallest pivot and the convergence rate."""
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and (least < TINY or rate > SLOW):
         put(work.summary, METHOD, REFLECTIONS)
@@ -193,10 +196,10 @@ def adapt(work: Workspace) -> None:
 
 @kernel
 def passes_for(rate: float, least: float) -> int:
-    """How many solves bring the residual below ENOUGH if each leaves a part `rate` of it: two or more.
+    """Number of solves, at least two, that reduce the residual below ENOUGH if each leaves a fraction `rate`.
 
-    The residual is taken in the mass metric. Accelerations of light bodies may be off by more, by one over the root of
-    the least pivot, which is allowed for.
+    The residual is measured in the mass metric. Accelerations of light bodies may have errors larger by one over the
+    square root of the smallest pivot, which is taken into account.
     """
     wanted = math.log(ENOUGH * math.sqrt(least)) / math.log(min(max(rate, EPSILON), 0.5))
     return min(MOST_PASSES, max(2, math.ceil(wanted)))
@@ -204,9 +207,9 @@ def passes_for(rate: float, least: float) -> int:
 
 @kernel
 def count(mechanism: Mechanism) -> int:
-    """Set RANK and LEAST to the number of rows that the factorization kept and their least pivot.
+    """Set RANK and LEAST to the number of rows kept by the factorization and their smallest pivot.
 
-    Returns how many rows it left out.
+    Returns the number of rows left out.
     """
     kept, left_out, least = pivots(mechanism)
     put(mechanism.work.summary, RANK, kept)
@@ -216,10 +219,10 @@ def count(mechanism: Mechanism) -> int:
 
 @kernel
 def watch(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
-    """Check the rows that are kept at a state on the constraints at which y' has just been evaluated.
+    """Check the selected rows at a state on the constraints, after evaluation of y' there.
 
-    Makes a new choice if the least pivot has become too small, and adapts method and passes. Returns whether y' is to
-    be evaluated again for that: with other rows, by another method, or with more passes.
+    Makes a new selection if the smallest pivot has become too small, and adapts method and passes. Returns whether y'
+    must be evaluated again: with other rows, another method, or more passes.
     """
     work = mechanism.work
     method, passes = work.summary[METHOD], work.summary[PASSES]

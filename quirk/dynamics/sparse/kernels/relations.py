@@ -1,8 +1,8 @@
-"""Constraint rows of relations, in kernels: their functions are called by address, and fill rows and right-hand sides.
+"""Constraint rows of relations, in kernels: their functions, called by address, compute rows and right-hand sides.
 
-A side of a relation is what a unit multiplier of each of its rows exerts on one of its bodies: a force and a scaled
-moment. There is one side for each frame of the relation. In G the sides stand behind the rows of nodes made of
-primitives, where one force serves both bodies with opposite signs.
+A side of a relation is the load that a unit multiplier of each of its rows exerts on one of its bodies: a force and a
+scaled moment. There is one side for each frame of the relation. In G the sides are stored behind the rows of nodes made
+of primitives, where one force serves both bodies with opposite signs.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from quirk.jit.function_pointers import call
 from quirk.jit.record import record
 from quirk.jit.simd import at, load, put, splat, store, total
 
-# Derivatives of Phi that the equation of motion needs, and that relations are compiled for.
+# Number of time derivatives of Phi that the equation of motion needs, and for which relations are compiled.
 ORDER = 2
 
-# Of each side: the force and the scaled moment on its body, three lanes each.
+# Offsets per side: force and scaled moment on its body, three lanes each.
 SIDE_FORCE, SIDE_MOMENT = 0, 24
 SIDE_SIZE = 48
 
 
-# Entries of each relation: address of its function, number of rows, where its inputs and outputs start, first input of
-# the frames and first output of the gradients from there, number of constants, and its motions and sides.
+# Entries per relation: address of its function, number of rows, first input and first output, first input of the frames
+# and first output of the gradients relative to these, number of constants, and ranges of its motions and sides.
 ADDRESS, ROWS, INPUT, OUTPUT, FRAMES, GRADIENT, NUMBERS, MOTION, MOTION_END, SIDE, SIDE_END = range(11)
 RELATION_SIZE = 11
 
-# Entries of each side: where its body starts in arrays of states, kinematics and wrenches, and the side itself in G.
+# Entries per side: offsets of its body in arrays of states, kinematics and wrenches, and of the side itself in G.
 STATE_AT, KINEMATICS_AT, WRENCH_AT, G_AT = range(4)
 SIDE_ENTRIES = 4
 
 
 @record
 class Relations(NamedTuple):
-    """The relations of a model as flat arrays for kernels.
+    """Relations of a model as flat arrays for kernels.
 
     entries (RELATION_SIZE per relation), sides (SIDE_ENTRIES per side): integers as above · inverse_mass (S,): 1/m of
     the body of each side · motions: of all relations · inputs, outputs: those of all functions, one after the other,
@@ -55,17 +55,17 @@ class Relations(NamedTuple):
     outputs: np.ndarray
 
     def entry(self, r: int, which: int) -> int:
-        """One entry of a relation, for Python."""
+        """Return one entry of a relation; for use in Python."""
         return int(self.entries[RELATION_SIZE * r + which])
 
     def starts(self, r: int) -> list[int]:
-        """Where the sides of a relation start in G, for Python."""
+        """Return the first element in G of each side of a relation; for use in Python."""
         sides = self.sides.reshape(-1, SIDE_ENTRIES)[self.entry(r, SIDE) : self.entry(r, SIDE_END)]
         return [int(start) for start in sides[:, G_AT]]
 
 
-# Inputs of a frame: where it is in its body (12), then position, velocity and no acceleration, rotation, spin and
-# no angular acceleration.
+# Inputs of a frame: its position and orientation in the body (12), then position, velocity and zero acceleration,
+# rotation, spin and zero angular acceleration.
 FRAME_SIZE, BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN = 36, 12, 15, 21, 30
 
 
@@ -89,7 +89,7 @@ def evaluate_relation(relations: Relations, r: int, t: float, y: np.ndarray, kin
         o += FRAME_SIZE
     out = relations.entries[e + OUTPUT]
     for c in range(relations.entries[e + ROWS] * (ORDER + 1)):
-        put(relations.outputs, out + c, math.nan)  # what a function that fails leaves
+        put(relations.outputs, out + c, math.nan)  # remains nan if the function fails
     call(relations.entries[e + ADDRESS], t, relations.inputs, first, relations.outputs, out)
 
 
@@ -106,9 +106,9 @@ def relation_rows(
     rhs: np.ndarray,
     o: int,
 ) -> None:
-    """Fill the sides of relation r in G, and its right-hand sides b - A a from element o of `rhs` on.
+    """Fill the sides of relation r in G, and its right-hand sides b - A a from element o of `rhs`.
 
-    a are the accelerations in `kin`; Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are taken from b.
+    a are the accelerations in `kin`; Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are subtracted from b.
     """
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r
@@ -121,7 +121,7 @@ def relation_rows(
     for s in range(begin, end):
         g, k = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + KINEMATICS_AT]
         for c in range(6):
-            store(G, g + 8 * c, splat(0.0))  # lanes without a row, too: what is not a number would stay there
+            store(G, g + 8 * c, splat(0.0))  # lanes without a row as well, as nan would remain there
         for row in range(relations.entries[e + ROWS]):
             gradient = out + relations.entries[e + GRADIENT] + 8 * (row * (end - begin) + s - begin)
             for c in range(3):
@@ -137,7 +137,7 @@ def relation_rows(
 def relation_residuals(
     relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray, o: int
 ) -> None:
-    """Write Phi, for order 0, or Phi_dot, for order 1, of relation r from element o of `out` on."""
+    """Write Phi, for order 0, or Phi_dot, for order 1, of relation r to `out` from element o."""
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r
     for row in range(relations.entries[e + ROWS]):
@@ -146,7 +146,7 @@ def relation_residuals(
 
 @kernel
 def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, o: int) -> None:
-    """Write the rows of relation r times a motion (see `along`) to `out`, from element o on."""
+    """Write the rows of relation r times a motion (see `along`) to `out`, from element o."""
     row = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]
@@ -159,7 +159,7 @@ def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarr
 def relation_along_with_terms(
     relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray, o: int
 ) -> None:
-    """Do as `relation_along` does, and add to `terms`, from element o on, the magnitudes of what is summed up."""
+    """Write rows times a motion as `relation_along`, and add the magnitudes of the summands to `terms`."""
     row, size = splat(0.0), load(terms, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]
@@ -173,7 +173,7 @@ def relation_along_with_terms(
 
 @kernel
 def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray, o: int, wrench: np.ndarray) -> None:
-    """Add to `wrench` the loads that relation r exerts on its bodies with the multipliers from element o of x on."""
+    """Add to `wrench` the loads of relation r on its bodies, with the multipliers from element o of x."""
     multipliers = load(x, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]
@@ -185,7 +185,7 @@ def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray
 def relation_lengths(
     relations: Relations, r: int, inverse_mass: np.ndarray, G: np.ndarray, lengths: np.ndarray, o: int
 ) -> None:
-    """Write the squared lengths of the rows A W of relation r, from element o of `lengths` on.
+    """Write the squared lengths of the rows A W of relation r to `lengths`, from element o.
 
     `inverse_mass` is 1/m of the body of each side.
     """

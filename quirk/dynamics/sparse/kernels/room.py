@@ -1,13 +1,13 @@
-"""How far loads that contacts share are inside their friction cones, in kernels.
+"""Largest margin to the friction cones with which dependent contacts can share a load, in kernels.
 
-Contacts that depend on each other may share the same load in many ways, z = z0 + N y. What rests can do so while there
-is a way for which n_k - |t_k| / mu_k >= 0 in each contact. The largest s for which all of these are at least s is
-found by an interior-point method: Newton's method for the maximum of
+Dependent contacts may share the same load in many ways, z = z0 + N y. Bodies can stay at rest if there is a y with
+n_k - |t_k| / mu_k >= 0 in each contact. The largest s for which all of these are at least s is computed by an
+interior-point method: Newton's method for the maximum of
 
     tau s + sum_k log((n_k - s)^2 - |t_k|^2 / mu_k^2) + log(bound - sum_k n_k)
 
-over y and s, with tau increasing (Boyd and Vandenberghe, Convex Optimization (2004), ch. 11). Contacts that can press
-against each other without end, as in a wedge, do so up to a bound.
+over y and s, with tau increasing (Boyd and Vandenberghe, Convex Optimization (2004), ch. 11). The bound is needed where
+the margin is unbounded, as for contacts of a wedge that press against each other.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ import numpy as np
 from quirk.jit.compilation import entry, kernel
 from quirk.jit.simd import at, put
 
-# Loads of each contact: along its normal and along both tangents.
+# Components of the load of a contact: normal, and two tangential.
 LOADS = 3
-# The weight tau begins with this, grows so many times, and ends with that, over the largest load.
+# Weights tau of the margin, over the largest load: the first, the factor from one to the next, and the last.
 FIRST, GROWS, LAST = 1.0, 30.0, 1e13
-# The bound on all normal loads together, over the largest load of any contact, for each contact.
+# Bound on the sum of all normal loads, over the number of contacts times the largest component of the initial loads.
 BOUND = 100.0
-# Newton steps at one weight; the decrement at which they end; halvings of one step.
+# Maximum number of Newton steps at one weight; Newton decrement at convergence; maximum number of halvings of one step.
 MOST_STEPS, DECREMENT, MOST_HALVINGS = 30, 1e-3, 40
-# Part of the diagonal added to it, for directions in which nothing changes.
+# Least pivot as a fraction of the diagonal element, for directions that change nothing.
 REGULAR = 1e-14
 
 
 def scratch_of(count: int, free: int) -> int:
-    """How many numbers of scratch `room` takes for so many contacts and ways to share their load."""
+    """Return the size of the scratch array of `room` for `count` contacts with `free` redistributions of load."""
     return 2 * (free + 1) + (free + 1) ** 2 + free + 1
 
 
 @kernel
 def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray) -> float:
-    """Return the largest s, N; z is then the way to share the load for which it is reached.
+    """Return the largest margin s, N; on return z is the distribution of load with this margin.
 
     Parameters
     ----------
-    z : (3 count,) one way to share the load
-    basis : (3 count free,) columns along which loads may change, one after the other for each load
-    inverse : (count,) inverse of the coefficients of friction
-    scratch : of `scratch_of` numbers
+    z : (3 count,) an initial distribution of the load
+    basis : (3 count free,) redistributions of load: `free` numbers for each component of z
+    inverse : (count,) inverse coefficients of friction
+    scratch : array of size `scratch_of(count, free)`
     """
     size = 0.0
     least = math.inf
@@ -83,14 +83,14 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
 
 @kernel
 def slack(z: np.ndarray, k: int, inverse: np.ndarray) -> float:
-    """How far the load of contact k is inside its cone, N."""
+    """Return the margin of the load of contact k to its cone, N."""
     o = LOADS * k
     return at(z, o) - at(inverse, k) * math.sqrt(at(z, o + 1) ** 2 + at(z, o + 2) ** 2)
 
 
 @kernel
 def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inverse: np.ndarray) -> float:
-    """Return what is made largest, minus infinity outside the cones."""
+    """Return the barrier function to be maximized; minus infinity outside the cones."""
     total, left = tau * s, bound
     for k in range(count):
         o = LOADS * k
@@ -105,7 +105,7 @@ def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inver
 
 @kernel
 def along(z: np.ndarray, basis: np.ndarray, part: float, count: int, free: int, scratch: np.ndarray) -> None:
-    """Change the loads by a part of the step in the scratch."""
+    """Change the loads z by a fraction of the step in the scratch array."""
     for o in range(LOADS * count):
         change = 0.0
         for f in range(free):
@@ -118,7 +118,7 @@ def newton(
     z: np.ndarray, basis: np.ndarray, s: float, tau: float, bound: float, count: int, free: int,
     inverse: np.ndarray, scratch: np.ndarray,
 ) -> float:  # fmt: skip
-    """Write Newton's step (free + 1,), of y and of s, to the scratch; return its decrement."""
+    """Write the Newton step (free + 1,), of y and of s, to the scratch array; return its decrement."""
     n = free + 1
     matrix, slope = n, n + n * n
     for o in range(n):
@@ -145,7 +145,7 @@ def newton(
         across = at(inverse, k) * math.sqrt(t1 * t1 + t2 * t2)
         q = (g - across) * (g + across)
         a, b1, b2 = 2.0 * g / q, -2.0 * squared * t1 / q, -2.0 * squared * t2 / q
-        # Rows of the change of (g, t1, t2) with (y, s) are those of the basis, and -1 for g with s.
+        # The derivatives of (g, t1, t2) with respect to (y, s) are the rows of the basis, and -1 for g by s.
         for f in range(n):
             dg = at(basis, free * o + f) if f < free else -1.0
             d1 = at(basis, free * (o + 1) + f) if f < free else 0.0
@@ -168,7 +168,7 @@ def newton(
 
 @kernel
 def solved(scratch: np.ndarray, n: int) -> float:
-    """Solve for Newton's step by Cholesky's factorization; return the slope times it."""
+    """Solve for the Newton step by Cholesky factorization; return the decrement, the product of gradient and step."""
     matrix, slope = n, n + n * n
     for f in range(n):
         whole = at(scratch, matrix + n * f + f)
@@ -200,5 +200,5 @@ def solved(scratch: np.ndarray, n: int) -> float:
 def most_room(
     z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray
 ) -> float:
-    """Do the same as `room`, for Python."""
+    """Compiled entry point of `room` for Python."""
     return room(z, basis, count, free, inverse, scratch)

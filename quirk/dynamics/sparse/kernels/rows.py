@@ -1,7 +1,7 @@
 """Constraint rows of all nodes at one state, up to eight rows at a time, in the lanes of a register.
 
-Every row has the form Phi = x . y - c, where x is a direction fixed in body i, an axis of N or d = p_j - p_i,
-and y is a direction fixed in body j or d: `quirk.constraints.primitives`, with no case distinguished.
+Every row has the form Phi = x . y - c, where x is a direction fixed in body i, an inertial axis or d = p_j - p_i, and y
+is a direction fixed in body j or d: `quirk.constraints.primitives`, without distinction of cases.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from .relations import Relations, relation_along, relation_along_with_terms, rel
 
 @record
 class Nodes(NamedTuple):
-    """Joints as the kernels see them, in the order of elimination; entries of hub bodies are unused.
+    """Joints for kernels, in the order of elimination; entries of hub bodies are unused.
 
-    rows (K,) number of rows · kind (K,) POINT, HINGE, BILINEAR, RELATION or HUB · lanes (K,) where in `patterns` the
-    lanes of this kind of joint start, or the number of a relation · state, kinematics, wrench (2 K,) where bodies i
-    and j start in arrays of that size · arm (6 K,) joint points i and j in body coordinates · direction (48 K,) per
-    row the direction fixed in body i and in j, or zero · offset (8 K,) constants c · inverse_mass (K,) 1/m_i + 1/m_j ·
-    patterns: five times eight lanes each: which rows have the axes x, y and z of N in x, which have d in x, which
-    have d in y · relations: what is not made of primitives.
+    rows (K,): number of rows · kind (K,): POINT, HINGE, BILINEAR, RELATION or HUB · lanes (K,): first element in
+    `patterns` of the lanes of this kind of joint, or the index of a relation · state, kinematics, wrench (2 K,):
+    offsets of bodies i and j in arrays of each kind · arm (6 K,): joint points i and j in body axes · direction (48
+    K,): per row the direction fixed in body i and in j, or zero · offset (8 K,): constants c · inverse_mass (K,): 1/m_i
+    + 1/m_j · patterns: five times eight lanes each: rows with the inertial axes x, y and z in x, rows with d in x, rows
+    with d in y · relations: all rows that are not made of primitives.
     """
 
     rows: np.ndarray
@@ -58,16 +58,16 @@ class Nodes(NamedTuple):
     relations: Relations
 
 
-# A node that is nothing but a coincidence; one with directions kept perpendicular besides; any other of primitives;
-# one of a relation; a hub body, which has no rows. The first two are what BILINEAR says of them, with less to
-# compute: their forces are constant.
+# Kinds of nodes: a coincidence alone; a coincidence with directions kept perpendicular; any other primitives; a
+# relation; a hub body, without rows. The first two are special cases of BILINEAR with less to compute: their forces are
+# constant.
 POINT, HINGE, BILINEAR, RELATION, HUB = range(5)
 
-# Where in `patterns` of a kind of joint stands which rows have d in x, and which have d in y; and in `direction` of a
-# node the directions fixed in body j.
+# Offsets in `patterns` of the lanes of rows with d in x, and with d in y; and in `direction` of a node of the
+# directions fixed in body j.
 IN_X, IN_Y, DIRECTION_J = 24, 32, 24
 
-# Lanes of a coincidence: row c holds component c of d; then which lanes these are.
+# Lanes of a coincidence: row c holds component c of d; then the mask of these lanes.
 UNITS = np.append(np.eye(3, 8).ravel(), np.eye(3, 8).sum(axis=0))
 
 
@@ -85,10 +85,10 @@ def constraint_rows(
     G: np.ndarray,
     rhs: np.ndarray,
 ) -> None:
-    """Fill for nodes visits[begin:end] G (force on j, scaled moments on i and j) and rhs = b - A a.
+    """Fill G (force on j, scaled moments on i and j) and rhs = b - A a for nodes visits[begin:end].
 
-    a are the free accelerations. Moments are formed in body axes: on a slender body a force through its axis has
-    none about that, and none is what it gets. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are taken from b.
+    a are the unconstrained accelerations. Moments are formed in body axes, so that a force through the axis of a
+    slender body has exactly zero moment about it. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are subtracted from b.
     """
     stabilised = alpha > 0.0 or beta > 0.0
     for visit in range(begin, end):
@@ -100,7 +100,7 @@ def constraint_rows(
             relation_rows(nodes.relations, nodes.lanes[n], t, y, kin, alpha, beta, G, rhs, 8 * n)
             continue
         ki, kj, g = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], G_SIZE * n
-        # Arms in N, their rates, and the acceleration of each joint point without constraints.
+        # Arms in the inertial frame, their rates, and the unconstrained acceleration of each joint point.
         o = 6 * n
         arm_i = at(nodes.arm, o), at(nodes.arm, o + 1), at(nodes.arm, o + 2)
         arm_j = at(nodes.arm, o + 3), at(nodes.arm, o + 4), at(nodes.arm, o + 5)
@@ -115,7 +115,7 @@ def constraint_rows(
             e = load3(halved(UNITS), 0)
             on_i = scaled(kin, ki, cross(back(kin, ki, e), arm_i))
             on_j = scaled(kin, kj, cross(arm_j, back(kin, kj, e)))
-            # All lanes are written, as what is no number there would stay.
+            # All lanes are written, as nan would remain in the others.
             store3(G, g + G_I, (widened(on_i[0]), widened(on_i[1]), widened(on_i[2])))
             store3(G, g + G_J, (widened(on_j[0]), widened(on_j[1]), widened(on_j[2])))
             put(rhs, 8 * n, -d2[0])
@@ -130,8 +130,8 @@ def constraint_rows(
             normal = cross(u, v)
             turning = dot(plus(minus(a_j, a_i), cross(w, w_i)), normal) + dot(cross(w, u), cross(w, v))
             store(rhs, 8 * n, turning - dot(d2, e))
-            # Lanes of the point have no normal, and others no axis of N. Nothing of the size of an axis is added to an
-            # arm, which would be rounded as if it were a meter long.
+            # Lanes of the point have no normal, and the others no inertial axis. Numbers of the size of an axis are not
+            # added to an arm, which would be rounded as if it were one meter long.
             at_point = load(UNITS, 24)
             elsewhere = 1.0 - at_point
             b_i, b_j = back(kin, ki, plus(normal, e)), back(kin, kj, minus(e, normal))
@@ -157,7 +157,7 @@ def constraint_rows(
                 bend = bend + (2.0 * alpha) * (dot(x1, y_) + dot(x, y1))
                 bend = bend + (beta * beta) * (dot(x, y_) - load(nodes.offset, 8 * n))
             store(rhs, 8 * n, -bend)
-            # What multiplies variations of d and of the turns of both bodies.
+            # Coefficients of variations of d and of the rotations of both bodies.
             force = plus(times(y_, in_x), times(x, in_y))
             on_i = plus(back(kin, ki, cross(u, y_)), cross(back(kin, ki, force), arm_i))
             on_j = plus(back(kin, kj, cross(v, x)), cross(arm_j, back(kin, kj, force)))
@@ -168,7 +168,7 @@ def constraint_rows(
 
 @kernel
 def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray) -> None:
-    """Fill `out` (8 K,) with Phi for order 0 and with Phi_dot for order 1."""
+    """Fill `out` (8 K,) with Phi for order 0, or with Phi_dot for order 1."""
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             store(out, 8 * n, splat(0.0))
@@ -205,7 +205,7 @@ def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int
 
 @kernel
 def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` (8 K,) with the rows times a motion: per body a translation in N and W^-1 times a turn."""
+    """Fill `out` (8 K,) with the rows times a motion: per body an inertial translation, and W^-1 times a rotation."""
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             store(out, 8 * n, splat(0.0))
@@ -222,7 +222,7 @@ def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> N
 
 @kernel
 def along_with_terms(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray) -> None:
-    """Do as `along` does, and add to `terms` (8 K,) the magnitudes of what is summed up in each row."""
+    """Fill `out` (8 K,) as `along`, and add the magnitudes of the summands of each row to `terms` (8 K,)."""
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             store(out, 8 * n, splat(0.0))

@@ -1,4 +1,4 @@
-"""The arrays that the kernels of one solver write, and the state of its choice of rows."""
+"""Workspace of one solver: the arrays that kernels write, and the state of its selection of rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .orthogonal import Fronts, Triangle
 
 @record
 class Uniform(NamedTuple):
-    """The metric in which rows are judged: what replaces arrays of the same names.
+    """Constants of the uniform metric, which replace arrays of the same names in the rank decision.
 
     constants: of bodies · inverse_mass, side_inverse_mass: summed over the bodies of nodes, and of the sides of
     relations · scale, weight: factors of forces in the orthogonal factorization.
@@ -28,18 +28,18 @@ class Uniform(NamedTuple):
 
 @record
 class Workspace(NamedTuple):
-    """The arrays that kernels write, made once per solver: no kernel allocates. K nodes.
+    """Arrays that kernels write, allocated once per solver, as kernels do not allocate. K nodes.
 
-    kin: kinematics of bodies · G: rows of nodes · rhs, x (8 K,): right-hand sides and multipliers · goal (8 K,): what A
-    M^-1 (wrench) is to be · sum, rest, terms (8 K,): multipliers and residual during refinement, and the sum of the
-    magnitudes of what cancels in the residual · B, Q: the factorization of S by blocks · wrench, given: loads on
-    bodies, and those before constraints added theirs · motion, change: velocities or displacements of bodies, rotations
-    multiplied by W^-1 · lengths (8 K,): squared lengths of the rows A W · measure (8 K,): distances of rows in the
-    uniform metric when they were chosen, zero for rows left out · floor (8 K,): pivots up to it count as zero; infinite
-    for rows left out · pivots, pivots_before, pivots_earlier (8 K,): of the rows where they were counted last, and at
-    the starts of a step of a run and of the step before, over the squared lengths of rows; zero for rows left out ·
-    summary: see below · fronts, scale, weight, triangle: the orthogonal factorization, see `orthogonal` · uniform:
-    constants of the uniform metric.
+    kin: kinematics of bodies · G: rows of nodes · rhs, x (8 K,): right-hand sides and multipliers · goal (8 K,):
+    required value of A M^-1 (wrench) · sum, rest, terms (8 K,): multipliers and residual during refinement, and the sum
+    of the magnitudes of the terms that cancel in the residual · B, Q: factorization of S by blocks · wrench, given:
+    loads on bodies, and their values before constraint loads were added · motion, change: velocities or displacements
+    of bodies, rotations multiplied by W^-1 · lengths (8 K,): squared lengths of the rows A W · measure (8 K,):
+    distances of rows in the uniform metric at their selection, zero for rows left out · floor (8 K,): pivots up to it
+    count as zero; infinite for rows left out · pivots, pivots_before, pivots_earlier (8 K,): of the rows at the last
+    evaluation, and at the starts of the present and the previous step of a run, over the squared lengths of rows; zero
+    for rows left out · summary: see below · fronts, scale, weight, triangle: the orthogonal factorization, see
+    `orthogonal` · uniform: constants of the uniform metric.
     """
 
     kin: np.ndarray
@@ -70,17 +70,17 @@ class Workspace(NamedTuple):
     uniform: Uniform
 
 
-# Entries of Work.summary:
-# RANK: number of rows kept; LEAST: the least pivot kept, over the squared length of its row.
-# METHOD: by which the rows are factorized; PASSES: number of solves of `impose`, 1 for no refinement.
-# RATE: the largest factor seen from one residual of refinement to the next; REMAINS: the part of a residual that one
-# solve is taken to leave, from that or from the least pivot.
-# TRIGGER: the least pivot below which another set of rows is chosen.
-# TOLERANCE: distance, over its length, up to which a row counts as dependent on others.
+# Entries of Workspace.summary:
+# RANK: number of rows kept; LEAST: their smallest pivot, over the squared length of its row.
+# METHOD: factorization in use; PASSES: number of solves of `impose`, 1 for no refinement.
+# RATE: largest observed ratio of successive residuals in refinement; REMAINS: fraction of a residual that one solve is
+# expected to leave, from RATE or from the smallest pivot.
+# TRIGGER: smallest pivot below which another set of rows is selected.
+# TOLERANCE: distance of a row from the span of others, over its length, up to which it counts as dependent.
 # PRUNED: whether the pattern of blocks has only the nodes of the rows kept, so that blocks cannot serve other rows.
-# CORRECTION: the violation of positions, in rad or lengths of the system, that the last projection began with.
+# CORRECTION: first step of the last projection, in rad or lengths of the system.
 RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION, REMAINS = range(10)
 SUMMARY = 10
 
-# Values of METHOD: pivots of S by blocks; reflections of G^T.
+# Values of METHOD: factorization of S by blocks; reflections of G^T.
 BLOCKS, REFLECTIONS = 0.0, 1.0

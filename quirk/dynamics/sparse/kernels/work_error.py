@@ -1,7 +1,6 @@
-"""How wrong the work that a run integrates may be in a step, and how wrong it is.
+"""Error and tolerance of the work that a run integrates, per step.
 
-No motion depends on work, so its error has a tolerance of its own, an energy: see
-`quirk.dynamics.model.work_tolerance`.
+No motion depends on work, so its error has a separate tolerance, an energy: see `quirk.dynamics.model.work_tolerance`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from .work import LEAST
 
 @kernel
 def exchanged(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
-    """Sum of the magnitudes of the work that each force and constraint does between two states, J."""
+    """Return the sum of the magnitudes of the work of each force and constraint between two states, J."""
     found = 0.0
     for o in range(forces.work, forces.work_end):
         found += abs(at(y_new, o) - at(y, o))
@@ -44,7 +43,7 @@ def exchanged(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
 
 @kernel
 def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
-    """Error over the tolerance, J, of all work together; `change` holds the errors."""
+    """Return the ratio of the error of all work to the tolerance, J; `change` holds the errors."""
     error = 0.0
     for o in range(forces.work, forces.work_end):
         error += abs(at(change, o))
@@ -57,10 +56,10 @@ def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
 def work_tolerance(
     mechanism: Mechanism, y: np.ndarray, slope: np.ndarray, before: float, h: float, rtol: float, atol: float
 ) -> tuple[float, float]:
-    """Tolerance of the work of a step of size h: a part in J, and a part in W, per unit of its length.
+    """Return the tolerance of the work in a step of size h: a part in J, and a part in W, per unit of the step size.
 
-    y and slope are the state evaluated last, while its loads and multipliers are at hand, and its rates; `before` is
-    the sum of the magnitudes of all work up to there, J.
+    `y` is the state evaluated last, whose loads and multipliers are still stored, and `slope` its rates; `before` is
+    the sum of the magnitudes of all work until then, J.
     """
     forces, constants = mechanism.forces, mechanism.constants
     if forces.work == forces.work_end:
@@ -79,7 +78,7 @@ def work_tolerance(
 
 @kernel
 def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turning: float) -> tuple[float, float]:
-    """Sums of the magnitudes of all loads that do work, and of their power, W.
+    """Return the sums of the magnitudes of all working loads, and of their power, W.
 
     The power of forces and moments is that at the largest velocity, m/s, and angular velocity, rad/s, of any body.
     """
@@ -102,9 +101,9 @@ def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turni
 
 @kernel
 def scaled_loads(mechanism: Mechanism) -> float:
-    """Sum of the loads that do work, times the largest of all loads, in the mass metric, W/s.
+    """Return the sum of the working loads times the largest of all loads, in the mass metric, W/s.
 
-    In that metric a load divided by the root of the mass is the acceleration that it gives, times that root.
+    In this metric a load is divided by the square root of the mass.
     """
     constants, forces, work, found, largest = mechanism.constants, mechanism.forces, mechanism.work, 0.0, 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
@@ -131,6 +130,6 @@ def scaled_loads(mechanism: Mechanism) -> float:
 
 @kernel
 def length(array: np.ndarray, o: int) -> float:
-    """Length of the vector at element o."""
+    """Return the length of the vector at element o."""
     x, y, z = at(array, o), at(array, o + 1), at(array, o + 2)
     return (x * x + y * y + z * z) ** 0.5

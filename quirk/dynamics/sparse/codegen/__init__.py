@@ -1,1 +1,1 @@
-"""Machine code of force laws, relations and motions, and calls of those that stay in Python."""
+"""Code generation for force laws, relations and motions, and callbacks for functions that run in Python."""

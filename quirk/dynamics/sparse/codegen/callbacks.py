@@ -1,7 +1,7 @@
-"""Users' functions compiled with numba: C functions around them that kernels call, and that check the returned value.
+"""Callbacks for user functions compiled with numba: C functions that kernels call and that check the returned value.
 
-Its type is checked when the C function is made, its length and whether it is finite at each call. A call that fails
-sets `outputs[FAILED]`; the law then makes the same call from Python, which raises an error that says what is wrong.
+The type of the value is checked when the C function is created, its length and finiteness at each call. If a call
+fails, `outputs[FAILED]` is set; the law then repeats the call in Python, which raises an error with the cause.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from numba.extending import overload
 from quirk.forces.value import FAILED
 from quirk.jit.function_pointers import pointer_to_compiled
 
-# Sizes of the arguments of functions of a body's motion, and of a joint's coordinate and rate.
+# Sizes of the arguments of functions of a body's motion, and of a joint's coordinate and rate; 0 for scalars.
 OF_BODY, OF_JOINT = (3, 4, 3, 3), (0, 0)
 INPUTS = sum(OF_BODY)
 INPUT_ROOM = 2 * INPUTS
 
 
 def is_compiled(function: Any) -> bool:
-    """Whether a function is one that numba compiles."""
+    """Return whether a function is a numba dispatcher."""
     return hasattr(function, "py_func") and hasattr(function, "get_call_template")
 
 
 @functools.cache
 def compiled_pointer(function: Any, sizes: tuple[int, ...]) -> Any:
-    """Return the C function of a user's numba function, compiled once for all runs.
+    """Return a C function that calls a user's numba function, compiled once per process.
 
-    None if it cannot be compiled for arguments of these sizes, or returns what is not sure to be numbers.
+    None if it cannot be compiled for arguments of these sizes, or if the type of its value is not numeric.
     """
     made = {OF_BODY: _of_body, OF_JOINT: _of_joint}.get(sizes)
     try:
@@ -45,7 +45,7 @@ def compiled_pointer(function: Any, sizes: tuple[int, ...]) -> Any:
 
 def _of_body(function: Any) -> Callable[..., None]:
     def call(t, inputs, outputs):  # type: ignore[no-untyped-def]
-        # A function that alters what it gets can be called with the same once more.
+        # A copy, so that the call can be repeated with the same arguments if the function modifies them.
         body, good = numba.carray(inputs, INPUT_ROOM), False
         for c in range(INPUTS):
             body[INPUTS + c] = body[c]
@@ -73,12 +73,12 @@ def _of_joint(function: Any) -> Callable[..., None]:
 
 
 def take_vector(load: Any, outputs: Any) -> bool:
-    """Write a load to `outputs` if it is three finite numbers; returns whether it is. In functions of numba only."""
+    """Write a load to `outputs` and return True if it is three finite numbers. For use in numba functions only."""
     raise NotImplementedError
 
 
 def take_number(load: Any, outputs: Any) -> bool:
-    """Write a load to `outputs` if it is a finite number; returns whether it is. In functions of numba only."""
+    """Write a load to `outputs` and return True if it is a finite number. For use in numba functions only."""
     raise NotImplementedError
 
 

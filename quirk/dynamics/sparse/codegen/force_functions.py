@@ -1,4 +1,4 @@
-"""Force elements made ready to be called by kernels: laws in machine code, users' functions in that or in Python."""
+"""Force laws as functions for kernels: machine code for laws, and machine code or callbacks for user functions."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ from .callbacks import compiled_pointer, is_compiled
 from .law_code import Made, law_code
 from .motion_functions import place_functions
 
-# Of so many laws with functions of their own machine code is written; in further ones they are called.
+# Maximum number of laws with user functions for which machine code is generated; further ones call their functions.
 MOST_WRITTEN = 100
 
 
 class Applied:
-    """The force elements of a model, with the addresses at which kernels call their laws.
+    """Force elements of a model, with the addresses at which kernels call their laws.
 
-    The addresses are valid as long as this object lives.
+    The addresses are valid during the lifetime of this object.
 
     Parameters
     ----------
-    row_lane : (m,) place of the multiplier of each row among those of all nodes
-    refuse : tells of a user's function whether it is to run in Python even if it could be compiled
+    row_lane : (m,) index of the multiplier of each row among those of all nodes
+    refuse : returns whether a user function must run in Python even if it could be compiled
 
     Attributes
     ----------
     table : Forces
-    layouts : the layout of each law's inputs and outputs
-    stop : (1,) set when compiled code is to return soon
-    latest : the exception that a user's function raised last, even if it has returned since
-    in_python : by title of each function that runs in Python: the number of its calls and the time they took, s
-    called : the users' functions that run in Python
+    layouts : layout of the inputs and outputs of each law
+    stop : (1,) set to 1 to make compiled code return soon
+    latest : last exception of a user function, kept after later successful calls
+    in_python : number of calls and time, s, of each function that runs in Python, by title
+    called : user functions that run in Python
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Applied:
         self._elements = [element for element, _ in model.forces]
         self.layouts = [element.layout() for element in self._elements]
         self.table = flat_forces(model, slots, row_lane)
-        # Angles that go on: the element, which of its angles, and where its reference is.
+        # Angles with counted turns: the element, index of the angle, and index of its reference.
         self._turning = [
             (element, k, int(self.table.entries[ELEMENT_SIZE * e + INPUT]) + layout.parameters + REFERENCE * k)
             for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True))
@@ -90,11 +90,11 @@ class Applied:
 
     @property
     def trouble(self) -> BaseException | None:
-        """An exception that a user's function raised when it was last called; None if all returned."""
+        """Exception of the last call of a user function; None if the last calls of all functions succeeded."""
         return next(iter(self._troubles.values()), None)
 
     def undefined(self, t: float) -> InputError | None:
-        """Return the error of the first law whose loads were not finite when last run, at time t; None if all were."""
+        """Error of the first law with non-finite loads in its last evaluation, at time t; None if all are finite."""
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             found = undefined(element, layout, t, *self._parts(e, layout))
             if found is not None:
@@ -102,16 +102,16 @@ class Applied:
         return None
 
     def check(self, t: float) -> None:
-        """Raise the error of a user's function or law that failed when it was last called, at time t.
+        """Raise the error of a user function or law that failed in its last evaluation, at time t.
 
-        For single states, at which none may fail; in a run a failure may only mean that a step was too long.
+        For single states, where any failure is an error; in a run a failure may only mean that a step was too long.
         """
         trouble = self.trouble or self.undefined(t)
         if trouble is not None:
             raise trouble
 
     def exerted(self, outputs: np.ndarray) -> dict[str, Exerted]:
-        """Return the loads and energies of each element, by its name, from all outputs at some times (nt, outputs)."""
+        """Return the loads and energies of each element by name, from all outputs at nt times (nt, outputs)."""
         found, first = {}, 0
         for element, layout in zip(self._elements, self.layouts, strict=True):
             found[element.name] = read(layout, outputs[:, first : first + layout.outputs])
@@ -119,10 +119,10 @@ class Applied:
         return found
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray | None = None) -> None:
-        """Set where angles in laws are continued from: angles (K, 3), rad, of joints at time t, and rates, rad/s.
+        """Set the references for counting turns in laws: joint angles (K, 3), rad, at time t, and rates, rad/s.
 
-        A law then gets the angle, among those that differ by whole turns, that is nearest to the one continued from
-        there. Rates are zero unless given.
+        Rates are zero by default. A law then uses the angle that is nearest to the reference extrapolated with its
+        rate, among those that differ by whole turns.
         """
         if not self._turning:
             return
@@ -133,9 +133,9 @@ class Applied:
             self.table.inputs[place : place + REFERENCE] = reference
 
     def references(self, times: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which inputs of laws say where angles are continued from, (p,), and what they are at times (nt, p).
+        """Return the inputs of laws that are references of angles, (p,), and their values at times (nt, p).
 
-        `angles` (nt, K, 3), rad, are those of joints at the times.
+        `angles` (nt, K, 3), rad, are the joint angles at these times.
         """
         places = np.array([place + k for *_, place in self._turning for k in range(REFERENCE)], dtype=np.int64)
         found = np.zeros((len(times), len(places)))
@@ -146,10 +146,10 @@ class Applied:
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        """A context for compiled code that calls users' functions.
+        """Context for compiled code that calls user functions.
 
-        At its end the exception that stopped the code is raised, if any: KeyboardInterrupt if Ctrl-C came, and of a
-        user's function any but an InputError.
+        On exit the exception that stopped the code is raised, if any: KeyboardInterrupt after Ctrl-C, or any exception
+        of a user function other than InputError.
         """
         if not self._calls_python:
             yield
@@ -161,22 +161,23 @@ class Applied:
             raise self._fatal
 
     def watched(self, function: Callable[[float], Any], who: str = "") -> Callable[[float], None]:
-        """Return a function that calls the given one and catches all exceptions, which compiled code cannot pass on.
+        """Return a wrapper of a function that catches all exceptions, which must not pass through compiled code.
 
-        An InputError is noted in `trouble`, until a later call of the same function succeeds. Any other exception stops
-        the compiled code and is raised at the end of `calling`. The outputs of a call that failed stay not a number.
+        An InputError is stored in `trouble`, until a later call of the same function succeeds. Any other exception
+        stops the compiled code and is raised at the end of `calling`. The outputs of a call that failed stay nan.
 
         Parameters
         ----------
-        function : gets the time. It returns False if it was skipped because its inputs were not finite, as where a step
-            of a run goes astray: a trouble noted before then stays. Any other return value is ignored.
-        who : title of the function, under which its calls are counted; "" to count none
+        function : called with the time, s
+            It returns False if it was skipped because its inputs were not finite, as in a step that will be rejected:
+            an error stored before is then kept. Any other return value is ignored.
+        who : title of the function, under which its calls are counted; "" for no count
         """
         self._calls_python = True
         function = self._timed(who, function) if who else function
 
         def watched(t: float) -> None:
-            if self._fatal is not None:  # the end has come, and nobody is asked any more
+            if self._fatal is not None:  # stopped: no further calls are made
                 return
             try:
                 if function(t) is not False:
@@ -194,7 +195,7 @@ class Applied:
         return pointer.address if isinstance(pointer, Native) else address_of(pointer)
 
     def _parts(self, e: int, layout: LawLayout) -> tuple[np.ndarray, np.ndarray]:
-        """Inputs and outputs of an element."""
+        """Return the inputs and outputs of an element, as views."""
         first_in, first_out = (self.table.entries[ELEMENT_SIZE * e + which] for which in (INPUT, OUTPUT))
         return (
             self.table.inputs[first_in : first_in + layout.inputs],
@@ -202,25 +203,25 @@ class Applied:
         )
 
     def _law(self, e: int, element: ForceElement, layout: LawLayout) -> int:
-        """Return the address of machine code for the law of element e, or of a callback that runs it in Python."""
+        """Return the address of machine code for the law of element e, or of a callback that evaluates it in Python."""
         if not plain_python() and not any(self._refuse(source) for source in element.sources):
             try:
                 made, in_python = self._made(element, layout)
                 self.called += [v.function for v, out in zip(element.functions, in_python, strict=True) if out]
                 return self._keep(made)
             except BranchingError:
-                pass  # its way depends on numbers, which machine code for all numbers cannot follow
+                pass  # it branches on values, which machine code does not support
             except Exception:
                 if element.built_in:
                     raise
-                # What is wrong with the law of a user is said where it is run on numbers.
+                # Errors of a user's law are reported when it is evaluated in Python.
         self.called += [value.function for value in element.functions]
         self.called += element.sources
         inputs, outputs = self._parts(e, layout)
         moving = inputs[layout.first_motion :]
 
         def law(t: float) -> bool:
-            if not np.isfinite(moving).all():  # a step went astray; it will be taken again
+            if not np.isfinite(moving).all():  # non-finite state in a step that will be rejected
                 return False
             fill(element, layout, t, inputs, outputs)
             return True
@@ -228,9 +229,9 @@ class Applied:
         return self._keep(pointer_to_python(self.watched(law, f"{element}")))
 
     def _made(self, element: ForceElement, layout: LawLayout) -> Made:
-        """Return machine code for the law of an element, and which of its functions that code calls in Python.
+        """Return machine code for the law of an element, and which of its functions run in Python.
 
-        Functions are part of the machine code, except those that are refused or that cannot be compiled.
+        Functions are inlined in the machine code, except those that are refused or cannot be compiled.
         """
         refused = [self._refuse(value.function) for value in element.functions]
         if len(self._written) >= MOST_WRITTEN:
@@ -244,12 +245,12 @@ class Applied:
             except Exception:
                 if not refused or all(refused):
                     raise
-                # What a function gave does not fit what follows; called, it is checked.
+                # A returned value has the wrong shape; values of called functions are checked.
                 self._written[key] = law_code(element, layout, [True for _ in refused])
         return self._written[key]
 
     def _place_functions(self, e: int, element: ForceElement, layout: LawLayout) -> None:
-        """Write the addresses of an element's functions into the inputs of its law, from which it calls them."""
+        """Write the addresses of an element's functions into the inputs of its law."""
         inputs, outputs = self._parts(e, layout)
         addresses = inputs.view(np.int64)
         first_in, first_out = layout.first_function, layout.function_output
@@ -266,7 +267,7 @@ class Applied:
             first_in, first_out = first_in + value.room, first_out + value.returns
 
     def _timed(self, who: str, function: Callable[[float], Any]) -> Callable[[float], Any]:
-        """Count the calls of a function and the time that they take."""
+        """Return a wrapper that counts the calls of a function and their time."""
         spent = self.in_python.setdefault(who, [0, 0.0])
 
         def timed(t: float) -> Any:
@@ -281,7 +282,7 @@ class Applied:
 
 
 def _call(value: Value, arguments: np.ndarray, returned: np.ndarray) -> Callable[[float], None]:
-    """Return a function of time that calls a user's function with `arguments` and writes its checked value."""
+    """Function of time that calls a user function with `arguments`, checks its value, and stores it in `returned`."""
     size = max(1, int(np.prod(value.shape, dtype=int)))
 
     def call(t: float) -> None:

@@ -1,4 +1,4 @@
-"""Machine code of the laws of force elements."""
+"""Machine code of force laws."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from quirk.jit.llvm_functions import MOST_COMPILED, Native, native
 
 from ..taylor.tapes import AnyKey, prints_of
 
-# Machine code, and of each function of a user in it whether it is called in Python.
+# Machine code, and whether each user function in it runs in Python.
 Made = tuple[Native, tuple[bool, ...]]
 
 

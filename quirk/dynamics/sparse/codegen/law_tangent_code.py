@@ -1,6 +1,6 @@
-"""Laws with their changes in eight directions: in machine code, or run on dual numbers where that cannot be written.
+"""Force laws with derivatives in eight directions: machine code, or evaluation on dual numbers in Python.
 
-A law is written down once on a tape, where what comes to the same is one line, and dual numbers are taken through that.
+A law is recorded once on a tape, which has common subexpressions only once, and dual numbers are propagated through it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from quirk.jit.simd import WIDTH, load
 
 from ..taylor.tapes import AnyKey
 
-# Fills outputs from a time and inputs, all of dual numbers.
+# Function that fills outputs from a time and inputs, all dual numbers.
 Fill = Callable[[Any, Any, Any], None]
 Watch = Callable[..., Callable[[float], Any]]
 
@@ -38,7 +38,7 @@ def law_pointer(
     watch: Watch,
     refuse: Callable[[Any], bool],
 ) -> Any:
-    """Return a C function that fills `outputs` of a law, with eight derivatives, from `inputs`."""
+    """Return a C function that fills `outputs` of a law, with derivatives in eight directions, from `inputs`."""
 
     def fill(t: Any, given: Any, found: Any) -> None:
         laws.run(element, layout, [DualCall(value) for value in element.functions], t, given, found)
@@ -51,7 +51,7 @@ def law_pointer(
                 return _shared_law(element.structure, prints, layout, AnyKey(element))
             return _written(fill, layout.inputs, layout.outputs, keep=False)
         except BranchingError:
-            pass  # its way depends on numbers, or a function takes floats alone
+            pass  # it branches on values, or a function accepts floats only
         except Exception:
             if element.built_in and not element.functions:
                 raise
@@ -69,7 +69,7 @@ def _shared_law(structure: Any, prints: Any, layout: laws.LawLayout, one: AnyKey
 
 
 def _known(prints: Sequence[Any]) -> bool:
-    """Whether what functions do cannot change."""
+    """Return whether the behavior of functions is fixed, so that code generated for them can be shared."""
     try:
         hash(tuple(prints))
     except TypeError:
@@ -78,7 +78,7 @@ def _known(prints: Sequence[Any]) -> bool:
 
 
 def _written(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
-    """Machine code of a function of dual numbers; the derivatives of time stand behind those of the inputs."""
+    """Return machine code of a function of dual numbers; the derivatives of time come after those of the inputs."""
 
     def write(t: Any, given: Any, found: Any) -> None:
         time, numbers = Dual(t, load(given, DualArray.size(inputs))), DualArray(given, inputs)

@@ -1,4 +1,4 @@
-"""Motions given as functions of time, made ready for kernels: compiled where they can be, else called in Python."""
+"""Motions defined by functions of time, for kernels: machine code if possible, otherwise callbacks to Python."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from quirk.jit.llvm_functions import MOST_COMPILED, Native, call_address, native
 from quirk.jit.simd import at, put
 from quirk.jit.tracing import bounded
 
-# Makes a Python function safe to be called from compiled code, and counts the calls under a name; `Applied.watched`.
+# Wrapper that makes a Python function safe to call from compiled code, and counts its calls; see `Applied.watched`.
 Watch = Callable[[Callable[[float], Any], str], Callable[[float], None]]
 
 
@@ -37,15 +37,15 @@ def place_functions(
 
     Parameters
     ----------
-    motions : those of the table, each with the name under which its calls are counted
-    order : how many derivatives the functions are to give
-    watch : makes a Python function safe to be called from compiled code
-    refuse : tells of a user's function whether it is to run in Python even if it could be compiled
+    motions : motions of the table, each with the title under which its calls are counted
+    order : highest order of time derivatives
+    watch : wrapper that makes a Python function safe to call from compiled code
+    refuse : returns whether a user function must run in Python even if it could be compiled
 
     Returns
     -------
-    kept : list of objects; the addresses are valid as long as these live
-    called : list of the functions that run in Python
+    kept : objects that own the addresses and must live as long as these are used
+    called : functions that run in Python
     """
     kept: list[Any] = []
     called: list[Any] = []
@@ -60,13 +60,13 @@ def place_functions(
         kept += [checked, written]
         called += functions if written is None else ()
         table.entries[e + ADDRESS] = address_of(checked) if written is None else written.address
-        # Where machine code finds what checks it in Python.
+        # Address of the Python callback that machine code calls to report an invalid value.
         table.numbers.view(np.int64)[table.entries[e + BREAKS]] = address_of(checked)
     return kept, called
 
 
 def _filler(motion: Motion, order: int) -> Callable[[float, np.ndarray], None]:
-    # What is not given is left out: then what depends on it is not a number.
+    # Derivatives that are not available stay nan, and so do the results that depend on them.
     known = int(min(order, motion.known))
 
     def fill(t: float, outputs: np.ndarray) -> None:
@@ -76,18 +76,18 @@ def _filler(motion: Motion, order: int) -> Callable[[float, np.ndarray], None]:
 
 
 def _written(functions: Sequence[Any]) -> Native | None:
-    """Return machine code for the functions of a motion, or None if it cannot be made of them."""
+    """Return machine code for the functions of a motion, or None if it cannot be generated."""
     prints = tuple(fingerprint(function) for function in functions)
     try:
         if None in prints:
             return _machine_code(functions)
         return _shared(prints, _Alike(functions))
-    except Exception:  # of whatever kind: then they are run in Python, where what is wrong is said
+    except Exception:  # any exception: the functions are then called in Python, where errors are reported
         return None
 
 
 class _Alike:
-    """Functions that are equal to any other, so that they take no part in the key of the cache below."""
+    """Functions wrapped so that they compare equal to any others and do not take part in the cache key."""
 
     def __init__(self, functions: Sequence[Any]) -> None:
         self.functions = functions

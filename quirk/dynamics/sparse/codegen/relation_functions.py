@@ -1,4 +1,4 @@
-"""Relations made ready to be called by kernels: each gets machine code, or a callback to Python where it cannot."""
+"""Relations as functions for kernels: machine code if possible, otherwise callbacks to Python."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from ..kernels.relations import ADDRESS, INPUT, ORDER, OUTPUT, RELATION_SIZE, Re
 from ..symbolic.tables_of_relations import layouts_of
 from .motion_functions import Watch, place_functions
 
-# So many functions are kept compiled for systems to come; those of present ones are kept by these.
+# Maximum number of functions in the cache of machine code; functions in use are kept by their owners in addition.
 MOST_COMPILED = 256
 
-# Users' functions that branch on numbers, which each solver of a run would find out anew.
+# User functions known to branch on values, so that each solver of a run need not find this out again.
 BRANCHING: WeakSet[Any] = WeakSet()
 
 
 class Related:
-    """The relations of one solver, with the addresses at which kernels call their functions.
+    """Relations of one solver, with the addresses at which kernels call their functions.
 
-    The addresses are valid as long as this object lives. Functions are compiled to machine code; those that branch on
-    values or that cannot be run on anything but floats are called in Python.
+    The addresses are valid during the lifetime of this object. Functions are compiled to machine code; those that
+    branch on values or accept floats only are called in Python.
 
     Parameters
     ----------
-    watch : makes a Python function safe to be called from compiled code; see `Applied.watched`
-    order, gradient_order : those with which `table` was laid out
+    watch : wrapper that makes a Python function safe to call from compiled code; see `Applied.watched`
+    order, gradient_order : orders of time derivatives of Phi and of gradients in `table`
     resting : whether accelerations and higher derivatives are taken as zero; see `Relation.fill`
-    refuse : tells of a user's function whether it is to run in Python even if it could be compiled
+    refuse : returns whether a user function must run in Python even if it could be compiled
 
     Attributes
     ----------
     table : Relations, with the addresses filled in
-    layouts : the layout of each relation's inputs and outputs
-    called : the users' functions that run in Python
+    layouts : layout of the inputs and outputs of each relation
+    called : user functions that run in Python
     """
 
     def __init__(
@@ -80,9 +80,9 @@ class Related:
         self.called += called
 
     def gradient_starts(self, r: int, frame: int) -> np.ndarray:
-        """Where in `table.outputs` the gradient of each row of relation r, with respect to one of its frames, starts.
+        """Return the first element in `table.outputs` of the gradient of each row of relation r by one of its frames.
 
-        From there on stand its Taylor coefficients, eight lanes each, order 0 first.
+        Its Taylor coefficients follow from there, eight lanes each, order 0 first.
         """
         layout, terms = self.layouts[r], self.layouts[r].gradient_order + 1
         first = self.table.entry(r, OUTPUT) + layout.first_gradient
@@ -99,8 +99,8 @@ class Related:
             try:
                 return _compiled(relation, layout, self._resting)
             except BranchingError:
-                # Its way depends on numbers, which machine code for all numbers cannot follow.
-                with contextlib.suppress(TypeError):  # what cannot be referred to weakly is tried again
+                # It branches on values, which machine code does not support.
+                with contextlib.suppress(TypeError):  # without weak references it is tried again
                     BRANCHING.add(relation.source)
         if relation.source is not None:
             self.called.append(relation.source)
@@ -110,7 +110,7 @@ class Related:
         resting, frames = self._resting, inputs[layout.first_frame :]
 
         def fill(t: float) -> bool:
-            if not np.isfinite(frames).all():  # a step went astray; it will be taken again
+            if not np.isfinite(frames).all():  # non-finite state in a step that will be rejected
                 return False
             placed.fill(layout, resting, t, inputs, outputs)
             return True
@@ -119,7 +119,7 @@ class Related:
 
 
 def _branches(source: Any) -> bool:
-    """Whether a user's function is known to branch on numbers."""
+    """Return whether a user function is known to branch on values."""
     try:
         return source in BRANCHING
     except TypeError:
@@ -129,11 +129,11 @@ def _branches(source: Any) -> bool:
 def _compiled(relation: Relation, layout: RelationLayout, resting: bool) -> Native:
     """Return machine code that fills the outputs of a relation; relations with the same function share it.
 
-    A user's function is shared only if its fingerprint can be taken, that is if what it does cannot change.
+    Code of a user function is shared only if the function has a fingerprint, that is if its behavior is fixed.
     """
     prints = None if relation.source is None else fingerprint(relation.source)
     if relation.of_user and prints is None:
-        # Its function may do something else than the last time.
+        # The behavior of the function may have changed since the last time.
         return _written(relation.function, relation.of_velocities, layout, resting, keep=False)
     return _shared(relation.function, prints, relation.of_velocities, layout, resting, not relation.of_user)
 

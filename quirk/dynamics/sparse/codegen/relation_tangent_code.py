@@ -1,11 +1,11 @@
-"""Machine code of relations with their changes in eight directions: of rows, and of the loads that multipliers exert.
+"""Machine code of relations with derivatives in eight directions: of rows, and of the loads by given multipliers.
 
-The function of a relation is written down once on a tape, where what comes to the same is one line, and dual numbers
-are taken through that: most of what the gradients of rows are made of is there already.
+The function of a relation is recorded once on a tape, which has common subexpressions only once, and dual numbers are
+propagated through it: most terms of the gradients of rows are then already there.
 
-What is written: the values as `quirk.constraints.relation.RelationLayout` has them; behind these eight changes of each
-of the derivatives of Phi, and then eight of each component of the load, six to a frame and two of nothing, which the
-multipliers exert on its body. These stand behind the inputs and their changes, and do not change themselves.
+Outputs are the values in the order of `quirk.constraints.relation.RelationLayout`; then eight derivatives of each time
+derivative of Phi, and eight of each component of the loads by the multipliers, six per frame and two of padding. The
+multipliers come after the inputs and their derivatives, and are constant.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ COMPONENTS = 6
 
 
 def inputs_of(layout: RelationLayout) -> int:
-    """Return how many numbers a relation is handed: inputs, their changes and those of time, and multipliers."""
+    """Return the number of inputs of a relation: inputs, their derivatives and those of time, and multipliers."""
     return DualArray.size(layout.inputs) + WIDTH + layout.rows
 
 
 def outputs_of(layout: RelationLayout) -> int:
-    """Return how many numbers it writes."""
+    """Return the number of outputs of a relation: values, and derivatives of Phi and of loads."""
     return layout.outputs + WIDTH * (layout.first_gradient + LANES * layout.frames)
 
 
@@ -52,7 +52,7 @@ def relation_pointer(
     watch: Watch,
     refuse: Any,
 ) -> Any:
-    """Return a C function that fills `outputs` of a relation from `inputs`, which both are zero at first."""
+    """Return a C function that fills `outputs` of a relation from `inputs`; both must be zero initially."""
     relation = placed.relation
     refused = relation.source is not None and refuse(relation.source)
     if relation.compilable and not refused and not plain_python():
@@ -62,7 +62,7 @@ def relation_pointer(
                 return _written(relation, layout, keep=False)
             return _shared(relation.function, prints, relation.of_velocities, layout, not relation.of_user)
         except BranchingError:
-            pass  # its way depends on numbers
+            pass  # it branches on values
     return _in_python(placed, layout, inputs, outputs, watch)
 
 
@@ -85,7 +85,7 @@ def _written(relation: Relation, layout: RelationLayout, keep: bool) -> Native:
             tape, rows, loads = _recorded(relation, layout)
             duals = replayed(tape, [*rows, *loads], read)
             _write(layout, [duals[place] for place in rows], [duals[place] for place in loads], found)
-        except Exception:  # tapes have no tables: duals go through the function itself, or say why not
+        except Exception:  # tapes do not support tables: dual numbers are propagated through the function itself
             made = _Collected()
             relation.fill_dual(layout, time, numbers, made)
             _write(layout, made.listed(layout.outputs), _loads(layout, made, multipliers), found)
@@ -94,9 +94,9 @@ def _written(relation: Relation, layout: RelationLayout, keep: bool) -> Native:
 
 
 def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[int], list[int]]:
-    """A tape with what a relation writes, and the loads that its multipliers exert; with their places on it.
+    """Return a tape with the outputs of a relation and the loads by its multipliers, with their positions on the tape.
 
-    Its inputs are those of the relation, the time, and the multipliers.
+    The inputs of the tape are those of the relation, the time, and the multipliers.
     """
     tape, inputs, outputs = recorded(functools.partial(relation.fill_dual, layout), layout.inputs)
     made = [outputs.found[k] for k in range(layout.outputs)]
@@ -105,14 +105,14 @@ def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[in
 
 
 class _Collected(Scalar):
-    """Outputs of dual numbers that are kept, and not yet written."""
+    """Outputs of dual numbers, collected before they are written."""
 
     def __init__(self) -> None:
         self.found: dict[int, Any] = {}
 
     @property
     def written(self) -> bool:
-        """No: they are any numbers."""
+        """False: the outputs may be any numbers."""
         return False
 
     def __getitem__(self, index: int) -> Any:
@@ -122,11 +122,11 @@ class _Collected(Scalar):
         self.found[index] = x
 
     def store(self, index: int, lanes: Any) -> None:
-        """Keep eight neighbors."""
+        """Store eight consecutive outputs."""
         self.found.update((index + k, x) for k, x in enumerate(lanes.entries))
 
     def listed(self, count: int) -> list[Any]:
-        """Return as many from the first on."""
+        """Return the first `count` outputs."""
         return [self.found[k] for k in range(count)]
 
 
@@ -135,7 +135,7 @@ def _multipliers(layout: RelationLayout, given: Any) -> list[Any]:
 
 
 def _loads(layout: RelationLayout, made: Any, multipliers: Sequence[Any]) -> list[Any]:
-    """Components of the loads on the bodies of all frames, eight each."""
+    """Return the components of the loads on the bodies of all frames, eight each."""
     found = []
     for frame in range(layout.frames):
         for c in range(LANES):
@@ -146,7 +146,7 @@ def _loads(layout: RelationLayout, made: Any, multipliers: Sequence[Any]) -> lis
 
 
 def _write(layout: RelationLayout, made: Sequence[Any], loads: Sequence[Any], found: Any) -> None:
-    """Write values and changes; what is zero whatever the inputs are stays what it was at first."""
+    """Write values and derivatives; derivatives that are identically zero keep their initial values."""
     for k, x in enumerate(made):
         put(found, k, 1.0 * (x.value if isinstance(x, Dual) else x))
     changing = [*made[: layout.first_gradient], *loads]

@@ -1,1 +1,1 @@
-"""The linear systems of implicit steps: exact Jacobians by blocks, factorized at linear cost."""
+"""Linear systems of implicit steps: exact Jacobians by blocks, factorized at linear cost."""

@@ -1,4 +1,4 @@
-"""The matrix of an implicit step, in kernels: real, or complex."""
+"""Matrix of an implicit step, real or complex, in kernels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, ImplicitTables
 
 @kernel
 def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
-    """Fill the matrix for a number e from the derivatives at hand, which are those at y, and factorize it."""
+    """Fill the matrix for a number e from the stored derivatives, which belong to the state y, and factorize it."""
     coupling, blocks = implicit.coupling, implicit.blocks
     for o in range(0, implicit.turn, 8):
         erase(parts, o)
@@ -53,7 +53,7 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
 
 @kernel
 def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
-    """Write the rows of one side of a relation, and what its multipliers exert."""
+    """Write the rows of one side of a relation, and the loads by its multipliers."""
     blocks, moved = implicit.blocks, implicit.turn + 2 * PAIR * implicit.blocks.side_slot[side]
     upper, lower = blocks.side_upper[side], blocks.side_lower[side]
     for row in range(implicit.coupling.size[blocks.relation_node[blocks.side_row[side]]]):
@@ -70,7 +70,7 @@ def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
 
 @kernel
 def turns(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
-    """Fill how poses and velocities follow from scaled accelerations: by e^2 E W and by e W."""
+    """Fill the dependence of poses and velocities on scaled accelerations: e^2 E W and e W."""
     zero = multiple(e, 0.0)
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:

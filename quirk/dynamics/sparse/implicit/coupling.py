@@ -1,4 +1,4 @@
-"""Which bodies and relations the linear systems of implicit steps couple, and in which order they are eliminated."""
+"""Sparsity pattern of the linear systems of implicit steps over bodies and relations, and elimination order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .tables import BodyCoupling, CouplingBlocks
 def couplings(
     model: Model, relations: Sequence[PlacedRelation], slots: Slots
 ) -> tuple[BodyCoupling, CouplingBlocks, int]:
-    """Return the order of elimination, where all blocks are, and how many numbers they take."""
+    """Return the elimination order, the positions of all blocks, and the number of elements."""
     n, ends = len(model.mass), [placed.bodies for placed in relations]
     groups = [[b for b in rows if b < n] for rows in [*(of for _, of in model.forces), *ends]]
     coupled: list[set[int]] = [set() for _ in range(n + len(ends))]
@@ -40,9 +40,10 @@ def couplings(
 
 
 def _waits(ends: Sequence[tuple[int, ...]], n: int) -> list[set[int]]:
-    """What goes before each node: of a relation its bodies, as without them nothing stands in its diagonal block.
+    """Return the nodes that must be eliminated before each node: the bodies of a relation.
 
-    On a body with many relations branches may be eliminated before it; they are held by their own bodies.
+    Without elimination of its bodies the diagonal block of a relation is zero. On a body with many relations branches
+    may be eliminated before the body, as they are coupled to bodies of their own.
     """
     degree = np.bincount([b for bodies in ends for b in bodies if b < n], minlength=n)
     crowded = set(np.flatnonzero(degree > MOST_JOINTS))
@@ -56,10 +57,10 @@ def _waits(ends: Sequence[tuple[int, ...]], n: int) -> list[set[int]]:
 def _coupling(
     place: np.ndarray, order: Sequence[int], later: Sequence[set[int]], sizes: np.ndarray
 ) -> tuple[BodyCoupling, dict[tuple[int, int], int], int]:
-    """Lay out the blocks: at[row, column] is the first number of the block of two nodes, by their places.
+    """Return the coupling of nodes, the first element at[row, column] of each block, and the number of elements.
 
-    A block has eight numbers for each of its rows. Blocks of a node lie together, in the order of elimination, so that
-    memory is read in a row.
+    A block has eight numbers for each of its rows. The blocks of a node are contiguous, in the order of elimination, so
+    that memory is read sequentially.
     """
     size = sizes[order] if len(order) else np.zeros(0, dtype=np.int64)
     neighbours = [sorted(int(place[other]) for other in others) for others in later]

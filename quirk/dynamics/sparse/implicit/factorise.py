@@ -1,4 +1,4 @@
-"""Elimination by blocks of a matrix with a symmetric pattern, in kernels: unsymmetric, pivots within nodes.
+"""Block elimination of a matrix with a symmetric pattern, in kernels: unsymmetric values, pivoting within nodes.
 
 The matrix is real or complex; its `parts` are arrays that begin with its blocks.
 """
@@ -36,7 +36,7 @@ def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
 
 @kernel
 def take_away(parts: Any, target: int, left: int, right: int, rows: int, inner: int) -> None:
-    """Subtract the product of two blocks from a third."""
+    """Subtract the product of two blocks from a third one."""
     for row in range(rows):
         x = lanes(parts, target + 8 * row)
         for c in range(inner):
@@ -46,9 +46,9 @@ def take_away(parts: Any, target: int, left: int, right: int, rows: int, inner: 
 
 @kernel
 def invert(parts: Any, d: int, n: int, scratch: int) -> None:
-    """Invert a block of n rows in place, by Gauss and Jordan's elimination with the largest pivot of each column.
+    """Invert a block of n rows in place by Gauss-Jordan elimination with column pivoting.
 
-    What is singular becomes infinite or not a number, which whoever uses the solution notices.
+    A singular block becomes infinite or nan, which users of the solution must check.
     """
     for row in range(n):
         erase(parts, scratch + 8 * row)
@@ -85,7 +85,7 @@ def exchange(parts: Any, one: int, two: int) -> None:
 
 @kernel
 def solve_blocks(coupling: BodyCoupling, parts: Any, vector: int) -> None:
-    """Replace right-hand sides, NODE numbers of each node from `vector` on, by the solution."""
+    """Replace right-hand sides, NODE numbers per node from element `vector`, by the solution."""
     count = coupling.size.shape[0]
     for k in range(count):
         mine = lanes(parts, vector + NODE * k)

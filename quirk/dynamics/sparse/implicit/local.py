@@ -55,15 +55,15 @@ from ..tangent.tables import (
 from .internal import keep_rates, seed_variables
 from .tables import BLOCK, PAIR, ImplicitTables
 
-# Which of both: changes of poses, or of velocities.
+# Levels: changes of poses, or of velocities.
 POSES, VELOCITIES = range(2)
 
 
 @kernel
 def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill all derivatives at a state that was evaluated last; `ydot` is what that gave.
+    """Fill all derivatives at the state evaluated last; `ydot` is the result of that evaluation.
 
-    Friction of bodies that slide keeps its magnitude: the direction of its slip is what changes fast.
+    Sliding friction is differentiated at constant magnitude, as the direction of the slip changes faster.
     """
     work, tangents = mechanism.work, implicit.tangents
     give_magnitudes(mechanism, tangents, False)
@@ -118,7 +118,7 @@ def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: n
 
 @kernel
 def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, t: float, e: int) -> None:
-    """Fill the derivatives of loads, and of the rates of internal variables, by internal variables of a law."""
+    """Fill the derivatives of loads, and of the rates of internal variables, by the internal variables of a law."""
     elements, o = implicit.tangents.laws, ELEMENT * e
     begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
     seed_law(implicit.moving, elements, o, -1, 0)
@@ -138,9 +138,9 @@ def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, 
 
 @kernel
 def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
-    """Put zeros in the place of derivatives that are not finite, as of a norm where it is zero.
+    """Replace derivatives that are not finite, as of a norm at zero, by zeros.
 
-    Steps need none of them exactly, and one that is not a number would spoil all others.
+    Implicit steps do not need exact derivatives, and one nan would make all others nan.
     """
     for c in range(first, first + count):
         x = at(derivatives, c)
@@ -149,7 +149,10 @@ def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
 
 @kernel
 def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
-    """Let frame g of a law move, as its body does in `moving` from element `first` on, and no other."""
+    """Set the direction of frame g of a law to that of its body in `moving`, from element `first`.
+
+    The other frames do not move.
+    """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
     for f in range(elements.entries[o + SIDE_END] - begin):
@@ -162,7 +165,7 @@ def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, firs
 
 @kernel
 def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: float) -> None:
-    """Fill rows and derivatives of their second derivatives, and add those of what their multipliers exert."""
+    """Fill rows and the derivatives of Phi'', and add those of the loads by their multipliers."""
     tangents, blocks, work = implicit.tangents, implicit.blocks, mechanism.work
     elements, lanes, half = tangents.relations, tangents.lanes, implicit.moving.shape[0] // 2
     for r in range(elements.entries.shape[0] // ELEMENT):
@@ -194,7 +197,10 @@ def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: 
 
 @kernel
 def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
-    """Let frame g of a relation move, as its body does in `moving` from element `first` on, and no other."""
+    """Set the direction of frame g of a relation to that of its body in `moving`, from element `first`.
+
+    The other frames do not move.
+    """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
     for f in range(elements.entries[o + SIDE_END] - begin):
@@ -212,7 +218,7 @@ def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int,
 
 @kernel
 def keep_bends(implicit: ImplicitTables, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
-    """Keep how the second derivatives of Phi change."""
+    """Store the derivatives of Phi'' by poses or velocities."""
     for row in range(rows):
         change = load(outputs, deltas + 8 * (LEVELS * row + LEVELS - 1))
         if level == POSES:
@@ -233,7 +239,7 @@ def keep_rows(
     outputs: np.ndarray,
     gradient: int,
 ) -> None:
-    """Keep the rows of a relation, scaled: by bodies so that masses are one, and to unit length."""
+    """Store the rows of a relation, scaled to unit masses and to unit length."""
     for row in range(rows):
         square = 0.0
         for side in range(begin, end):
@@ -268,7 +274,7 @@ def add_loads(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add changes of a load in N to the derivatives of a pair, scaled as accelerations are."""
+    """Add changes of an inertial-frame load to the derivatives of a pair, scaled as accelerations."""
     array = implicit.by_pose if level == POSES else implicit.by_velocity
     add_scaled(array, PAIR * pair, constants, kin, implicit.blocks.pair_row[pair], outputs, place)
 
@@ -283,7 +289,7 @@ def add_scaled(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add changes of a load on the body in a slot to six rows of an array."""
+    """Add scaled changes of a load on the body in a slot to six rows of an array."""
     force, moment = load3(outputs, place), load3(outputs, place + 24)
     c, k = slot // 8 * CON + slot % 8, slot // 8 * KIN + slot % 8
     add3(array, o, scaled_force(constants, c, force))
@@ -292,7 +298,7 @@ def add_scaled(
 
 @kernel
 def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Add what turns and angular velocities of the bodies themselves change: loads are seen from turned axes."""
+    """Add the derivatives of inertial torques, and of loads by rotation of the body axes, by the bodies' own motion."""
     half = implicit.seeds.shape[0] // 2
     for slot in range(implicit.blocks.own.shape[0]):
         pair = implicit.blocks.own[slot]
@@ -313,25 +319,25 @@ def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin:
 
 @traced
 def scaled_force(constants: Any, c: Any, force: Any) -> Any:
-    """A force in N, numbers or lanes, as the acceleration of a body of unit mass."""
+    """Inertial-frame force, numbers or lanes, scaled to the acceleration of a body of unit mass."""
     return times(force, apply("sqrt", at(constants, c + 8 * INVERSE_MASS)))
 
 
 @traced
 def scaled_moment(constants: Any, c: Any, kin: Any, k: Any, moment: Any) -> Any:
-    """A moment in N likewise."""
+    """Inertial-frame moment, numbers or lanes, scaled to the acceleration of a body of unit inertia."""
     return columns_of(constants, c + 8 * FACTOR, back(kin, k, moment))
 
 
 @traced
 def add3(array: Any, o: Any, lanes: Any) -> None:
-    """Add three lanes to three rows."""
+    """Add three vectors of lanes to three rows."""
     for c in range(3):
         store(array, o + 8 * c, load(array, o + 8 * c) + lanes[c])
 
 
 @traced
 def put3(array: Any, o: Any, numbers: Any) -> None:
-    """Write three numbers."""
+    """Write three consecutive numbers."""
     for c in range(3):
         put(array, o + c, numbers[c])

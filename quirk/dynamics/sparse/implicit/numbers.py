@@ -1,6 +1,6 @@
-"""Numbers and lanes, real or complex: tuples of one part or of two, read from tuples of one array or of two.
+"""Real or complex numbers and lanes: tuples of one or two parts, stored in tuples of one or two arrays.
 
-A kernel written with these is compiled once for real linear systems and once for complex ones.
+A kernel written with these functions is compiled once for real linear systems and once for complex ones.
 """
 
 from __future__ import annotations
@@ -13,52 +13,52 @@ from quirk.jit.tracing import traced
 
 @traced
 def lanes(parts: Any, o: int) -> Any:
-    """Eight neighbors."""
+    """Load eight consecutive elements."""
     return tuple(load(part, o) for part in parts)
 
 
 @traced
 def keep(parts: Any, o: int, x: Any) -> None:
-    """Write eight neighbors."""
+    """Store eight consecutive elements."""
     for part, of_part in zip(parts, x, strict=True):
         store(part, o, of_part)
 
 
 @traced
 def erase(parts: Any, o: int) -> None:
-    """Set eight neighbors to zero."""
+    """Set eight consecutive elements to zero."""
     for part in parts:
         store(part, o, 0.0)
 
 
 @traced
 def number(parts: Any, o: int) -> Any:
-    """One element."""
+    """Load one element."""
     return tuple(at(part, o) for part in parts)
 
 
 @traced
 def write(parts: Any, o: int, x: Any) -> None:
-    """Write one element."""
+    """Store one element."""
     for part, of_part in zip(parts, x, strict=True):
         put(part, o, of_part)
 
 
 @traced
 def write_real(parts: Any, o: int, x: float) -> None:
-    """Write one element that is real; its imaginary part is zero already."""
+    """Store one real element; its imaginary part must be zero already."""
     put(parts[0], o, x)
 
 
 @traced
 def numbers(parts: Any, o: int) -> Any:
-    """Three elements of one body, from arrays in blocks of eight."""
+    """Load three elements of one body, from arrays in blocks of eight."""
     return number(parts, o), number(parts, o + 8), number(parts, o + 16)
 
 
 @traced
 def neighbours(parts: Any, o: int) -> Any:
-    """Three elements that follow each other."""
+    """Load three consecutive elements."""
     return number(parts, o), number(parts, o + 1), number(parts, o + 2)
 
 
@@ -90,7 +90,7 @@ def product(a: Any, b: Any) -> Any:
 
 @traced
 def square(a: Any) -> Any:
-    """The square of the magnitude."""
+    """Squared magnitude."""
     return a[0] * a[0] if len(a) == 1 else a[0] * a[0] + a[1] * a[1]
 
 
@@ -117,13 +117,13 @@ def totals(a: Any) -> Any:
 
 @traced
 def along(a: Any, w: Any) -> Any:
-    """The product a . w of three numbers and a real vector."""
+    """Dot product a . w of three numbers and a real vector."""
     return summed(summed(multiple(a[0], w[0]), multiple(a[1], w[1])), multiple(a[2], w[2]))
 
 
 @traced
 def across(a: Any, w: Any) -> Any:
-    """The product a x w."""
+    """Cross product a x w of three numbers and a real vector."""
     return (
         less(multiple(a[1], w[2]), multiple(a[2], w[1])),
         less(multiple(a[2], w[0]), multiple(a[0], w[2])),
@@ -133,13 +133,13 @@ def across(a: Any, w: Any) -> Any:
 
 @traced
 def gone_on(a: Any, e: Any, b: Any) -> Any:
-    """A + e b, vectors."""
+    """A + e b for vectors a and b."""
     return tuple(summed(x, product(e, y)) for x, y in zip(a, b, strict=True))
 
 
 @traced
 def unturned(a: Any, e: Any, w: Any) -> Any:
-    """Return the vector x for which x + e w x x = a, with a real vector w."""
+    """Return the vector x with x + e w x x = a, for a real vector w."""
     e_squared = product(e, e)
     scale = reciprocal(plus_one(multiple(e_squared, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])))
     part, aside = product(e_squared, along(a, w)), across(a, w)
@@ -148,9 +148,9 @@ def unturned(a: Any, e: Any, w: Any) -> Any:
 
 @traced
 def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -> Any:
-    """Return the quaternion x for which x + (e / 2) (follows w x - x w) = (scalar, vector + (e / 2) omega); w is real.
+    """Return the quaternion x with x + (e / 2) (follows w x - x w) = (scalar, vector + (e / 2) omega), for a real w.
 
-    So it is seen from axes that follow w, or from those at rest.
+    For follows = 1 it is the change of a quaternion in axes that rotate with w, for follows = 0 in axes at rest.
     """
     half = multiple(e, 0.5)
     s = tuple(summed(v, product(half, o)) for v, o in zip(vector, omega, strict=True))
@@ -164,7 +164,7 @@ def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -
 
 @traced
 def seen_from(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
-    """Return the product of the conjugate of a quaternion (w, x), which is real, and another."""
+    """Return the product of the conjugate of a real quaternion (w, x) and another quaternion."""
     aside = across(vector, x)
     turned = (summed(less(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
     return (summed(multiple(scalar, w), along(vector, x)), *turned)
@@ -172,7 +172,7 @@ def seen_from(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
 
 @traced
 def placed(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
-    """Return the product of a quaternion (w, x), which is real, and another."""
+    """Return the product of a real quaternion (w, x) and another quaternion."""
     aside = across(vector, x)
     turned = (less(summed(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
     return (less(multiple(scalar, w), along(vector, x)), *turned)

@@ -1,4 +1,4 @@
-"""Solutions of the linear systems of implicit steps, in kernels: real, or complex."""
+"""Solution of the linear systems of implicit steps, real or complex, in kernels."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .tables import AXES, BLOCK, NODE, PAIR, TRANSLATIONS, ImplicitTables
 
 @kernel
 def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
-    """Fill u, a change of y, with the solution of (I - e J) u = r, with the matrix that was assembled at y."""
+    """Fill u, a change of y, with the solution of (I - e J) u = r; the matrix must have been assembled at y."""
     coupling, blocks, vector = implicit.coupling, implicit.blocks, implicit.vector
     for o in range(vector, implicit.pose, 8):
         erase(parts, o)
@@ -74,7 +74,7 @@ def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
 
 @kernel
 def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -> None:
-    """Fill how poses and velocities change while accelerations do not."""
+    """Fill the changes of poses and velocities at constant accelerations."""
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:
             continue
@@ -85,7 +85,7 @@ def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -
         moved = unturned(gone_on(shift, e, v), e, rate)
         q = s + 8 * ORIENTATION
         seen = seen_from(at(y, q), three(y, q + 8), number(r, q), numbers(r, q + 8))
-        # The turn is twice the vector part of q* dq.
+        # The rotation is twice the vector part of q* dq.
         turned = spun(seen[0], (seen[1], seen[2], seen[3]), omega, e, three(y, s + 8 * OMEGA), implicit.follows)
         for c in range(3):
             write(parts, pose + c, moved[c])
@@ -96,7 +96,7 @@ def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -
 
 @kernel
 def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
-    """Fill u from the accelerations in the solution."""
+    """Fill u from the changes of accelerations in the solution."""
     for o in range(0, y.shape[0], 8):
         erase(u, o)
     for slot in range(implicit.blocks.body_node.shape[0]):

@@ -1,4 +1,4 @@
-"""The arrays of implicit steps of one model."""
+"""Setup of the linear systems of implicit steps of one model."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from ..tangent.tangent import Differential, refuse_friction
 from .coupling import couplings
 from .tables import AXES, BLOCK, NODE, PAIR, ImplicitTables
 
-# Rows that one relation may have: lanes of a register.
+# Maximum number of rows of one relation: lanes of a register.
 MOST_ROWS = 8
-# Internal variables that one force element may have, likewise.
+# Maximum number of internal variables of one force element: lanes of a register.
 MOST_VARIABLES = 8
 
 
 class ImplicitSystem:
-    """The linear systems of implicit steps, and the functions that give their derivatives, kept alive.
+    """Arrays of the linear systems of implicit steps, and the functions that compute their derivatives.
 
     Parameters
     ----------
-    turning : whether steps are computed in axes that turn with the bodies, and their equations solved by iteration, for
-        which the derivatives of friction need not be complete
+    turning : whether steps are computed in axes that rotate with the bodies, and their equations solved by iteration,
+        for
+        which approximate derivatives of friction suffice
 
     Attributes
     ----------
     tables : ImplicitTables
-    timed : whether anything may depend on time
+    timed : whether any part may depend on time
     """
 
     def __init__(self, solver: Solver, *, turning: bool) -> None:

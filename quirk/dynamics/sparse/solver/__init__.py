@@ -1,1 +1,1 @@
-"""The Python side of the compiled solver: tables, entries into compiled code, and results read back."""
+"""Python interface of the compiled solver: workspaces, calls of compiled code, and results."""

@@ -22,12 +22,12 @@ def constrained_motion(solver: Solver, t: float, kin: Kinematics, y: np.ndarray)
     Parameters
     ----------
     solver : Solver
-        With its choice of rows made at this state; see `Solver.settle_near`.
+        With independent rows selected at this state; see `Solver.settle_near`.
     kin, y : the state, as kinematics and as a flat array in blocks of eight
     """
     rates = solver.slots.body_states(solver.rates(t, y))
     solver.applied.check(float(t))
-    # The constraint forces are what applied loads leave.
+    # Constraint forces are inertial forces minus applied loads.
     acts = solver.applied.exerted(solver.applied.table.outputs[None])
     force, torque = summed(solver.model, (acts[element.name].loads[0, :, 0] for element, _ in solver.model.forces))
     torque = np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
@@ -51,11 +51,11 @@ class Dynamics:
 
     Attributes
     ----------
-    linear, angular : (nt, n, 3) accelerations, in N and in body axes
-    joints : of each joint force and torque (nt, 3) in N
-    forces : of each force element its loads, energy and coordinates
+    linear, angular : (nt, n, 3) accelerations, in the inertial frame and in body axes
+    joints : force and torque (nt, 3) of each joint by name, inertial frame
+    forces : loads, energy and coordinates of each force element by name
     multipliers : (nt, m) of all rows
-    carried : (nt, k) rates of what runs carry beside the motion: of work, power
+    carried : (nt, k) rates of the auxiliary states; for work, power in W
     """
 
     linear: np.ndarray
@@ -69,7 +69,7 @@ class Dynamics:
 def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Dynamics:
     """Return accelerations, joint loads and loads of force elements at all times, from flat states (nt, 13 n + k).
 
-    Laws get the angles of joints that are nearest to `angles` (nt, K, 3), rad, of all that differ by whole turns.
+    Laws get the joint angles nearest to `angles` (nt, K, 3), rad, among those that differ by whole turns.
     """
     accelerations = np.empty((len(times), solver.slots.bodies, 6))
     loads = JointLoads(solver, solver.related)
@@ -96,7 +96,7 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
 def _evaluated(
     solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Evaluate y' at one time after the other; yields the state (n, 13), and y' as a flat array in blocks of eight."""
+    """Evaluate y' at each time in turn; yield the state (n, 13), and y' as a flat array in blocks of eight."""
     for row, t in enumerate(times):
         y = solver.slots.state_to_lanes(states[row])
         if row == 0:
@@ -120,7 +120,7 @@ def _along(
     times: np.ndarray,
     states: State,
 ) -> np.ndarray:
-    """What a solver tells of each row, (nt, m, ...), at all times and states."""
+    """Return a quantity of each row, (nt, m, ...), at all times and states."""
     parts = np.concatenate(states.parts, axis=2)
     found = np.zeros((len(parts), solver.model.rows, *shape))
     if not solver.model.rows:
@@ -133,9 +133,9 @@ def _along(
 
 
 def constraint_power_along(solver: Solver, times: np.ndarray, states: State, multipliers: np.ndarray) -> np.ndarray:
-    """Return the power (nt, m), W, that each row puts into the bodies at all times: lambda A v.
+    """Return the power (nt, m), W, of each row on the bodies at all times: lambda A v, from multipliers (nt, m).
 
-    From multipliers lambda (nt, m). A v is Phi_dot at the velocities less Phi_dot at rest, which is a driver's rate.
+    A v is Phi_dot at the velocities minus Phi_dot at zero velocities, which is the rate of a driver.
     """
     rates = _along(solver, solver.residual_rates, (), times, states)
     if any(placed.relation.motions or placed.relation.of_user for placed in solver.model.relations):

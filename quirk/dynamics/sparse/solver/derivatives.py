@@ -1,4 +1,4 @@
-"""Accelerations, jerk, snap and load rates by the compiled solver: at given states, or where drivers lead."""
+"""Accelerations, jerk, snap and load rates by the compiled solver, at given states or along a driven motion."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ from .solver import Solver
 # Acceleration, jerk and snap.
 HIGHEST_ORDER = 3
 
-# More steps from one time to the next are not taken: it would be a matter of minutes.
+# Maximum number of steps from one output time to the next, which take minutes.
 MOST_STEPS = 200_000
 
 
 def highest_order(model: Model) -> int:
-    """Return for how many orders, 1 for accelerations, the constraints have derivatives; at most HIGHEST_ORDER."""
+    """Highest order of derivatives of velocities (1 for accelerations) of the constraints, at most HIGHEST_ORDER."""
     order = 1
     while order < HIGHEST_ORDER and not any(placed.relation.missing(order + 2) for placed in model.relations):
         order += 1
@@ -59,7 +59,7 @@ def highest_order(model: Model) -> int:
 
 
 def require_order(model: Model, order: int) -> None:
-    """Raise InputError if constraints or forces do not have derivatives for so many orders of accelerations."""
+    """Raise InputError if constraints or forces lack the derivatives for the derivative of velocities of this order."""
     what = {2: "jerk or load rate", 3: "snap"}.get(order, f"derivative of order {order} of velocities")
     for element, _ in model.forces:
         if isinstance(element, Friction):
@@ -79,10 +79,10 @@ class FoundDerivatives:
     Attributes
     ----------
     states : (nt, 13 n)
-    quadrants : (nt, 2 K) of joints, counted along states that were followed
-    linear : (nt, K, n, 3) accelerations of the centers of mass in N, and their derivatives
-    angular : (nt, K, n, 3) derivatives of the angular velocities' components in body axes
-    steps, corrections, factorisations : numbers of steps, projections and factorizations, if states were followed
+    quadrants : (nt, 2 K) of joint angles, counted along tracked states
+    linear : (nt, K, n, 3) accelerations of the centers of mass and their derivatives, inertial frame
+    angular : (nt, K, n, 3) derivatives of the components of angular velocities in body axes
+    steps, corrections, factorisations : numbers of steps, projections and factorizations in tracking
     """
 
     states: np.ndarray
@@ -96,7 +96,7 @@ class FoundDerivatives:
 
 @dataclass(frozen=True)
 class Loads:
-    """Multipliers (nt, K, m), and joint loads `force` and `torque` (nt, K, j, 3) in N, with their derivatives."""
+    """Multipliers (nt, K, m), and joint loads `force`, `torque` (nt, K, j, 3), inertial frame; K is the order."""
 
     multipliers: np.ndarray
     force: np.ndarray
@@ -104,17 +104,17 @@ class Loads:
 
 
 class UnreachedError(Exception):
-    """Raised where the positions that drivers prescribe cannot be followed up to the last time.
+    """Raised if the positions prescribed by drivers cannot be tracked up to the last time.
 
     Attributes
     ----------
     reason : STUCK, SINGULAR, INTERRUPTED or TOO_MANY
-    row : number of the first time that was not reached
-    time : s, up to which they were followed
-    tried : number of steps since the last time that was reached
+    row : index of the first time that was not reached
+    time : s, last time reached in tracking
+    tried : number of steps since the last output time that was reached
     state : (13 n,) at `time`
-    states, quadrants : (row, 13 n), (row, 2 K) at the times that were reached
-    cause : the exception that a user's function raised on the way, or None
+    states, quadrants : (row, 13 n), (row, 2 K) at the output times that were reached
+    cause : last exception of a user function, or None
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class UnreachedError(Exception):
 
 
 class Differentiator:
-    """Finds `order` derivatives of the velocities of a model, with a solver that nothing else may use meanwhile."""
+    """Computation of `order` derivatives of the velocities of a model, with exclusive use of a solver."""
 
     def __init__(self, solver: Solver, order: int) -> None:
         self.solver, self.order = solver, order
@@ -171,18 +171,18 @@ class Differentiator:
         Parameters
         ----------
         angles : (nt, K, 3), rad, optional
-            Of joints; laws get the angles that are nearest to these of all that differ by whole turns.
+            Of joints; laws get the angles nearest to these among those that differ by whole turns.
         tracking : bool
-            Whether the first state alone is given, and the others are followed from there, as drivers prescribe.
+            Whether only the first state is given, and the others are tracked from it, as prescribed by drivers.
         watch : function
-            Called now and then with the time that was reached.
+            Called at intervals with the time that has been reached.
 
         Raises
         ------
         UnreachedError
-            If the states cannot be followed.
+            If the states cannot be tracked.
         InputError
-            If a user's function fails.
+            If a user function fails.
         """
         solver = self.solver
         rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))
@@ -207,7 +207,8 @@ class Differentiator:
     ) -> tuple[FoundDerivatives, Loads]:
         """Return derivatives of the motion, multipliers and joint loads at times (nt,) and states (nt, 13 n).
 
-        Compiled code is entered once for each time, since loads are computed from the rows, which it then overwrites.
+        Compiled code is called once for each time, since loads are computed from the rows, which the next call
+        overwrites.
         """
         solver, series, K, nt = self.solver, self.series, self.order, len(times)
         rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))
@@ -236,7 +237,7 @@ class Differentiator:
 
     def _path(self, times: np.ndarray, start: np.ndarray, rank: int, tracking: bool = False) -> SeriesPath:
         solver, nt = self.solver, len(times)
-        # What is carried beside the motion keeps its values where positions are followed.
+        # Auxiliary states keep their values in tracking.
         trial = solver.slots.state_to_lanes(start)
         return SeriesPath(
             times=np.ascontiguousarray(times, dtype=float),
@@ -264,12 +265,13 @@ class Differentiator:
         if not solver.model.reads_angles:
             angles = None
         steps, outcome = FIRST_ENTRY_STEPS, AGAIN
-        while outcome in (AGAIN, STOPPED):  # stopped by Ctrl-C, if somebody handles it who wants to go on
+        while outcome in (AGAIN, STOPPED):  # stopped by Ctrl-C, if the handler did not raise
             if angles is not None and path.counts[ROW] < len(angles):
                 row, steps = path.counts[ROW], 1
                 applied.refer(float(path.times[row]), angles[row])
                 self._angles = angles_by_name(solver.model.joints, angles[row])
-            # So few at once that Python is back soon, and an interruption from the keyboard is seen.
+            # The number of steps per call keeps calls short, so that an interruption from the keyboard takes effect
+            # soon.
             began = time.perf_counter()
             with applied.calling():
                 outcome = int(follow(
@@ -278,7 +280,8 @@ class Differentiator:
             pace = steps / max(time.perf_counter() - began, 1e-6)
             steps = int(min(max(1, ENTRY_TIME * pace), 10 * steps))
             watch(float(path.clock[REACHED]))
-            # At given states nothing may fail; trial steps on the way to others may, and are taken again.
+            # At given states a failure is an error; trial steps in tracking may fail, and are then repeated with a
+            # smaller size.
             trouble = None if path.tracking else applied.latest or applied.undefined(float(path.clock[REACHED]))
             if trouble is not None:
                 raise trouble
@@ -289,7 +292,7 @@ class Differentiator:
     def _found(self, path: SeriesPath) -> FoundDerivatives:
         slots, K, nt = self.solver.slots, self.order, len(path.times)
         terms = slots.from_lanes(path.accelerations.reshape(nt, K, -1), 6)
-        # Coefficients of positions, two orders above, and of spins, one above.
+        # Taylor coefficients of positions are two orders higher, those of spins one order.
         linear = terms[..., :3] * factorials(K + 1)[2:, None, None]
         angular = terms[..., 3:] * factorials(K)[1:, None, None]
         states = slots.state_from_lanes(path.states.reshape(nt, -1))
@@ -308,7 +311,7 @@ class Differentiator:
         return lanes.reshape(orders, -1, KINEMATICS_SIZE)[:, slots.slot]
 
     def _apply_loads(self, t: float) -> None:
-        """Write the Taylor coefficient series.asked[0] of the applied loads at time t to series.bodies."""
+        """Write Taylor coefficient series.asked[0] of the applied loads at time t to series.bodies."""
         solver, k = self.solver, int(self.series.asked[0])
         slots, terms = solver.slots, self._bodies(k + 2)
         factor = factorials(k + 1)[:, None, None]

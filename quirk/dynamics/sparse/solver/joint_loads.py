@@ -1,4 +1,4 @@
-"""Loads of constraints from multipliers, with their derivatives."""
+"""Joint loads from multipliers, with time derivatives, by the compiled solver."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .solver import Solver
 
 
 class JointLoads:
-    """Reads what body i of each constraint exerts on body j off the rows and multipliers of a solver.
+    """Computation of the load of body i on body j of each constraint from the rows and multipliers of a solver.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class JointLoads:
         frames = [(j, constraint.frame_j.origin) for constraint, (_, j) in model.joint_bodies]
         self.j = np.array([j for j, _ in frames], dtype=np.int64)
         self.arm = np.array([arm for _, arm in frames]).reshape(-1, 3)
-        # Of each row of a relation, its lane, its constraint and where its gradient on body j starts.
+        # Per row of a relation: its lane, its constraint, and the first element of its gradient for body j.
         rows = [
             (WIDTH * k + row, solver.joint_of_row[joint.rows.start], start)
             for k, joint in placed
@@ -40,7 +40,7 @@ class JointLoads:
         self.nodes = [k for k, _ in placed]
         self.which = np.array([solver.joint_of_row[joint.rows.start] for _, joint in placed], dtype=np.int64)
         ends = np.array([joint.bodies for _, joint in placed], dtype=np.int64).reshape(-1, 2)
-        # The moment is read off a body that is not the ground.
+        # The moment is computed from a body that is not the ground.
         self.upper = ends[:, 1] < n
         self.near = np.where(self.upper, ends[:, 1], ends[:, 0])
         # Scaled moments are W^T R^T times the moment, and J = L L^T with L = W^-T.
@@ -53,12 +53,13 @@ class JointLoads:
         position: np.ndarray,
         R: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Taylor coefficients of force and torque (K, j, 3) in N on body j at the joint point of j.
+        """Return Taylor coefficients of force and torque (K, j, 3) on body j at the joint point of j, inertial frame.
 
         Parameters
         ----------
-        G, multipliers : of each of K orders, rows and multipliers (m,); gradients of relations are those found last
-        position, R : (K, n + 1, 3) in N and (K, n + 1, 3, 3) body to N
+        G, multipliers : rows, and multipliers (m,), of each of K orders
+            Gradients of relations are those of the last evaluation.
+        position, R : (K, n + 1, 3) inertial frame, and (K, n + 1, 3, 3) body axes to inertial frame
         """
         orders = len(multipliers)
         force, torque = np.zeros((2, orders, self.count, 3))

@@ -1,9 +1,9 @@
-"""How redundant rows share their load: the multipliers of minimum norm, among all that exert the same forces.
+"""Distribution of loads over redundant rows: the multipliers of minimum norm with given constraint forces.
 
 With weights D that make multipliers comparable, min |D lambda| subject to A^T lambda = Q_c has the solution
-lambda = D^-2 A y, (A^T D^-2 A) y = Q_c at all times, so that derivatives follow by Leibniz' rule: an unknown y for each
-body, coupled by joints, with the mechanism's freedoms as null space. D^-1 A is factorized as the rows of joints are
-(`orthogonal`), with the roles of joints and bodies exchanged.
+lambda = D^-2 A y, (A^T D^-2 A) y = Q_c at all times, so that derivatives follow by Leibniz' rule. y has an unknown for
+each body, coupled by joints, with the freedoms of the mechanism as null space. D^-1 A is factorized like the rows of
+joints (`orthogonal`), with the roles of joints and bodies exchanged.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from ..symbolic.fronts import BodySides, orthogonal
 from ..symbolic.ordering import gathered, minimum_degree
 from ..symbolic.tables import SIDES, SIGNS, Tables
 
-# Columns at a distance from others below this part of their length are freedoms; or below more, if there are more
-# freedoms than that: as many as rows that count as independent leave.
+# Rank decision: columns with a distance from others below FREEDOM times their length are freedoms. If these are fewer
+# than follows from the number of independent rows, the threshold is multiplied by MORE, up to MOST.
 FREEDOM, MORE, MOST = 1e-10, 3.0, 1e-2
 
-# A solve leaves errors of round-off over the least distance of a column; this many more make up for it.
+# Number of refinements, as the error of a solve is round-off over the smallest distance of a column.
 REFINEMENTS = 2
 
 
@@ -41,7 +41,8 @@ class MinimumNormLoads:
 
     Attributes
     ----------
-    orthogonal : Orthogonal, of bodies
+    orthogonal : Orthogonal
+        Pattern of the factorization over bodies.
     count : number of bodies
     """
 
@@ -60,7 +61,7 @@ class MinimumNormLoads:
         order, later = gathered(*minimum_degree(coupled, [set() for _ in range(n)]))
         position = np.empty(n + 1, dtype=np.int64)
         position[order] = np.arange(n)
-        position[n] = n  # the ground, behind all bodies
+        position[n] = n  # the ground comes after all bodies
         neighbours = [sorted(int(position[b]) for b in others) for others in later]
         meeting = []
         for those in at_joint:
@@ -75,15 +76,15 @@ class MinimumNormLoads:
                     )
                 )
         self.orthogonal = orthogonal(neighbours, np.full(n, 6), np.ones(n), meeting, {})
-        # Of each side its joint, its number among the sides of that, and the place of its body.
+        # Per side: its joint, its index among the sides of that joint, and the position of its body.
         self.joint, _, bodies = np.array(sides, dtype=np.int64).reshape(-1, 3).T
         self.place = position[bodies]
         self.elements, signs = self._elements(sides, tables)
-        # Of bodies all alike: what masses hide from each other would be lost to round-off.
+        # In the uniform metric: large mass ratios would lose information to round-off.
         self.force_scale = signs * (bodies < n)
         root = np.linalg.inv(inverse_root(model.inertia)) / body_lengths(model)[:, None, None]
         self.moment_scale = np.concatenate([root, np.zeros((1, 3, 3))])[bodies]
-        # Where each row of the model stands among those of the joints.
+        # Index of each row of the model among those of the joints.
         self.row_scale = model.row_scale
         of_row, row = np.empty((2, model.rows), dtype=np.int64)
         for e, (_, joint) in enumerate(self.placed):
@@ -93,7 +94,7 @@ class MinimumNormLoads:
         self.inverse_scale[self.row_place] = 1 / model.row_scale
 
     def _elements(self, sides: Sequence[tuple[int, int, int]], tables: Tables) -> tuple[np.ndarray, np.ndarray]:
-        """Where in G the forces and moments of each side are, (2, s, 3, 6), and the signs (s,) of the forces."""
+        """Indices in G of forces and moments of each side, (2, s, 3, 6), and the signs (s,) of the forces."""
         starts, signs = np.empty((2, len(sides)), dtype=np.int64), np.ones(len(sides))
         for s, (e, side, _) in enumerate(sides):
             k, joint = self.placed[e]
@@ -111,10 +112,10 @@ class MinimumNormLoads:
         rank: int,
         factorise: Callable[..., Callable[[np.ndarray], np.ndarray]],
     ) -> list[np.ndarray]:
-        """Return those (m,) of least norm that exert the same forces as x (m,), for each Taylor coefficient.
+        """Return the multipliers (m,) of minimum norm with the same forces as x (m,), for each Taylor coefficient.
 
-        `G` holds the rows of each order; ``factorise(orthogonal, rows, lengths, rank)`` returns a function that
-        solves for right-hand sides; `rank` rows are independent.
+        `G` holds the rows of each order; ``factorise(orthogonal, rows, lengths, rank)`` returns a function that solves
+        for right-hand sides; `rank` rows are independent.
         """
         rows = [self._scaled_rows(of_order) for of_order in G]
         solve = factorise(self.orthogonal, np.ascontiguousarray(rows[0].ravel()), self._lengths(rows[0]), rank)
@@ -142,28 +143,28 @@ class MinimumNormLoads:
         return [loads[self.row_place] / self.row_scale for loads in shared]
 
     def _along(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Rows of each joint (e, 6) times a motion of the bodies (n + 1, 8)."""
+        """Return the rows of each joint (e, 6) times a motion of the bodies (n + 1, 8)."""
         found = np.zeros((len(self.placed), 6))
         np.add.at(found, self.joint, np.einsum("srl,sl->sr", rows, y[self.place]))
         return found
 
     def _exerted(self, loads: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """On each body (n + 1, 8), from what the rows of each joint carry (e, 6)."""
+        """Return the loads on each body (n + 1, 8) by scaled multipliers of each joint (e, 6)."""
         on_bodies = np.zeros((self.count + 1, WIDTH))
         np.add.at(on_bodies, self.place, np.einsum("sr,srl->sl", loads[self.joint], rows))
         return on_bodies
 
     def _scaled_rows(self, G: np.ndarray) -> np.ndarray:
-        """Rows D^-1 A W (s, 6, 8) of each side: per row force and moment on that body, in lanes."""
+        """Return the rows D^-1 A W (s, 6, 8) of each side: force and moment on its body, in lanes."""
         rows = np.zeros((len(self.joint), 6, WIDTH))
         force, moment = G[self.elements]
         rows[..., :3] = np.swapaxes(force, 1, 2) * self.force_scale[:, None, None]
-        # Moments in G are W^T R^T times those in N.
+        # Moments in G are W^T R^T times those in the inertial frame.
         rows[..., 3:6] = np.einsum("scl,sck->slk", moment, self.moment_scale)
         return rows * self.inverse_scale[self.joint][..., None]
 
     def _lengths(self, rows: np.ndarray) -> np.ndarray:
-        """Squared lengths (8 n,) of the columns."""
+        """Return the squared lengths (8 n,) of the columns."""
         diagonal = np.zeros((self.count + 1, WIDTH))
         np.add.at(diagonal, self.place, (rows**2).sum(axis=1))
         lengths = aligned(WIDTH * self.count)

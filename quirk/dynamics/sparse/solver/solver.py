@@ -1,4 +1,4 @@
-"""The compiled solver of one model: accelerations, projections, residuals, multipliers and redundant rows."""
+"""Compiled solver of one model: accelerations, projections, residuals, multipliers and redundant rows."""
 
 from __future__ import annotations
 
@@ -45,31 +45,32 @@ from ..symbolic.tables import UNIT_ROWS, Tables
 from ..symbolic.tables_of_friction import flat_frictions
 from .minimum_norm_loads import FREEDOM, MORE, MOST, MinimumNormLoads
 
-# Stands for what a task does not use.
+# Placeholder for an array that a task does not use.
 NOTHING = np.zeros(0)
 
-# To find which rows are redundant almost everywhere, bodies are moved at random by this part of the size of the
-# system and brought back onto the constraints.
+# For the detection of rows that are redundant almost everywhere: random displacement of bodies, as a fraction of the
+# length of the system, before projection back onto the constraints; and number of such states.
 NEARBY = 1e-2
 NEARBY_STATES = 3
 
-# Violations up to this part of the size of the system are taken for inaccuracy, larger ones for intention.
+# Largest violation of the constraints, over the length of the system, that is removed by projection before the rank is
+# determined; larger ones count as intended.
 NEAR = 1e-2
 
-# Pivots below this part of the squared length of a row are left out on the way to the constraints.
+# Rows with pivots below this fraction of their squared length are left out in projections in the uniform metric.
 ALIKE_FLOOR = 1e-12
 
-# Squares of rows shorter than the first, or longer than the second, lose digits or are beyond what floats hold.
+# Range of lengths of rows: squares of shorter ones lose digits, and squares of longer ones overflow.
 SHORTEST, LONGEST = 1e-140, 1e140
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which constraint rows are independent at a state.
+    """Independent constraint rows at a state.
 
     Attributes
     ----------
-    kept : (m,) bool, the independent ones
+    kept : (m,) bool, whether a row is independent
     distance : (m,) of each row from the span of the rows kept before it, over its length, in the uniform metric
     """
 
@@ -83,11 +84,11 @@ class Verdict:
 
 
 class Solver:
-    """Evaluates accelerations and projections of one model, with compiled code.
+    """Compiled solver for accelerations and projections of one model.
 
-    It owns the arrays that compiled code writes, so one solver serves one run at a time; several may share `tables` and
-    what ``sharing()`` returns; `beside` are further functions of the user that Python calls during the run. States are
-    handed to it as flat arrays (size,) in blocks of eight (`quirk.dynamics.model.layout`) unless said otherwise.
+    A solver owns the arrays that compiled code writes, so it serves one run at a time; several solvers may share
+    `tables` and the result of ``sharing()``. `beside` are further user functions that Python calls during the run.
+    States are flat arrays (size,) in blocks of eight (`quirk.dynamics.model.layout`) unless stated otherwise.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class Solver:
         self.applied = Applied(model, tables.slots, tables.row_lane)
         self.related = Related(model, tables.nodes.relations, self.applied.watched)
         called = [*self.applied.called, *self.related.called, *beside]
-        # Functions that read what these may change run in Python, too.
+        # Functions that read data which these may change must run in Python as well.
         self.refuse = Changes(called)
         if called:
             self.applied = Applied(model, tables.slots, tables.row_lane, self.refuse)
@@ -151,14 +152,14 @@ class Solver:
 
     @property
     def mechanism(self) -> Mechanism:
-        """The model as kernels see it, with the arrays of this solver."""
+        """The model with the arrays of this solver, in the form used by kernels."""
         return Mechanism(self.tables.constants, self.nodes, self.pattern, self.applied.table, self.frictions, self.work)
 
     def settle(self, y: np.ndarray, t: float) -> int:
-        """Choose the rows to be kept from here on, at a state on the constraints; returns their number, the rank.
+        """Select the independent rows for a run, at a state on the constraints; return their number, the rank.
 
-        The rank is the largest at the state and some states near it: rows that are dependent almost everywhere are left
-        out, and those that are so at a singular configuration alone are kept.
+        The rank is the largest of those at the state and at some states near it: rows that are dependent almost
+        everywhere are left out, and rows that are dependent only at a singular configuration are kept.
         """
         if not len(self.tables.nodes.rows):
             return 0
@@ -168,17 +169,17 @@ class Solver:
             states = [*self._nearby(y, t), y]
             ranks = [self.count(state, t) for state in states]
         self.counts[BEST_RANK] = max(ranks)
-        # Where the state itself is singular, the choice is made next to it.
+        # At a singular configuration the rows are selected at a nearby state.
         if not self._choose(y, t):
             self._choose(states[int(np.argmax(ranks))], t)
         self._prune()
         return max(ranks)
 
     def settle_near(self, y: np.ndarray, t: float) -> None:
-        """Choose the rows to be kept at one state, which may violate the constraints a little.
+        """Select the independent rows at one state, which may violate the constraints slightly.
 
-        Those are left out that are dependent at the nearest state on the constraints or, if that is further away than
-        NEAR, at the state itself.
+        Rows are left out that are dependent at the nearest state on the constraints or, if its distance exceeds NEAR,
+        at the state itself.
         """
         if not len(self.tables.nodes.rows):
             return
@@ -188,7 +189,7 @@ class Solver:
         self._prune()
 
     def _on_constraints(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Return the nearest state on the constraints, or the given one if that is further away than NEAR."""
+        """Return the nearest state on the constraints, or the given state if the distance exceeds NEAR."""
         self._forget()
         near = y.copy()
         self._keep_all(near, t)
@@ -196,7 +197,7 @@ class Solver:
         return near if on_constraints and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length) else y
 
     def count(self, y: np.ndarray, t: float) -> int:
-        """Return how many rows are independent at a state; InputError if rows are too long or too short to be told."""
+        """Return the number of independent rows at a state; raise InputError if the length of a row is out of range."""
         self._do(COUNT, y, t)
         lengths = self.work.lengths[self.tables.row_lane]
         if not ((lengths > SHORTEST**2) & (lengths < LONGEST**2)).all():
@@ -204,7 +205,7 @@ class Solver:
         return self.rank
 
     def _refuse_extremes(self, t: float) -> None:
-        """Raise InputError if a relation, just evaluated, has rows whose squares are beyond what floats hold."""
+        """Raise InputError if a relation has rows, at the last evaluation, whose squares underflow or overflow."""
         for r, placed in enumerate(self.model.relations):
             starts = np.stack([self.related.gradient_starts(r, frame) for frame in range(len(placed.bodies))])
             gradients = self.related.table.outputs[starts[..., None] + np.arange(6)]
@@ -217,13 +218,13 @@ class Solver:
                     )
 
     def _choose(self, y: np.ndarray, t: float) -> bool:
-        """Choose as many rows as are independent almost everywhere at a state (size,); False if fewer are there."""
+        """Select independent rows at a state (size,), as many as almost everywhere; return False if there are fewer."""
         return self._do(CHOOSE, y, t)
 
     def keep(self, y: np.ndarray, t: float, threshold: float) -> int:
-        """Keep the rows whose distance from others is above a threshold at a state, for `respond`; returns the rank.
+        """Keep the rows whose distance from others exceeds a threshold at a state, for `respond`; return the rank.
 
-        The state may violate the constraints; a run needs `settle`.
+        The state may violate the constraints; runs must use `settle`.
         """
         self._forget()
         self.work.summary[TOLERANCE] = threshold
@@ -235,17 +236,17 @@ class Solver:
         return self.rank
 
     def settle_state(self, state: State, t: float) -> int:
-        """Do what `settle` does at a `State`."""
+        """Select the independent rows as `settle`, at a `State`."""
         return self.settle(self.slots.state_to_lanes(state.pack()), t)
 
     def choose_state(self, state: State, t: float) -> None:
-        """Choose as many rows as are kept now anew at another `State` on the constraints."""
+        """Select the same number of rows again at another `State` on the constraints."""
         self._choose(self.slots.state_to_lanes(state.pack()), t)
 
     def verdict(self, state: State, t: float) -> Verdict:
-        """Return which rows are independent at the state on the constraints nearest to a `State`.
+        """Return the independent rows at the state on the constraints nearest to a `State`.
 
-        At that state itself if the constraints are further away than NEAR.
+        If the distance exceeds NEAR, return those at the given state.
         """
         m = self.model.rows
         if not m:
@@ -257,29 +258,29 @@ class Solver:
 
     @property
     def kept(self) -> np.ndarray:
-        """Which rows are kept, (m,) bool."""
+        """Mask (m,) of the rows that are kept."""
         return np.isfinite(self.work.floor[self.tables.row_lane])
 
     @property
     def rank(self) -> int:
-        """Number of rows that the last factorization kept."""
+        """Number of rows kept in the last factorization."""
         return int(self.work.summary[RANK])
 
     def _forget(self) -> None:
-        """Undo the choice of rows: keep all rows, factorize by blocks, and do not refine."""
+        """Reset the selection of rows: keep all rows, factorize by blocks, and do not refine."""
         tolerance = self.work.summary[TOLERANCE]
         self.work.summary[:] = 0.0
         self.work.summary[TOLERANCE], self.work.summary[PASSES] = tolerance, 1
         self.work.floor[:] = 0.0
 
     def _keep_all(self, y: np.ndarray, t: float) -> None:
-        """Set floors in the uniform metric by which the next factorizations leave out dependent rows alone."""
+        """Set floors in the uniform metric, so that only dependent rows are left out in the next factorizations."""
         self.count(y, t)
         floor = self.model.rank_tolerance**2 if self.model.slack > 0 else 0.0
         self.work.floor[:] = max(ALIKE_FLOOR, floor) * self.work.lengths
 
     def _project_alike(self, y: np.ndarray, t: float) -> bool:
-        """Move a state, in place, to the nearest one on the constraints in the uniform metric; returns success."""
+        """Project a state, in place, onto the constraints in the uniform metric; return whether it converged."""
         alike, blocks = self.tables.uniform, self.tables.blocks
         work = self.work._replace(scale=alike.scale, weight=alike.weight)
         pattern = self.pattern
@@ -291,7 +292,7 @@ class Solver:
         return self._do(PROJECT, y, t, mechanism=mechanism)
 
     def _prune(self) -> None:
-        """Use from now on a pattern without the nodes of which no row is kept, if that of all nodes is too large."""
+        """Switch to a block pattern without the nodes of which no row is kept, if fill-in of all nodes is too large."""
         if self.tables.blocks.dense:
             nodes = self.nodes.rows
             rows = np.isfinite(self.work.floor.reshape(-1, 8)) & (np.arange(8) < nodes[:, None])
@@ -301,7 +302,7 @@ class Solver:
             self.work.summary[PRUNED] = 1.0
 
     def _nearby(self, y: np.ndarray, t: float) -> list[np.ndarray]:
-        """Return random states on the constraints near a state; fewer than NEARBY_STATES if projection fails."""
+        """Return random states on the constraints near a state; fewer than NEARBY_STATES if projections fail."""
         random = np.random.default_rng(0)
         state = self.model.carried.state(self.slots.state_from_lanes(y))
         length, shape = self.model.length, state.position.shape
@@ -317,33 +318,34 @@ class Solver:
         return found
 
     def project(self, y: np.ndarray, t: float, on_constraints: bool = True) -> bool:
-        """Bring quaternions to unit length and, if asked for, a state onto the constraints, in place.
+        """Normalize quaternions and, if `on_constraints`, project a state onto the constraints, in place.
 
-        Returns False if projection fails, as the state is too far from the constraints.
+        Returns False if projection fails because the state is too far from the constraints.
         """
         return self._do(PROJECT if on_constraints else NORMALISE, y, t)
 
     def rates(self, t: float, y: np.ndarray, baumgarte: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
-        """Return y' (size,) of a state (size,); the multipliers are then in `work.x`."""
+        """Return y' (size,) of a state (size,); afterwards the multipliers are in `work.x`."""
         ydot = aligned(self.size)
         self._do(EVALUATE, y, t, ydot=ydot, baumgarte=baumgarte)
         return ydot
 
     def residuals(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Phi and its rate (m, 2) at a state (size,)."""
+        """Return Phi and its rate (m, 2) at a state (size,)."""
         self._do(PHI, y, t)
         phi = self.work.rhs[self.tables.row_lane]
         return np.stack([phi, self.residual_rates(y, t)], axis=1)
 
     def residual_rates(self, y: np.ndarray, t: float) -> np.ndarray:
-        """The rate of Phi (m,) at a state (size,)."""
+        """Return the rate of Phi (m,) at a state (size,)."""
         self._do(PHI_RATE, y, t)
         return self.work.rhs[self.tables.row_lane]
 
     def relations_at(self, state: State, t: float) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return of each relation Phi with two derivatives (rows, 3), bodies not accelerating, and (rows, frames, 6).
+        """Return Phi with two derivatives (rows, 3), and gradients (rows, frames, 6), of each relation.
 
-        The latter are gradients by translations and turns of its frames' bodies, in N.
+        Derivatives are for bodies without acceleration; gradients are by translations and rotations of the frames'
+        bodies in the inertial frame.
         """
         self._do(PHI, self.slots.state_to_lanes(state.pack()), t)
         outputs, found = self.related.table.outputs, []
@@ -355,13 +357,13 @@ class Solver:
         return found
 
     def respond(self, y: np.ndarray, t: float, rates: np.ndarray, wrench: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return how impulses change velocities, (n, 6) in N and in body axes, and the impulses (m,) of the rows.
+        """Changes of velocities by impulses, (n, 6), inertial frame and body axes, and the impulses (m,) of rows.
 
         Parameters
         ----------
         y : (size,)
-        rates : (m,) by which the rates of the rows are to change
-        wrench : (n, 6) given impulses on the bodies: in N, and moments about the centers of mass in N
+        rates : (m,) required changes of the rates of the rows
+        wrench : (n, 6) applied impulses on the bodies: linear, and moments about the centers of mass, inertial frame
         """
         model, n = self.model, self.slots.bodies
         state = model.carried.state(self.slots.state_from_lanes(y))
@@ -382,14 +384,15 @@ class Solver:
         return change, multipliers
 
     def left_free(self, y: np.ndarray, t: float, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the part of loads that constraints do not carry, and all of them, in the mass metric: (k, 6 n) each.
+        """Return the part of loads that constraints do not balance, and the loads, in the mass metric: (k, 6 n) each.
 
-        A load is W^T times force and torque, where W W^T = M^-1; the part is its projection on what the rows allow.
+        In this metric a load is W^T times force and torque, with W W^T = M^-1; the part is its projection onto the
+        motions that the rows allow.
 
         Parameters
         ----------
         y : (size,)
-        loads : (k, n, 6) forces in N, and moments about the centers of mass in N
+        loads : (k, n, 6) forces, and moments about the centers of mass, inertial frame
         """
         model, work = self.model, self.work
         R = rotation.matrix(model.carried.state(self.slots.state_from_lanes(y)).orientation)
@@ -416,7 +419,7 @@ class Solver:
         ydot: np.ndarray = NOTHING,
         baumgarte: tuple[float, float] = (0.0, 0.0),
     ) -> bool:
-        """Do a task of `at_state` at a state (size,); False if it cannot be done there."""
+        """Perform a task of `at_state` at a state (size,); return False if it fails."""
         alpha, beta = baumgarte
         desk = StateQuery(
             y, ydot, float(alpha), float(beta), float(self.model.length), int(self.counts[BEST_RANK]), self.counts
@@ -425,16 +428,16 @@ class Solver:
             return bool(at_state(task, mechanism or self.mechanism, float(t), desk))
 
     def multipliers(self) -> np.ndarray:
-        """Return the multipliers (m,) of the last evaluation; if not unique, of least norm in the model's row scale."""
+        """Multipliers (m,) of the last evaluation, of minimum norm in the model's row scale if not unique."""
         return self.shared([self.work.x[self.tables.row_lane]], [self.work.G])[0]
 
     @property
     def redundant(self) -> bool:
-        """Whether there are redundant rows, among which loads are shared."""
+        """Whether there are redundant rows, over which loads are distributed."""
         return bool(self.counts[BEST_RANK] < self.model.rows)
 
     def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the multipliers of minimum norm that exert the same forces as x, (m,) of each order, with rows G."""
+        """Return the multipliers of minimum norm with the same forces as x, (m,) for each order, with rows G."""
         if not self.redundant:
             return x
         return self._sharing().multipliers(x, G, self.rank, self._factorised)
@@ -442,7 +445,7 @@ class Solver:
     def _factorised(
         self, of: Orthogonal, G: np.ndarray, lengths: np.ndarray, rank: int
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Factorize other rows G over K nodes, of that rank; returns a function that solves for (8 K,) numbers."""
+        """Factorize other rows G over K nodes, of given rank; return a solver for right-hand sides (8 K,)."""
         work = self.work._replace(
             G=G, lengths=lengths, floor=np.zeros_like(lengths), rhs=np.zeros_like(lengths), x=np.zeros_like(lengths),
             summary=np.zeros(SUMMARY), fronts=of.fronts, scale=of.scale, weight=of.weight, triangle=of.triangle(),

@@ -1,4 +1,4 @@
-"""The Taylor series of the motion of one model: its elements in groups of eight that share a tape."""
+"""Taylor series of the motion of one model: tables of its constraints and force elements, in groups of equal tapes."""
 
 from __future__ import annotations
 
@@ -39,22 +39,24 @@ from ..taylor.tables import (
 from ..taylor.tapes import Form, law_form, relation_form
 from .solver import Solver
 
-# Of so many elements groups have machine code; that of the least that holds all of a group is taken.
+# Group sizes for which machine code is generated; a group uses the smallest one that holds all its elements.
 WIDTHS = (2, 4, WIDTH)
 
 
 class NoSeriesError(InputError):
-    """Raised where a part of a model has no Taylor series; says which, and why."""
+    """Raised if a part of a model has no Taylor series; the message names the part and the reason."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """An element of a model as a group sees it.
+    """A constraint or force element as a member of a group.
 
     Attributes
     ----------
-    places : of fixed numbers the first, the bodies of all frames, motions, multipliers, the first internal variable,
-        and works of the element and of its rows, -1 for none; as `Elements.places` has them
+    form : its tapes
+    places : first elements of its data: fixed numbers, bodies of all frames, motions, multipliers, internal variables,
+        and
+        work of the element and of its rows, -1 for none; in the order of `Elements.places`
     """
 
     form: Form
@@ -62,10 +64,10 @@ class Member:
 
 
 def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) -> None:
-    """Raise NoSeriesError if forces, constraints or functions of time have no series of so many terms.
+    """Raise NoSeriesError if a force, constraint or function of time has no series of this order.
 
-    Nor is there one where no machine code is written. `changed` is a predicate: whether a function of a user reads what
-    others may change in mid-run.
+    There is also none if machine code is disabled. `changed(function)` returns whether a user function reads data that
+    other functions may change during the run.
     """
     if plain_python():
         raise NoSeriesError("NUMBA_DISABLE_JIT: series need machine code")
@@ -85,24 +87,24 @@ def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) ->
 
 
 def may_wake(model: Model) -> bool:
-    """Whether a load may come and go, or turn over and back, within a step without a trace in its series at both ends.
+    """Return whether a load may act for a part of a step only, without effect on the series at either end.
 
-    So may those of laws that choose between cases, as springs do where their ends meet, and functions of a user, of
-    constraints too.
+    This is possible for laws that branch, such as springs whose ends meet, and for user functions, also of constraints.
     """
     laws = (law_form(element, element.layout(), False) for element, _ in model.forces)
     return chosen_by_user(model) or any(form.guards for form in laws)
 
 
 def chosen_by_user(model: Model) -> bool:
-    """Whether functions of a user take part, which may choose between cases where no guard tells."""
+    """Return whether there are user functions, which may branch on conditions that no guard monitors."""
     return any(element.of_user for element, _ in model.forces) or any(p.relation.of_user for p in model.relations)
 
 
 def may_jump(model: Model) -> bool:
-    """Whether accelerations may jump while the same parts are active: built-in laws that do not choose cannot.
+    """Return whether accelerations may be discontinuous while the enabled parts stay the same.
 
-    What follows functions of time may, and what a user wrote; and friction, with its slip.
+    They may with functions of time, user functions, and friction (which reverses with the slip), but not with built-in
+    laws without branches.
     """
     if chosen_by_user(model) or any(placed.relation.motions for placed in model.relations):
         return True
@@ -123,7 +125,7 @@ def _tried(owner: str, make: Any) -> None:
     except BranchingError as error:
         why = "its function has no series, as it branches, chooses between cases or takes floats alone"
         raise NoSeriesError(f"{owner}: {why} ({error})") from error
-    except Exception as error:  # of whatever kind a user's function raises
+    except Exception as error:  # user functions may raise any exception
         raise NoSeriesError(f"{owner}: there is no series of its function: {type(error).__name__}: {error}") from error
 
 
@@ -134,13 +136,13 @@ def _form_of(placed: PlacedRelation, working: bool) -> Form:
 
 @dataclass(frozen=True)
 class ElementTables:
-    """Tables of all constraints and force elements of a model, with what must live as long as these.
+    """Tables of all constraints and force elements of a model, with the objects that own their memory.
 
     Attributes
     ----------
     table : TaylorElements
-    bodies, carried : twice the coefficients, at the addresses in `table`
-    kept : what the addresses belong to
+    bodies, carried : arrays of doubled coefficients, at the addresses in `table`
+    kept : owners of the other addresses
     """
 
     table: TaylorElements
@@ -150,7 +152,7 @@ class ElementTables:
 
 
 def elements_of(solver: Solver, orders: int) -> ElementTables:
-    """Return the tables of all constraints and force elements of a solver, for series of so many terms."""
+    """Return the tables of all constraints and force elements of a solver, for series with `orders` terms."""
     members, motions, fixed = _constraints(solver, orders)
     laws = _laws(solver, motions, orders)
     groups = _grouped(members)
@@ -204,13 +206,13 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
 
 
 def _whole_blocks(slots: Slots) -> int:
-    """How many blocks there are up to the last that has more than four bodies."""
+    """Return the number of blocks up to the last one with more than four bodies."""
     upper = [slot // WIDTH for slot in slots.slot[: slots.bodies] if slot % WIDTH >= WIDTH // 2]
     return 1 + int(max(upper, default=-1))
 
 
 def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion], np.ndarray]:
-    """All rows as members of groups, the functions of time that they follow, and their numbers."""
+    """Return all rows as members of groups, the functions of time on which they depend, and their numbers."""
     model, slots, row_lane = solver.model, solver.slots, solver.tables.row_lane
     members: list[Member] = []
     motions: list[Motion] = []
@@ -240,7 +242,7 @@ def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion
 
 
 def _laws(solver: Solver, motions: list[Motion], orders: int) -> list[Member]:
-    """All force elements as members of groups; adds the functions of time that they follow."""
+    """All force elements as members of groups; append the functions of time on which they depend to `motions`."""
     model, slots = solver.model, solver.slots
     members: list[Member] = []
     for e, (element, bodies) in enumerate(model.forces):
@@ -258,7 +260,7 @@ def _laws(solver: Solver, motions: list[Motion], orders: int) -> list[Member]:
 
 
 def _grouped(members: Sequence[Member]) -> list[list[Member]]:
-    """Members of the same form, eight at a time, in the order in which forms come first."""
+    """Return members of the same form in groups of up to eight, ordered by the first member of each form."""
     by_form: dict[int, list[Member]] = {}
     for member in members:
         by_form.setdefault(id(member.form), []).append(member)

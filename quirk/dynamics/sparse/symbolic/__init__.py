@@ -1,1 +1,1 @@
-"""Once per system: the order of elimination, and all arrays that do not change."""
+"""Symbolic phase, once per system: elimination order, sparsity patterns, and the constant tables of the solver."""

@@ -1,4 +1,4 @@
-"""The blocks of S = A M^-1 A^T: which are not zero, and from which products elimination forms them."""
+"""Sparsity pattern of the blocks of S = A M^-1 A^T, and the products that form each block in the elimination."""
 
 from __future__ import annotations
 
@@ -12,27 +12,26 @@ from quirk.jit.simd import WIDTH
 
 from ..kernels.factorise import STRETCH, Pattern
 
-# With more products of blocks than MOST_UPDATES and so many for each node, systems with redundant rows are factorized
-# without the nodes that have none of the rows kept.
+# Limits of fill-in: if elimination takes more block products than MOST_UPDATES plus UPDATES_PER_NODE per node, systems
+# with redundant rows are factorized without the nodes of which no row is kept.
 MOST_UPDATES, UPDATES_PER_NODE = 50_000, 1000
 
-# Products by the blocks (earlier node, later node) that they belong to: kind, left, right, left_force,
-# right_force and weight, as `Pattern` has them.
+# Products by block (earlier node, later node): kind, left, right, left_force, right_force and weight, as in `Pattern`.
 Products = dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]]
 
 
 class Blocks:
-    """Patterns of the blocks of one model: of all nodes, or of those that are kept where there are very many.
+    """Block patterns of one model: of all nodes, or of the nodes with independent rows where fill-in is large.
 
     Parameters
     ----------
-    neighbours : of each node the later ones that it is coupled with when it is eliminated
+    neighbours : later nodes coupled with each node at its elimination
     rows, sign : of each node, see `Pattern`
-    products : products of rows whose sum each block is before the elimination
+    products : products of rows whose sum is each block before the elimination
 
     Attributes
     ----------
-    dense : whether elimination would take too many products of blocks
+    dense : whether elimination of all nodes would take too many block products
     """
 
     def __init__(
@@ -44,16 +43,16 @@ class Blocks:
 
     @cached_property
     def whole(self) -> Pattern:
-        """The pattern with all nodes."""
+        """Pattern with all nodes."""
         return block_pattern(self.neighbours, self.rows, self.sign, self.products)
 
     @cached_property
     def empty(self) -> Pattern:
-        """The pattern without blocks, as all nodes are left out."""
+        """Pattern without blocks, with all nodes left out."""
         return self.of(np.zeros(len(self.rows), dtype=bool))
 
     def of(self, kept: np.ndarray) -> Pattern:
-        """Return the pattern in which only the nodes in `kept` (K,), bool, have rows and blocks."""
+        """Return the pattern in which only the nodes in the mask `kept` (K,) have rows and blocks."""
         if kept.all():
             return self.whole
         rows = np.where(kept, self.rows, 0)
@@ -66,7 +65,7 @@ class Blocks:
         for k in range(len(rows)):
             those = sorted(later[k])
             if those:
-                # What is eliminated couples all that it is coupled with.
+                # Elimination of a node couples all its later neighbors.
                 later[those[0]].update(those[1:])
             neighbours.append(those)
         return block_pattern(neighbours, rows, self.sign, products)
@@ -75,7 +74,7 @@ class Blocks:
 def block_pattern(
     neighbours: Sequence[Sequence[int]], rows: np.ndarray, sign: np.ndarray, products: Products
 ) -> Pattern:
-    """Return the pattern of blocks: the place of each, its products, and the updates by nodes eliminated before."""
+    """Return the pattern of blocks: positions, products, and updates by nodes eliminated before."""
     first = np.concatenate([[0], np.cumsum([1 + len(later) for later in neighbours])]).astype(np.int64)
     column = np.array([c for k, later in enumerate(neighbours) for c in (k, *later)], dtype=np.int64)
     owner = np.repeat(np.arange(len(neighbours)), np.diff(first))
@@ -100,7 +99,7 @@ def block_pattern(
     flat_terms = np.array([term for those in terms for term in those], dtype=float).reshape(-1, 6)
     flat_updates = np.array([update for those in updates for update in those], dtype=np.int64).reshape(-1, 3)
     kind, left, right, left_force, right_force = (flat_terms[:, c].astype(np.int64) for c in range(5))
-    # Rows are needed by the first of all eliminations that couple to them.
+    # The rows of a node are first needed by the earliest elimination that couples to it.
     needed = np.arange(len(neighbours))
     np.minimum.at(needed, column, owner)
     visits = np.argsort(needed, kind="stable")
@@ -131,6 +130,6 @@ def block_pattern(
 
 
 def block_size(pattern: Pattern) -> int:
-    """How many elements B and Q need."""
+    """Return the number of elements of B, and of Q."""
     own = np.repeat(pattern.rows, np.diff(pattern.first))
     return int(WIDTH * max(own.sum(), pattern.rows[pattern.column].sum()))

@@ -1,4 +1,4 @@
-"""The symbolic phase of the orthogonal factorization: the elimination tree and the fronts of its nodes."""
+"""Symbolic phase of the orthogonal factorization: elimination tree and fronts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..kernels.orthogonal import Fronts, Triangle
 
 @dataclass(frozen=True)
 class BodySides:
-    """The joints at one body: their nodes, and where their forces, with factors, and their moments are in G."""
+    """Joints at one body: their nodes, first elements of their forces and moments in G, and factors of the forces."""
 
     nodes: Sequence[int]
     force: Sequence[int]
@@ -24,15 +24,15 @@ class BodySides:
 
 @dataclass(frozen=True)
 class Orthogonal:
-    """The pattern of the orthogonal factorization of one model, for `triangularise`.
+    """Pattern of the orthogonal factorization of one model, for `triangularise`.
 
     Attributes
     ----------
-    fronts
-    scale : factor of the force of each side: the inverse root of the body's mass, with a sign
+    fronts : Fronts
+    scale : factor of the force of each side: inverse square root of the body's mass, with a sign
     weight : factor of the forces in each product of a coupling with a hub
-    pivots : (K,) where the diagonal block of each node starts in the factor
-    sizes : elements of the factor, of the largest front and of the stack, and rows of the largest front
+    pivots : (K,) first element of the diagonal block of each node in the factor
+    sizes : number of elements of the factor, of the largest front and of the stack; number of rows of the largest front
     """
 
     fronts: Fronts
@@ -42,7 +42,7 @@ class Orthogonal:
     sizes: tuple[int, int, int, int]
 
     def triangle(self) -> Triangle:
-        """Return what `triangularise` writes, for one solver."""
+        """Return new arrays for the results of `triangularise`, for one solver."""
         factor, front, stack, rows = self.sizes
         K = len(self.pivots)
         return Triangle(*(aligned(size) for size in (factor, WIDTH * K, front, stack, rows, 2 * K, K)))
@@ -59,14 +59,14 @@ def orthogonal(
     bodies: Sequence[BodySides],
     couplings: Mapping[tuple[int, int], Sequence[tuple[int, int, int, int, float]]],
 ) -> Orthogonal:
-    """Lay out the fronts.
+    """Return the pattern of the orthogonal factorization.
 
     Parameters
     ----------
-    neighbours : of each node the later ones it is coupled with
+    neighbours : later nodes coupled with each node
     rows, sign : of each node
     bodies : all but hubs and the ground
-    couplings : products left, right, left_force, right_force and weight of each pair of a joint and a hub
+    couplings : products (left, right, left_force, right_force, weight) of each pair of a joint and a hub
     """
     K = len(neighbours)
     first = _pointers(1 + len(later) for later in neighbours)
@@ -122,7 +122,7 @@ def orthogonal(
 
 
 def _tree(neighbours: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[list[int]]]:
-    """Nodes in postorder, and the children of each: the parent of a node is the first one coupled with it later."""
+    """Return the nodes in postorder, and the children of each; the parent of a node is its first later neighbor."""
     children: list[list[int]] = [[] for _ in neighbours]
     roots: list[int] = []
     for k, later in enumerate(neighbours):
@@ -145,7 +145,7 @@ def _pairs(
     start: np.ndarray,
     rows: np.ndarray,
 ) -> list[tuple[int, int, int, int]]:
-    """Blocks of node n whose product is taken from a block between a joint and a hub."""
+    """Return pairs of blocks of node n whose product is subtracted from a block between a joint and a hub."""
     joints, hubs = ([c for c in later if sign[c] == kind] for kind in (1.0, -1.0))
     found = []
     for joint in joints:
@@ -164,7 +164,11 @@ def _sizes(
     children: Sequence[Sequence[int]],
     at_node: Sequence[Sequence[BodySides]],
 ) -> tuple[np.ndarray, tuple[int, int, int]]:
-    """The most rows of each front (2 K,); elements of the largest one and of the stack, and rows of the largest."""
+    """Return the maximum number of rows of each front (2 K,), and sizes.
+
+    The sizes are the number of elements of the largest front and of the stack, and the number of rows of the largest
+    front.
+    """
     K = len(neighbours)
     bound, left = np.zeros((2, K, 2), dtype=np.int64)
     pushed = np.zeros(K, dtype=np.int64)

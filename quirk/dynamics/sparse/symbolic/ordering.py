@@ -1,8 +1,8 @@
-"""Which unknowns to eliminate in which order: symbolic work, once per topology.
+"""Order of elimination of the unknowns, computed once per topology.
 
-Unknowns are the multipliers of each joint and, for a body with many joints (a hub), its acceleration.
-Eliminating a body of degree d couples all its d joints, d^2 blocks; a hub that stays an unknown of its own is
-coupled to each joint once, and the branches that hang on it are eliminated before it.
+Unknowns are the multipliers of each joint and, for a body with many joints (a hub), its acceleration. Eliminating a
+body of degree d couples all its d joints, d^2 blocks; a hub that stays an unknown is coupled to each joint once, and
+the branches attached to it are eliminated before it.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Branches of the elimination of at most so many unknowns are gone through one by one.
+# Maximum number of unknowns of a subtree of the elimination that is stored contiguously.
 TOGETHER = 16
 
-# From so many unknowns on it pays to see that all are coupled with all.
+# Minimum number of unknowns for which the test for a clique saves time.
 CLIQUE = 8
 
-# A body with more joints than this stays an unknown, if branches hang on it.
+# Maximum number of joints of a body with branches that does not stay an unknown.
 MOST_JOINTS = 4
 
 
 @dataclass(frozen=True)
 class Elimination:
-    """An order and what it fills in.
+    """An elimination order with its fill-in.
 
     Attributes
     ----------
-    order : unknowns in the order of elimination; joints are 0 ... m - 1, the hub bodies[k] is m + k
-    hubs : the bodies that stay unknowns
-    neighbours : per unknown (by its place in the order) the later ones it is coupled with, as places, ascending
+    order : unknowns in the order of elimination; joints are 0 ... m - 1, hub hubs[k] is m + k
+    hubs : bodies that stay unknowns
+    neighbours : later unknowns coupled with each unknown, both as positions in the order, ascending
     """
 
     order: list[int]
@@ -39,9 +39,9 @@ class Elimination:
 
 
 def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int = MOST_JOINTS) -> Elimination:
-    """Order the unknowns of `joints`, given by their bodies; body number `bodies` is the ground.
+    """Elimination order of the unknowns of `joints`, given by their bodies; body number `bodies` is the ground.
 
-    Bodies with more than `most_joints`, on which branches hang, stay unknowns.
+    Bodies with branches and more than `most_joints` joints stay unknowns.
     """
     m = len(joints)
     at_body: list[list[int]] = [[] for _ in range(bodies + 1)]
@@ -61,7 +61,8 @@ def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int =
             for joint in at_body[body]:
                 coupled[hub].add(joint)
                 coupled[joint].add(hub)
-                # Without the hub the rows of a joint in a loop may be dependent: only branches go first.
+                # Without the hub the rows of a joint in a loop may be dependent, so only branches are eliminated before
+                # it.
                 if parents.get(joint) != body:
                     waits[joint].add(hub)
         else:
@@ -75,10 +76,10 @@ def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int =
 
 
 def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list[int], list[set[int]]]:
-    """Order by least number of couplings; among equals the one longest unchanged goes first.
+    """Return an order of minimum degree, and the later neighbors of each unknown; ties go to the one unchanged longest.
 
-    So the ends of a chain take turns, and a processor can work on both at once. An unknown goes only after
-    those it waits for. Returns the order and for each place what was still coupled then.
+    So the elimination alternates between the ends of a chain, and a processor can work on both in parallel. An unknown
+    is eliminated only after those in its set in `waits`.
     """
     count = len(coupled)
     degree = [len(others) for others in coupled]
@@ -100,7 +101,7 @@ def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list
         others = coupled[unknown]
         clique = others | {unknown}
         if not any(waiting[u] or blocking[u] for u in clique) and _closed(clique, coupled, degree):
-            # All are coupled with all: whatever the order, nothing more is filled in.
+            # All are coupled with each other, so no order causes further fill-in.
             rest = [unknown, *sorted(others)]
             for place, member in enumerate(rest):
                 done[member] = True
@@ -126,20 +127,21 @@ def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list
 
 
 def _closed(clique: set[int], coupled: list[set[int]], degree: list[int]) -> bool:
-    """Whether a clique of unknowns is coupled with nothing else."""
+    """Return whether a set of unknowns is a clique without couplings to others."""
     if len(clique) < CLIQUE or any(degree[member] != len(clique) - 1 for member in clique):
         return False
     return all(coupled[member] <= clique for member in clique)
 
 
 def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[set[int]]]:
-    """Reorder the elimination, with the same fill, so that small subtrees come one after the other, then the rest.
+    """Reorder an elimination, with the same fill-in, so that small subtrees are contiguous and come first.
 
-    Unknowns of a subtree are then neighbors in memory, which saves time in systems larger than the processor's caches.
+    The unknowns of a subtree are then neighbors in memory, which saves time in systems larger than the processor's
+    caches.
     """
     count = len(order)
     position = {unknown: k for k, unknown in enumerate(order)}
-    # In the tree of eliminations the parent of an unknown is the first one coupled with it after it.
+    # In the elimination tree the parent of an unknown is its first later neighbor.
     parent = [min((position[other] for other in others), default=count) for others in later]
     size = [1] * (count + 1)
     children: list[list[int]] = [[] for _ in range(count + 1)]
@@ -160,15 +162,16 @@ def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[s
 
 
 def branches(joints: Sequence[tuple[int, ...]], bodies: int) -> dict[int, int]:
-    """Return the joints that carry a branch, each with the body on which the branch hangs.
+    """Return the joints that carry a branch, each with the body to which the branch is attached.
 
-    A branch is what comes off when its joint is opened, and what then moves freely: it does not hold the
-    ground. Depth-first search with low points (Tarjan), from the ground and then from any body not reached.
+    A branch is a part that is disconnected if its joint is removed and that does not contain the ground. Computed by
+    depth-first search with low points (Tarjan), from the ground and then from any body not reached.
     """
     at_body: list[list[tuple[int, int]]] = [[] for _ in range(bodies + 1)]
     owner: list[int] = []
     for joint, ends in enumerate(joints):
-        # One body is tied to the ground; three and more hold each other in a ring, of which no branch comes off.
+        # A constraint on one body connects it to the ground; on three and more bodies it connects them in a ring,
+        # without branch.
         ring = [*ends, bodies] if len(ends) == 1 else [*ends, ends[0]] if len(ends) > 2 else ends
         for a, b in itertools.pairwise(ring):
             at_body[a].append((len(owner), b))

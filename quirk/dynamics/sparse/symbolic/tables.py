@@ -1,4 +1,4 @@
-"""From a model to the arrays of the compiled solver: the symbolic phase, once per system."""
+"""Tables of the compiled solver from a model: the symbolic phase, once per system."""
 
 from __future__ import annotations
 
@@ -40,31 +40,31 @@ from .ordering import MOST_JOINTS, eliminate
 from .tables_of_relations import flat_relations
 from .uniform import Uniform, uniform
 
-# A node has at most this many rows; a constraint with more becomes several nodes.
+# Maximum number of rows per node (six fit into a block); a constraint with more becomes several nodes.
 MOST_ROWS = 6
 
-# With masses and moments (over lengths squared) that differ by more than the first, bodies with up to so many joints
-# are no unknowns of their own.
+# Largest ratio of masses, and of moments over lengths squared, up to which bodies with many joints become hubs at the
+# usual number of joints; and that number for larger ratios.
 MODERATE, MOST_JOINTS_UNEQUAL = 1e4, 200
 
-# Behind the rows of all nodes stand rows of the unit matrix: e_0 ... e_5 and -e_3 ... -e_5.
+# Rows of the unit matrix stored behind the rows of all nodes: e_0 ... e_5 and -e_3 ... -e_5.
 UNIT_ROWS = np.concatenate([np.eye(6, WIDTH), -np.eye(6, WIDTH)[3:]])
 FIRST_HALF, SECOND_HALF, MINUS_SECOND_HALF = 0, 24, 48
 
-SIGNS = (-1.0, 1.0)  # a unit multiplier acts on body i against the force on body j
+SIGNS = (-1.0, 1.0)  # a unit multiplier exerts opposite forces on bodies i and j
 SIDES = (G_I, G_J)
 
 
 @dataclass(frozen=True)
 class PlacedJoint:
-    """Some rows of one constraint, which are one node of the elimination.
+    """Rows of one constraint that form one node of the elimination.
 
     Attributes
     ----------
-    bodies : i and j, or those of a relation
-    rows : of the model, in order
-    primitives : into the model's table, empty for a relation
-    relation : into the model's relations, None for primitives
+    bodies : indices of i and j, or of the bodies of a relation
+    rows : range of rows of the model
+    primitives : range in the model's table, empty for a relation
+    relation : index of the model's relation, None for primitives
     """
 
     bodies: tuple[int, ...]
@@ -75,21 +75,21 @@ class PlacedJoint:
 
 @dataclass(frozen=True)
 class Tables:
-    """The constant arrays of a model for the compiled solver; K nodes.
+    """Constant tables of a model for the compiled solver; K nodes.
 
     Attributes
     ----------
-    slots : the order of the bodies in flat arrays
+    slots : order of the bodies in flat arrays
     constants : of bodies, in blocks of eight
     nodes : the joints for kernels
-    blocks : the patterns of the factorization of S by blocks
-    joints : the rows of each node, None for hubs
-    row_lane : (m,) place of each row of the model among the lanes (8 K,) of all nodes
-    row_pivot : (m,) place of its diagonal element in the orthogonal factor
-    units : element of G at which rows of the unit matrix start, used to couple hubs
+    blocks : patterns of the factorization of S by blocks
+    joints : rows of each node, None for hubs
+    row_lane : (m,) index of each row of the model among the lanes (8 K,) of all nodes
+    row_pivot : (m,) index of the diagonal element of each row in the orthogonal factor
+    units : first element in G of the rows of the unit matrix, used to couple hubs
     rows_size : number of elements of G
-    orthogonal : the pattern of the orthogonal factorization
-    uniform : constants of the uniform metric, packed
+    orthogonal : pattern of the orthogonal factorization
+    uniform : constants of the uniform metric
     """
 
     slots: Slots
@@ -106,7 +106,7 @@ class Tables:
 
 
 def flatten(model: Model) -> Tables:
-    """Return the constant arrays of a model: order the elimination, and lay out nodes, blocks and fronts."""
+    """Return the tables of a model: determine the elimination order, and compute nodes, blocks and fronts."""
     n = len(model.mass)
     joints = list(_joints(model))
     elimination = eliminate([joint.bodies for joint in joints], n, _most_joints(model))
@@ -136,9 +136,10 @@ def flatten(model: Model) -> Tables:
 
 
 def _most_joints(model: Model) -> int:
-    """How many joints a body may have without becoming an unknown of its own.
+    """Return the maximum number of joints of a body that does not become a hub.
 
-    A light hub between heavy branches is all but determined by them: as an unknown it would square what masses differ.
+    A light hub between heavy branches is almost determined by them: as an unknown it would square the ratio of the
+    masses.
     """
     slowness = np.concatenate(
         [model.mass, (np.linalg.eigvalsh(model.inertia) / body_lengths(model)[:, None] ** 2).ravel()]
@@ -147,7 +148,7 @@ def _most_joints(model: Model) -> int:
 
 
 def _joints(model: Model) -> Iterable[PlacedJoint]:
-    """Cut constraints into relations and pieces of at most MOST_ROWS rows of primitives, between these."""
+    """Yield the nodes of all constraints: relations, and groups of primitives with at most MOST_ROWS rows."""
     relations = {placed.rows.start: k for k, placed in enumerate(model.relations)}
     for (_, bodies), rows in zip(model.joint_bodies, model.joint_rows.values(), strict=True):
         row = rows.start
@@ -168,7 +169,7 @@ def _joints(model: Model) -> Iterable[PlacedJoint]:
 
 
 def _constants(model: Model) -> np.ndarray:
-    """Constants of each body; the ground has none."""
+    """Return the constants (n, CONSTANTS_SIZE) of the bodies, without the ground, whose constants are zero."""
     n = len(model.mass)
     W = inverse_root(model.inertia)
     constants = np.zeros((n, CONSTANTS_SIZE))
@@ -241,7 +242,7 @@ def _kind(primitives: list[int]) -> int:
 
 
 def _sides_at_bodies(model: Model, placed: Sequence[PlacedJoint | None], relations: Relations) -> dict[int, list[Side]]:
-    """Return the sides of nodes at each body."""
+    """Return the sides of nodes by body."""
     at_body: dict[int, list[Side]] = {}
     for k, joint in enumerate(placed):
         if joint is not None:
@@ -259,7 +260,7 @@ def _orthogonal(
     hubs: dict[int, int],
     products: Products,
 ) -> Orthogonal:
-    """Return the fronts of the orthogonal factorization, from the rows of G^T by bodies and couplings with hubs."""
+    """Return the pattern of the orthogonal factorization, from the rows of G^T by body and couplings with hubs."""
     bodies = [
         BodySides(
             nodes=[side.node for side in sides],
@@ -276,14 +277,14 @@ def _orthogonal(
 
 
 def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int], units: int) -> Products:
-    """Return the products of rows, one for each body that two nodes share, whose sums are S and couplings to hubs."""
+    """Products of rows, one for each body shared by two nodes, whose sums are S and the couplings to hubs."""
     products: Products = {}
     for body, hub in hubs.items():
         # Minus the identity: rows 3 to 5 by the first product, rows 0 to 2 by the one with the weight.
         products[hub, hub] = [(TURNING, units + SECOND_HALF, units + MINUS_SECOND_HALF, units, units, -1.0)]
         scale = 1 / np.sqrt(model.mass[body])
         for side in at_body[body]:
-            # The unit rows pick the components of the hub: on the left where the hub goes first.
+            # The unit rows select the components of the hub, on the left if the hub is eliminated first.
             moments, forces = (side.moment, units + SECOND_HALF), (side.force, units + FIRST_HALF)
             k = side.node
             if hub < k:
@@ -305,9 +306,9 @@ def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int]
 
 
 class Side(NamedTuple):
-    """What the rows of a node exert on one of its bodies: places of moment and force in G, and the force's sign.
+    """Load of the rows of a node on one of its bodies: first elements of moment and force in G, and the force's sign.
 
-    `constant` says that the forces are those of a coincidence, the axes of N.
+    `constant` is true if the forces are those of a coincidence, along the inertial axes.
     """
 
     node: int

@@ -1,4 +1,4 @@
-"""The force elements of a model as arrays."""
+"""Tables of the force elements of a model."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ..kernels.applied import Forces
 
 
 def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
-    """Lay out all force elements; addresses of their laws are left to be filled.
+    """Return the tables of all force elements; the addresses of their laws are filled in later.
 
-    `row_lane` (m,) is the place of the multiplier of each row among those of all nodes.
+    `row_lane` (m,) is the index of the multiplier of each row among those of all nodes.
     """
     carried, first_carried = model.carried, slots.first_carried
     entries, sides, turns, inputs = [], [], [], [np.zeros(0)]
@@ -64,5 +64,5 @@ def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
 
 
 def motions_of(model: Model) -> list[tuple[str, Motion]]:
-    """The motions of all elements, one after the other, and what messages call them."""
+    """Return the motions of all force elements, one after the other, each with its title for messages."""
     return [(f"{element}, {name}", element.motion(name)) for element, _ in model.forces for name in element.motions]

@@ -1,4 +1,4 @@
-"""The friction of a model, in proportion to loads of constraints, as arrays."""
+"""Tables of the friction in a model that is proportional to constraint loads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .tables_of_readings import flat_readings
 
 
 def flat_frictions(model: Model, tables: Tables, forces: Forces) -> FrictionTables:
-    """Lay out the friction of bodies that slide, in the order of the force elements, then of those that stick."""
+    """Return the tables of sliding friction, in the order of the force elements, then of sticking friction."""
     sliding = [(e, one) for e, (one, _) in enumerate(model.forces) if isinstance(one, Friction)]
     sticking = [one for one, _ in model.joint_bodies if isinstance(one, Sticking)]
     every = [*(one for _, one in sliding), *(one.friction for one in sticking)]
@@ -72,7 +72,7 @@ def _rows_of_bodies(model: Model, friction: Friction) -> tuple[int, int]:
 
 
 def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]) -> int:
-    """Where the load of a friction is found; readings that this takes are added to `read`."""
+    """Index of the readings of a joint load, which are appended to `read`; 0 for a contact, -1 without load."""
     if friction.takes == NORMAL:
         return 0 if _terms(friction, model, tables) else -1
     rows = model.joint_rows.get(friction.on.name, range(0))
@@ -83,7 +83,7 @@ def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]
 
 
 def _terms(friction: Friction, model: Model, tables: Tables) -> list[tuple[int, float]]:
-    """The multipliers from which the load of a contact follows, each with its weight."""
+    """Return the multipliers that determine the normal load of a contact, each with its weight."""
     known = model.joint_rows
     return [
         (int(tables.row_lane[known[name].start + row]), weight)

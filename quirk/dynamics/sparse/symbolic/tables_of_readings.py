@@ -1,4 +1,4 @@
-"""What is read off evaluations, as arrays."""
+"""Tables of readings, the scalars computed from evaluations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from .tables import Tables
 
 
 def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, forces: Forces) -> Readings:
-    """Lay out readings; what is not active is read as zero."""
+    """Return the tables of readings; those of disabled parts are zero."""
     nodes: list[int] = []
     multipliers: list[int] = []
     weights: list[float] = []
@@ -107,7 +107,7 @@ def _entries(
         return (OF_CONSTRAINT, entries), numbers
     number = next((e for e, (element, _) in enumerate(model.forces) if element.name == one.of.name), None)
     if number is None:
-        return (ENERGY, entries), numbers  # it is switched off: of no energies the sum is zero
+        return (ENERGY, entries), numbers  # the part is disabled: an energy without terms is zero
     element, layout = model.forces[number][0], model.forces[number][0].layout()
     entries[11:13] = number, len(element.ends) - 1
     if one.what in ("force", "torque"):
@@ -122,7 +122,7 @@ def _entries(
 def _of_shared(
     one: Shared, model: Model, tables: Tables, multipliers: list[int], weights: list[float]
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Of a force that follows from several multipliers; to these, and to their weights, its terms are added."""
+    """Entries of a force that is a combination of multipliers; append its terms to `multipliers` and `weights`."""
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[LEVEL] = one.level
     numbers[OFFSETS : OFFSETS + len(one.offsets)] = one.offsets
@@ -146,7 +146,7 @@ def _of_shared(
 def _of_patch(
     one: Patch, model: Model, tables: Tables, multipliers: list[int], weights: list[float], patches: list[float]
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Of contacts that share a load; their multipliers and numbers are added to those of others."""
+    """Return the entries of the margin of dependent contacts; append its terms and numbers to the given lists."""
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[LEVEL] = one.level
     entries[TERMS], entries[TERM_COUNT] = len(multipliers), len(one.rows)

@@ -1,4 +1,4 @@
-"""The relations of a model as arrays."""
+"""Tables of the relations of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..kernels.relations import ORDER, SIDE_SIZE, Relations
 
 
 def flat_relations(model: Model, slots: Slots, start: int, order: int = ORDER, gradient_order: int = 0) -> Relations:
-    """Lay out all relations, their sides from element `start` of G on; addresses of functions are left to be filled."""
+    """Return the tables of all relations, with sides from element `start` of G; addresses are filled in later."""
     layouts = layouts_of(model, order, gradient_order)
     bodies = [body for placed in model.relations for body in placed.bodies]
     motions: list[Motion] = [motion for placed in model.relations for motion in placed.relation.motions]
@@ -52,5 +52,5 @@ def flat_relations(model: Model, slots: Slots, start: int, order: int = ORDER, g
 
 
 def layouts_of(model: Model, order: int = ORDER, gradient_order: int = 0) -> list[RelationLayout]:
-    """Return the layouts of all relations."""
+    """Return the layouts of inputs and outputs of all relations."""
     return [layout_of(placed.relation, len(placed.bodies), order, gradient_order) for placed in model.relations]

@@ -1,4 +1,4 @@
-"""Constants of the compiled solver for the uniform metric, in which redundant rows are found.
+"""Constants of the compiled solver for the uniform metric, in which redundant rows are detected.
 
 See `quirk.dynamics.model.metric`.
 """
@@ -26,12 +26,12 @@ def uniform(
     relations: Relations,
     fronts: Orthogonal,
 ) -> Uniform:
-    """Return the constants of the uniform metric, which stand in for those of the masses.
+    """Return the constants of the uniform metric, which replace those of the mass metric.
 
     Parameters
     ----------
-    constants : (n, CONSTANTS_SIZE) of the bodies, with their masses
-    bodies : those of each node; n is the ground
+    constants : (n, CONSTANTS_SIZE) of the bodies, in the mass metric
+    bodies : indices of the bodies of each node; n is the ground
     """
     n = len(model.mass)
     alike, length = constants.copy(), body_lengths(model)

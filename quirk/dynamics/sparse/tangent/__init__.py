@@ -1,1 +1,1 @@
-"""The tangent of the accelerations, compiled: how they change along directions of states and parameters."""
+"""Tangent of the accelerations, compiled: their derivatives along directions of states and parameters."""

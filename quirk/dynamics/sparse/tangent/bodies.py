@@ -1,4 +1,4 @@
-"""How bodies move along eight directions, and what changed loads do to them, in kernels."""
+"""Derivatives of the motion of bodies along eight directions, and accelerations by changed loads, in kernels."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from .tables import (
     Tangents,
 )
 
-# Where the parts of a seed begin.
+# Offsets of the parts of a seed.
 SHIFT, TURN, SPEED, SPINNING = (24 * part for part in range(4))
 
 
 @kernel
 def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill accelerations and rates of spins in N, from y'."""
+    """Fill accelerations and inertial-frame rates of spins from y'."""
     accelerations = tangents.accelerations
     for slot in tangents.occupied:
         s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
@@ -51,7 +51,7 @@ def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
 def move(
     occupied: np.ndarray, seeds: np.ndarray, moving: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray
 ) -> None:
-    """Fill how all that moves with the bodies changes along the directions."""
+    """Fill the changes of poses, velocities and their rates of all bodies along the directions."""
     for slot in occupied:
         s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
         o, m = SEED * slot, MOVING * slot
@@ -77,11 +77,10 @@ def move(
 def share_out(
     tangents: Tangents, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, count: int
 ) -> None:
-    """Fill wrenches of the first `count` directions with the change of all that accelerates the bodies.
+    """Fill wrenches of the first `count` directions with the changes of loads minus inertial forces.
 
-    Multipliers stay.
-
-    That is of loads, of gravity, and of what bodies need for the accelerations that they have.
+    These are changes of applied and constraint loads at constant multipliers, of gravity, and of the inertial forces at
+    the present accelerations.
     """
     size = constants.shape[0] // CON * WRENCH
     for slot in tangents.occupied:
@@ -118,7 +117,7 @@ def share_out(
 
 @traced
 def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
-    """A matrix (3, 3) of one body, by rows in arrays in blocks of eight, times a vector of numbers or lanes."""
+    """Matrix (3, 3) of one body, stored row by row in arrays in blocks of eight, times a vector of numbers or lanes."""
     return (
         v[0] * at(array, o) + v[1] * at(array, o + 8) + v[2] * at(array, o + 16),
         v[0] * at(array, o + 24) + v[1] * at(array, o + 32) + v[2] * at(array, o + 40),
@@ -128,7 +127,7 @@ def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
-    """The transpose of such a matrix times a vector."""
+    """Transposed matrix (3, 3), stored as in `matrix_times`, times a vector."""
     return (
         v[0] * at(array, o) + v[1] * at(array, o + 24) + v[2] * at(array, o + 48),
         v[0] * at(array, o + 8) + v[1] * at(array, o + 32) + v[2] * at(array, o + 56),
@@ -138,7 +137,7 @@ def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def changed(array: np.ndarray, o: int, v: Any) -> Any:
-    """A matrix (3, 3) of eight lanes each, by rows, times a vector of numbers."""
+    """Matrix (3, 3) of eight lanes each, stored row by row, times a vector of numbers."""
     return (
         load(array, o) * v[0] + load(array, o + 8) * v[1] + load(array, o + 16) * v[2],
         load(array, o + 24) * v[0] + load(array, o + 32) * v[1] + load(array, o + 40) * v[2],

@@ -1,7 +1,7 @@
-"""Changes of a state along eight directions, in kernels: as seeds of tangents, their rates, and onto the constraints.
+"""Changes of a state along eight directions, in kernels: as seeds of tangents, their rates, and projection.
 
-A change of a state lies as the state does (`quirk.dynamics.model.layout`): the quaternion's changes as the quaternion
-itself would. So changes go through the same sums of slopes as states.
+A change of a state has the layout of a state (`quirk.dynamics.model.layout`), with changes of the quaternion at the
+place of the quaternion. So changes are integrated by the same sums of slopes as states.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.nd
         s, o = slot // 8 * STATE + slot % 8, SEED * slot + d
         q = s + 8 * ORIENTATION
         w, v, dw, dv = at(y, q), three(y, q + 8), at(change, q), three(change, q + 8)
-        # The turn is twice the vector part of q* dq, over the square of the length.
+        # The rotation is twice the vector part of q* dq, over the squared length.
         scale = 2.0 / (w * w + dot(v, v))
         turn = times(plus(plus(times(dv, w), times(v, -dw)), cross(dv, v)), scale)
         for c in range(3):
@@ -47,7 +47,7 @@ def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.nd
 def change_of_rates(
     mechanism: Mechanism, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int, slope: np.ndarray
 ) -> None:
-    """Fill `slope` with the rates of a change (size,) of the state y, from what has been found for direction d."""
+    """Fill `slope` with the rates of a change (size,) of the state y, from the tangent in direction d."""
     constants, size = mechanism.constants, mechanism.work.wrench.shape[0]
     wrench = tangents.wrenches[d * size : (d + 1) * size]
     for block in range(constants.shape[0] // CON):
@@ -69,7 +69,7 @@ def change_of_rates(
 
 @kernel
 def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None:
-    """Take from a change of the state y what changes the length of its unit quaternions."""
+    """Subtract the part of a change of the state y that changes the length of its unit quaternions."""
     for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
         w, v, dw, dv = load(y, q), load3(y, q + 8), load(change, q), load3(change, q + 8)
@@ -82,10 +82,10 @@ def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None
 def land_changes(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, changes: np.ndarray, count: int
 ) -> None:
-    """Move `count` changes (size,) of the state y, evaluated last, to the nearest that keep the constraints satisfied.
+    """Project `count` changes (size,) of the state y, evaluated last, onto the linearized constraints.
 
-    Nearest in the mass metric; changes of parameters are among what constraints see. The multipliers and accelerations
-    of the evaluation have been taken over.
+    Nearest in the mass metric; changes of parameters contribute to the constraints. Multipliers and accelerations of
+    the evaluation must have been copied before.
     """
     constants, work, size = mechanism.constants, mechanism.work, y.shape[0]
     for d in range(count):
@@ -124,14 +124,14 @@ def displace_change(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, le
 
 @kernel
 def copy_all(source: np.ndarray, target: np.ndarray, count: int, stride: int, first: int, size: int) -> None:
-    """Copy `count` changes (size,), one behind the other, to places `stride` apart from element `first` on."""
+    """Copy `count` contiguous changes (size,) to positions `stride` apart from element `first`."""
     for d in range(count):
         copy(source[d * size : (d + 1) * size], target[d * stride + first : d * stride + first + size])
 
 
 @kernel
 def extent(blocks: int, change: np.ndarray, length: float, h: float) -> float:
-    """How large a change is: of places over a length, of turns, of velocities for the time h, and of the rest."""
+    """Return the size of a change: translations over a length, rotations, velocities times h, and quaternions."""
     found = 0.0
     for slot in range(8 * blocks):
         s = slot // 8 * STATE + slot % 8

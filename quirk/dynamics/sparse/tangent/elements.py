@@ -1,4 +1,4 @@
-"""What laws and relations change along eight directions, in kernels: their functions of dual numbers are called."""
+"""Derivatives of laws and relations along eight directions, in kernels that call their functions of dual numbers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from .tables import (
     Tangents,
 )
 
-# Derivatives of motions that relations and laws get.
+# Numbers of time derivatives of motions that relations, and laws, use.
 OF_RELATIONS, OF_LAWS = 2, 1
 
 
@@ -69,7 +69,7 @@ def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> N
             store(laws.inputs, deltas + 8 * (laws.entries[o + VARIABLES] + 2 * n), change)
         place = deltas + 8 * laws.entries[o + FRAMES]
         for side in range(laws.entries[o + SIDE], laws.entries[o + SIDE_END]):
-            # Position, velocity, rotation, spin and quaternion, one behind the other.
+            # Position, velocity, rotation, spin and quaternion are contiguous.
             place, m = place + 8 * PLACEMENT, MOVING * laws.sides[side]
             for c in range(0, SPIN_RATE, 8):
                 store(laws.inputs, place + c, load(tangents.moving, m + c))
@@ -89,7 +89,7 @@ def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> N
 
 @kernel
 def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarray, timed: bool) -> None:
-    """Fill the changes of all rows, and add those of the loads that their multipliers exert."""
+    """Fill the changes of all rows, and add those of the loads by their multipliers."""
     relations, lanes = tangents.relations, tangents.lanes
     for r in range(relations.entries.shape[0] // ELEMENT):
         o = ELEMENT * r
@@ -114,7 +114,7 @@ def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarr
 
 @kernel
 def hand_over_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
-    """Write the inputs of a law: all that the evaluation at this state has handed over."""
+    """Copy the inputs of a law from those of the last evaluation."""
     first, source = laws.entries[o + INPUT], laws.entries[o + SOURCE]
     for c in range(laws.entries[o + INPUTS]):
         put(laws.inputs, first + c, at(forces.inputs, source + c))
@@ -124,7 +124,7 @@ def hand_over_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
 def hand_over_frames(
     relations: TangentElements, o: int, y: np.ndarray, kin: np.ndarray, accelerations: np.ndarray
 ) -> None:
-    """Write how the bodies of a relation move, with their accelerations."""
+    """Write the motion of the bodies of a relation, with their accelerations, to its inputs."""
     i = relations.entries[o + INPUT] + relations.entries[o + FRAMES]
     for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
         slot = relations.sides[side]
@@ -144,7 +144,7 @@ def hand_over_frames(
 
 @kernel
 def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
-    """Write what changes of that."""
+    """Write the changes of the motion of the bodies of a relation to the derivatives of its inputs."""
     d = relations.entries[o + INPUT] + relations.entries[o + INPUTS] + 8 * relations.entries[o + FRAMES]
     for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
         m = MOVING * relations.sides[side]
@@ -161,7 +161,7 @@ def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
 
 @kernel
 def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float, order: int, timed: bool) -> None:
-    """Write the change of time and the motions of an element; add to the changes of these what time makes of them."""
+    """Write the change of time, and the motions of an element with their changes by time, to its inputs."""
     first, count = elements.entries[o + INPUT], elements.entries[o + INPUTS]
     store(elements.inputs, first + 9 * count, load(time, 0))
     place = elements.entries[o + PROFILES]
@@ -177,7 +177,7 @@ def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float
 
 @kernel
 def hand_over_multipliers(tangents: Tangents, o: int) -> None:
-    """Write the multipliers of a relation, behind its inputs and the changes of these and of time."""
+    """Write the multipliers of a relation after its inputs and the derivatives of these and of time."""
     relations = tangents.relations
     place = relations.entries[o + INPUT] + 9 * relations.entries[o + INPUTS] + 8
     for n in range(relations.entries[o + ROWS]):
@@ -187,7 +187,7 @@ def hand_over_multipliers(tangents: Tangents, o: int) -> None:
 
 @kernel
 def hold_motions(elements: TangentElements, order: int) -> None:
-    """Set the changes of all motions, and of so many derivatives of each, to zero."""
+    """Set the changes of all motions, and of their derivatives up to `order`, to zero."""
     for e in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
         first = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + PROFILES]
@@ -198,7 +198,7 @@ def hold_motions(elements: TangentElements, order: int) -> None:
 
 @kernel
 def run_dual(elements: TangentElements, o: int, t: float, leading: int) -> None:
-    """Fill the outputs of an element; so many leading ones are not numbers if its function fails."""
+    """Fill the outputs of an element; if its function fails, the first `leading` derivatives are nan."""
     first, out = elements.entries[o + INPUT], elements.entries[o + OUTPUT]
     deltas = out + elements.entries[o + OUTPUTS]
     for c in range(leading):
@@ -208,12 +208,12 @@ def run_dual(elements: TangentElements, o: int, t: float, leading: int) -> None:
 
 @entry(needed_by="tangents of redundant constraints need", effort=3)
 def run_relations(relations: TangentElements, t: float) -> None:
-    """Fill the outputs of all relations from the inputs that they have."""
+    """Fill the outputs of all relations from their present inputs."""
     for o in range(0, relations.entries.shape[0], ELEMENT):
         run_dual(relations, o, t, LEVELS * relations.entries[o + ROWS])
 
 
 @traced
 def add_lanes(array: np.ndarray, o: int, lanes: Any) -> None:
-    """Add eight numbers to eight neighbors."""
+    """Add eight numbers to eight consecutive elements."""
     store(array, o, load(array, o) + lanes)

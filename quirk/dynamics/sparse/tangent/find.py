@@ -1,8 +1,8 @@
-"""The tangent of constrained motion in eight directions, with the factorization of the accelerations.
+"""Tangent of constrained motion in eight directions, with the factorization of the accelerations.
 
-Differentiated in any direction, of the state or of a parameter, the equations of motion are the same linear system with
-the matrix of the accelerations; see `quirk.dynamics.dense.tangent`, the dense reference. So each direction costs what
-elements and bodies need for an eighth of eight, and a solve.
+Differentiated in any direction, of the state or of a parameter, the equations of motion are a linear system with the
+same matrix as for the accelerations; see `quirk.dynamics.dense.tangent`, the dense reference. So each direction costs
+an eighth of the evaluation of elements and bodies for eight directions, and one solve.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from .tables import LEVELS, Tangents
 def find_tangents(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, timed: bool
 ) -> None:
-    """Fill wrenches and multipliers along eight directions at a state that was evaluated last.
+    """Fill wrenches and multipliers along eight directions at the state evaluated last.
 
-    `ydot` is what the evaluation gave, and work.x its multipliers. `timed` says whether the time changes in any of the
-    directions, for which motions need one derivative more.
+    `ydot` is the result of the evaluation, and work.x its multipliers. `timed` tells whether time changes in any of the
+    directions, which requires one more derivative of motions.
     """
     take_motion(mechanism, tangents, ydot)
     solve_for_changes(mechanism, tangents, t, y, ydot, timed, 8, 0.0, 0.0)
@@ -39,7 +39,7 @@ def find_tangents(
 
 @kernel
 def take_motion(mechanism: Mechanism, tangents: Tangents, ydot: np.ndarray) -> None:
-    """Take over the multipliers and accelerations of the last evaluation."""
+    """Copy the multipliers and accelerations of the last evaluation."""
     copy(mechanism.work.x, tangents.multipliers)
     accelerate(tangents, mechanism.work.kin, ydot)
 
@@ -56,7 +56,10 @@ def solve_for_changes(
     alpha: float,
     beta: float,
 ) -> None:
-    """Fill wrenches and multipliers along the first `count` of eight directions; with Baumgarte's rates, 1/s."""
+    """Fill wrenches and multipliers along the first `count` of eight directions.
+
+    `alpha` and `beta` are Baumgarte's rates, 1/s.
+    """
     constants, work = mechanism.constants, mechanism.work
     move(tangents.occupied, tangents.seeds, tangents.moving, y, work.kin, ydot)
     for o in range(0, tangents.loads.shape[0], 8):
@@ -81,7 +84,7 @@ def solve_for_changes(
             if alpha > 0.0 or beta > 0.0:
                 wanted = wanted + 2.0 * alpha * at(tangents.levels, o + 8) + beta * beta * at(tangents.levels, o)
             put(work.goal, lane, -wanted)
-        # Refined once in any case: derivatives multiply errors.
+        # At least one refinement, as errors grow with the order of derivatives.
         impose(mechanism, max(2, int(work.summary[PASSES])))
         if rubs:
             rub_changes(mechanism, tangents, y, d)
@@ -93,7 +96,7 @@ def solve_for_changes(
 def time_derivative(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, drift: np.ndarray
 ) -> None:
-    """Fill the velocities of `drift` with the derivative of accelerations by time, at a state evaluated last."""
+    """Fill the velocities of `drift` with the partial time derivative of accelerations at the state evaluated last."""
     constants, work = mechanism.constants, mechanism.work
     for array in (tangents.seeds, tangents.masses, tangents.gravity, tangents.internal, tangents.moving,
                   tangents.loads, tangents.time):  # fmt: skip

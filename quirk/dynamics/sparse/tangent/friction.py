@@ -1,7 +1,7 @@
-"""How friction in proportion to constraint loads changes along eight directions, in kernels.
+"""Derivatives of friction proportional to constraint loads along eight directions, in kernels.
 
 The magnitudes f of all friction solve f = mu N(f, ...), so that (I - mu dN/df) df = dmu N + mu dN, with dN the change
-of the loads that count while the magnitudes stay. The matrix, and what the constraints answer to a unit force of each
+of the normal loads at constant magnitudes. The matrix, and the response of the constraints to a unit force of each
 friction, are those of the evaluation (`quirk.dynamics.sparse.kernels.friction`).
 """
 
@@ -25,14 +25,15 @@ from ..kernels.friction import ENDS, along_unit, eliminate, linearise, load_of, 
 from ..kernels.mechanism import Mechanism
 from .tables import ELEMENT, LEVELS, MOVING, OUTPUT, OUTPUTS, POSITION, ROTATION, ROWS, Tangents
 
-# Kept of each friction of a joint, eight lanes each: changes of its axis, and of its load while multipliers stay.
+# Offsets per friction in a joint, eight lanes each: changes of its axis, and of force and torque at constant
+# multipliers.
 OF_AXIS, OF_FORCE, OF_TORQUE = 0, 24, 48
 BEARING = 72
 
 
 @kernel
 def give_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> None:
-    """Let the laws of friction have their magnitudes, or `unit` ones, as evaluations need them."""
+    """Set the magnitudes in friction laws to those of the last evaluation, or to 1 if `unit`, for evaluations."""
     for k in range(mechanism.frictions.element.shape[0]):
         size = 1.0 if unit else at(mechanism.frictions.magnitude, k)
         put(mechanism.forces.inputs, tangents.bearings.sizes[k], size)
@@ -40,7 +41,7 @@ def give_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> Non
 
 @kernel
 def change_bearings(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> None:
-    """Fill what changes of the axes and loads of all joints with friction while multipliers and magnitudes stay."""
+    """Fill the changes of axes and loads of all joints with friction at constant multipliers and magnitudes."""
     rubbing, bearings, moving, kin = mechanism.frictions, tangents.bearings, tangents.moving, mechanism.work.kin
     for k in range(rubbing.element.shape[0]):
         if bearings.first[k] == bearings.first[k + 1]:
@@ -53,7 +54,7 @@ def change_bearings(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> 
         store3(bearings.changes, BEARING * k + OF_AXIS, plus(turning, turned(kin, i // 8 * KIN + i % 8, changed)))
         present_load(mechanism, k)
         force = at(rubbing.present, 0), at(rubbing.present, 1), at(rubbing.present, 2)
-        # From the joint point of body j to the center of mass of the body on which the load is read.
+        # Arm from the joint point of body j to the center of mass of the body at which the load is computed.
         numbers, m = rubbing.readings.numbers, NUMBERS * rubbing.place[k] + ARM
         point = at(numbers, m), at(numbers, m + 1), at(numbers, m + 2)
         ground = bearings.grounded[k] != 0
@@ -73,7 +74,7 @@ def change_bearings(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> 
 
 @traced
 def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
-    """How a vector that is fixed in the body of a slot changes, in N, from its coordinates there."""
+    """Return the inertial-frame change of a vector `a` fixed in the body of a slot."""
     o = MOVING * slot + ROTATION
     return tuple(
         load(moving, o + 24 * row) * a[0]
@@ -85,7 +86,7 @@ def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
 
 @kernel
 def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
-    """Fill what changes of force and moment of a joint on the body of a side, while multipliers stay."""
+    """Fill the changes of force and moment of a joint on the body of a side at constant multipliers."""
     bearings, relations = tangents.bearings, tangents.relations
     for c in range(0, BEARING - OF_FORCE, 8):
         store(bearings.changes, BEARING * k + OF_FORCE + c, splat(0.0))
@@ -101,7 +102,7 @@ def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
 
 @kernel
 def rub_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray, d: int) -> None:
-    """Add what changed friction adds to the changes in work.x and work.wrench along direction d."""
+    """Add the effect of changed friction magnitudes to the changes in work.x and work.wrench along direction d."""
     rubbing, bearings, work = mechanism.frictions, tangents.bearings, mechanism.work
     count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
     linearise(mechanism)
@@ -122,9 +123,9 @@ def rub_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray, d: int)
 
 @kernel
 def normal_change(mechanism: Mechanism, tangents: Tangents, k: int, y: np.ndarray, d: int) -> float:
-    """By how much the load N that counts for friction k changes along direction d while magnitudes stay.
+    """Return the change of the normal load N of friction k along direction d at constant magnitudes.
 
-    Changes of multipliers are in work.x, the load itself in rubbing.present.
+    Changes of multipliers are in work.x, the load itself in `present`.
     """
     rubbing, changes = mechanism.frictions, tangents.bearings.changes
     if rubbing.place[k] < 0:

@@ -1,4 +1,4 @@
-"""The Jacobian of y' = f(t, y) as a dense matrix, for SciPy's implicit methods: exact, from the tangent."""
+"""Jacobian of y' = f(t, y) as a dense matrix, computed from the tangent, for SciPy's implicit methods."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .tangent import Differential
 
 
 class Jacobian:
-    """Finds the Jacobian of one model with a solver that nothing else may use meanwhile."""
+    """Computation of the Jacobian of one model, with exclusive use of a solver."""
 
     def __init__(self, solver: Solver) -> None:
         self._solver, self._differential = solver, Differential(solver)
 
     def at(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return df/dy (13 n + k, 13 n + k) at a state (13 n + k,); the rates of work count as constant."""
+        """Df/dy (13 n + k, 13 n + k) at a state (13 n + k,); the derivatives of the rates of work are set to zero."""
         model, n = self._solver.model, len(self._solver.model.mass)
         count, bodies = len(y), np.arange(n)
         state = model.carried.state(y)
@@ -47,7 +47,7 @@ class Jacobian:
 
 
 def _conjugate_times(state: State, other: np.ndarray) -> np.ndarray:
-    """Vector parts (n, 3) of the products of the inverse of each orientation and another quaternion."""
+    """Return the vector parts (n, 3) of the products of the inverse of each orientation and another quaternion."""
     q = state.orientation
     return (
         rotation.multiply(rotation.conjugate(q), np.broadcast_to(other, q.shape))[:, 1:] / (q**2).sum(axis=1)[:, None]
@@ -55,7 +55,7 @@ def _conjugate_times(state: State, other: np.ndarray) -> np.ndarray:
 
 
 def _turning(J: np.ndarray, places: np.ndarray, state: State) -> None:
-    """Fill in how q' = q omega / 2 changes with q and omega."""
+    """Fill the derivatives of q' = q omega / 2 by q and omega."""
     quaternions = places[:, ORIENTATION : ORIENTATION + 4]
     for k in range(4):
         one = np.broadcast_to(np.eye(4)[k], state.orientation.shape)

@@ -1,4 +1,4 @@
-"""How accelerations and loads change along a motion, from changes of its states and of parameters."""
+"""Derivatives of accelerations and loads along a motion, from changes of its states and of parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .elements import OF_RELATIONS
 from .loads import WITH_CHANGES, WITH_ENERGY, WRENCH, LoadPass, loads_along, shared_joints
 from .tangent import Differential
 
-# States between two looks at the keyboard.
+# Number of states per call of compiled code, between which an interruption from the keyboard takes effect.
 AT_ONCE = 200
 
 
@@ -41,20 +41,20 @@ class Course:
     changes: np.ndarray
 
     def part(self, rows: slice, eight: slice) -> Course:
-        """Return it at some of the times, along some of the directions."""
+        """Return the motion at some of the times, with its changes along some of the directions."""
         return Course(self.times[rows], self.states[rows], self.angles[rows], self.changes[rows, eight])
 
 
 @dataclass(frozen=True)
 class ChangedLoads:
-    """Accelerations and loads at nt states, and how they change along D directions.
+    """Accelerations and loads at nt states, and their derivatives along D directions.
 
     Attributes
     ----------
-    accelerations : (nt, n, 6, D) changes, linear in N and angular in body axes
-    joints : (nt, C, 6, 1 + D) of each constraint force and moment on body j about its center of mass, in N: values, and
-        behind them their changes
-    forces : (nt, E, 7, 1 + D) of each force element likewise on the body of its last frame, and its energy, J
+    accelerations : (nt, n, 6, D) derivatives, linear in the inertial frame and angular in body axes
+    joints : (nt, C, 6, 1 + D) force, and moment about its center of mass, of each constraint on body j, inertial frame
+        The first column has values, the others derivatives.
+    forces : (nt, E, 7, 1 + D) the same of each force element on the body of its last frame, then its energy, J
     """
 
     accelerations: np.ndarray
@@ -65,23 +65,23 @@ class ChangedLoads:
 def changed_loads(
     differential: Differential, course: Course, directions: Directions, motions: Sequence[ChangedMotion]
 ) -> ChangedLoads:
-    """Find them with the solver of `differential`, which nothing else may use meanwhile.
+    """Return derivatives of loads along a motion, with exclusive use of the solver of `differential`.
 
     Parameters
     ----------
     course : Course
-    directions : D, of parameters alone
-    motions : those that change beside them
+    directions : D directions of parameters only
+    motions : functions of time that change, in addition
 
     Raises
     ------
     InputError
-        If a function of a user fails at the last state.
+        If a user function fails at the last state.
     """
     solver, nt = differential.solver, len(course.times)
     solver.settle(solver.slots.state_to_lanes(course.states[0]), float(course.times[0]))
     sides = _sides(differential)
-    # Where loads of redundant constraints are shared, that takes one state at a time.
+    # The distribution of loads over redundant rows is computed at one state at a time.
     at_once = 1 if solver.redundant else AT_ONCE
     along = []
     for first in range(0, directions.count, WIDTH):
@@ -115,14 +115,14 @@ def changed_loads(
             )
             _go(differential, loads)
             parts.append(_read(solver, loads))
-        del kept  # functions of motions were needed until here
+        del kept  # the addresses of motions are in use until here
         along.append([np.concatenate(of) for of in zip(*parts, strict=True)])
     accelerations, joints, forces = zip(*along, strict=True)
     return ChangedLoads(np.concatenate(accelerations, axis=-1), _joined(joints), _joined(forces))
 
 
 def _go(differential: Differential, loads: LoadPass) -> None:
-    """Go along the states of a pass."""
+    """Compute the derivatives of loads at the states of a pass."""
     solver, t = differential.solver, float(loads.times[-1])
     with solver.applied.calling():
         loads_along(solver.mechanism, differential.tangents, loads)
@@ -134,7 +134,7 @@ def _go(differential: Differential, loads: LoadPass) -> None:
 
 
 def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What a pass has found, see `ChangedLoads`."""
+    """Return the results of a pass; see `ChangedLoads`."""
     nt, count, model = len(loads.times), loads.directions, solver.model
     wrenches = solver.slots.from_lanes(loads.wrenches.reshape(nt, count, -1), WRENCH_SIZE)
     linear = wrenches[..., :3] / model.mass[:, None]
@@ -147,12 +147,15 @@ def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Values and changes along all directions, from values and changes along eight each."""
+    """Return values and derivatives along all directions, from values and derivatives along eight each."""
     return np.concatenate([parts[0][..., :1], *(part[..., 1:] for part in parts)], axis=-1)
 
 
 def _sides(differential: Differential) -> np.ndarray:
-    """Of each constraint the frames on body j of all its relations: its number, that of a relation, and the frame."""
+    """Return the frames on body j of the relations of each constraint.
+
+    The entries are the indices of the constraint, of the relation, and of the frame.
+    """
     model = differential.solver.model
     j = {constraint.name: pair[1] for constraint, pair in model.joint_bodies}
     found = [
@@ -167,7 +170,7 @@ def _sides(differential: Differential) -> np.ndarray:
 
 
 def _in_lanes(solver: Solver, changes: np.ndarray) -> np.ndarray:
-    """Changes (nt, D, 13 n + k) of states in blocks of eight (nt, D, size); nothing changes in other slots."""
+    """Return changes (nt, D, 13 n + k) of states in blocks of eight (nt, D, size); zero in other slots."""
     slots, lead = solver.slots, changes.shape[:2]
     first = STATE_SIZE * slots.bodies
     rows = np.zeros((*lead, slots.lanes, STATE_SIZE))
@@ -180,7 +183,7 @@ def _in_lanes(solver: Solver, changes: np.ndarray) -> np.ndarray:
 
 
 def _aligned(numbers: np.ndarray) -> np.ndarray:
-    """The same numbers, flat, where registers load them from."""
+    """Return the numbers as a flat array aligned for vector loads."""
     flat = aligned(numbers.size, fill=False)
     flat[:] = numbers.ravel()
     return flat

@@ -24,25 +24,27 @@ from .elements import hand_over_multipliers, run_dual
 from .find import solve_for_changes, take_motion
 from .tables import ELEMENT, LEVELS, OUTPUT, OUTPUTS, ROW, ROWS, SIDE, SIDE_END, Tangents
 
-# Entries of each side on which a constraint's load is read: the constraint, a relation of it, and a frame of that.
+# Entries per side on which a constraint's load is computed: the constraint, one of its relations, and a frame of that.
 CONSTRAINT, RELATION, FRAME = range(3)
 SIDE_ENTRIES = 3
-# Numbers of a load: force and moment; of a force element its energy as well. Each with its value and eight changes.
+# Numbers per load: force and moment; for force elements energy as well; each with its value and eight changes.
 WRENCH, WITH_ENERGY, WITH_CHANGES = 6, 7, 9
-# Maximum number of evaluations of a state after other rows, another method or more passes were chosen there.
+# Maximum number of repeated evaluations of a state after a change of rows, method or number of passes.
 ADAPTATIONS = 3
 
 
 @record
 class LoadPass(NamedTuple):
-    """Changes of a motion along D of eight directions at nt states, and what they make of loads.
+    """Changes of a motion along D of eight directions at nt states, and the resulting changes of loads.
 
-    directions: D · rank: the largest number of independent rows met · motions, moved, taylor: how motions change, as in
-    `ExplicitVariation` · stop (1,): not zero to end · times (nt,), states (nt size,), changes (nt D size,): the motion
-    and its changes · places (p,), references (nt p,): inputs of laws from which angles are continued, and what they are
-    · sides: entries as above · slope (size,): scratch Found: wrenches (nt D, as `Work.wrench`) · joints (nt, C, 6, 9),
-    forces (nt, E, 7, 9): loads in N, of constraints about the center of mass of body j, and of force elements about
-    that of the body of the last frame, with energies
+    directions: D · rank: largest number of independent rows so far · motions, moved, taylor: changes of motions, as in
+    `ExplicitVariation` · stop (1,): nonzero to end · times (nt,), states (nt size,), changes (nt D size,): the motion
+    and its changes · places (p,), references (nt p,): inputs of laws that are references of angles, and their values ·
+    sides: entries as above · slope (size,): scratch
+
+    Results: wrenches (nt D, as `Workspace.wrench`) · joints (nt, C, 6, 9), forces (nt, E, 7, 9): loads in the inertial
+    frame, of constraints about the center of mass of body j, and of force elements about that of the body of the last
+    frame, with energies
     """
 
     directions: int
@@ -65,7 +67,7 @@ class LoadPass(NamedTuple):
 
 @entry(needed_by="derivatives of loads need", effort=20)
 def loads_along(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> None:
-    """Fill what is found at all states."""
+    """Fill the results at all states."""
     for row in range(loads.times.shape[0]):
         if loads.stop[0] != 0:
             return
@@ -79,7 +81,7 @@ def loads_along(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> No
 
 @kernel
 def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Evaluate at a state, and find how accelerations and multipliers change there."""
+    """Evaluate at a state, and compute the changes of accelerations and multipliers there."""
     size, t, places = loads.slope.shape[0], loads.times[row], loads.places.shape[0]
     y = loads.states[row * size : (row + 1) * size]
     for p in range(places):
@@ -99,7 +101,7 @@ def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int)
 
 @kernel
 def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Fill the loads of all constraints, from rows and multipliers and how both change."""
+    """Fill the loads of all constraints, and their changes, from rows, multipliers and their changes."""
     relations, lanes = tangents.relations, mechanism.work.x.shape[0]
     count = loads.joints.shape[0] // max(1, loads.times.shape[0])
     for o in range(row * count, (row + 1) * count):
@@ -124,7 +126,7 @@ def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: 
 
 @kernel
 def read_forces(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Fill the loads of all force elements on the bodies of their last frames, and their energies."""
+    """Fill the loads of all force elements on the bodies of their last frames, and their energies, with changes."""
     laws, forces, numbers = tangents.laws, mechanism.forces, WITH_ENERGY * WITH_CHANGES
     count = forces.entries.shape[0] // ELEMENT_SIZE
     for e in range(count):
@@ -133,7 +135,7 @@ def read_forces(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: 
         values = forces.entries[ELEMENT_SIZE * e + LAW_OUTPUT]
         deltas = laws.entries[o + OUTPUT] + laws.entries[o + OUTPUTS]
         for c in range(WITH_ENERGY):
-            # The energy stands behind the loads of all frames.
+            # The energy comes after the loads of all frames.
             number, place = LANES * (frames - 1) + c if c < WRENCH else LANES * frames, into + WITH_CHANGES * c
             put(loads.forces, place, at(forces.outputs, values + number))
             for d in range(loads.directions):
@@ -142,13 +144,13 @@ def read_forces(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: 
 
 @kernel
 def add(array: np.ndarray, o: int, x: float) -> None:
-    """Add to an element."""
+    """Add x to element o."""
     put(array, o, at(array, o) + x)
 
 
 @entry(needed_by="derivatives of loads of redundant constraints need", effort=3)
 def shared_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> None:
-    """Fill the loads of all constraints at the only state, with other multipliers and changes than those found."""
+    """Fill the loads of all constraints at the only state, with present multipliers and their changes."""
     relations = tangents.relations
     for o in range(0, relations.entries.shape[0], ELEMENT):
         hand_over_multipliers(tangents, o)

@@ -1,4 +1,4 @@
-"""How the rows of a model change along directions, laid out as kernels lay out the rows themselves."""
+"""Derivatives of the rows of a model along directions, in the layout of the rows in kernels."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from ..symbolic.tables import SIDES
 from .elements import run_relations
 from .tables import ELEMENT, INPUT, INPUTS, LEVELS, OUTPUT, OUTPUTS, ROWS, TangentElements
 
-# Of each row on each of its bodies: three numbers of the force and three of the moment.
+# Per row and body: three components of the force and three of the moment.
 XYZ = np.arange(3)
 
 
 class ChangedRows:
-    """Finds the changes of rows along the directions that `find_tangents` has left in the inputs of relations.
+    """Computation of the derivatives of rows along the directions in the inputs of relations left by `find_tangents`.
 
-    They are those of what unit multipliers exert.
+    Rows are the loads exerted by unit multipliers.
 
     Parameters
     ----------
     solver : Solver
     relations : all rows as relations, those of `elements`
-    elements : what their functions write
+    elements : inputs and outputs of their functions
     """
 
     def __init__(self, solver: Solver, relations: Sequence[PlacedRelation], elements: TangentElements) -> None:
@@ -54,7 +54,7 @@ class ChangedRows:
                     row_of.append(number)
                     body.append(member)
                     if joint.relation is None:
-                        # One force serves both sides: that on body j.
+                        # One force is stored for both sides: that on body j.
                         force.append(G_SIZE * node + G_FORCE + lane if side == 1 else -1)
                         moment.append(G_SIZE * node + SIDES[side] + lane)
                     else:
@@ -65,18 +65,18 @@ class ChangedRows:
             np.array(x, dtype=np.int64) for x in (source, row_of, body, force, moment)
         )
         entries = elements.entries.reshape(-1, ELEMENT)
-        # Of each relation the first of its multipliers among the inputs, and how many it has.
+        # Per relation: index of its first multiplier among the inputs, and number of multipliers.
         self._firsts, self._counts = entries[:, INPUT] + (1 + WIDTH) * entries[:, INPUTS] + WIDTH, entries[:, ROWS]
         self._scale = np.concatenate([inverse_root(solver.model.inertia), np.zeros((1, 3, 3))])
 
     def _start(self, r: int, placed: PlacedRelation, frame: int) -> int:
-        """Where in the outputs the eight derivatives of the load on the body of a frame begin."""
+        """Return the first output with the derivatives of the load on the body of a frame."""
         entries = self._elements.entries[ELEMENT * r : ELEMENT * (r + 1)]
         loads = LEVELS * len(placed.relation.labels) + LANES * frame
         return int(entries[OUTPUT] + entries[OUTPUTS] + WIDTH * loads)
 
     def at(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Return G in each of the eight directions, (8, G), at the state (size,) of the last tangent, and its time."""
+        """Derivative of G in each of the eight directions, (8, G), at the state (size,) of the last tangent."""
         solver, numbers = self._solver, WIDTH * np.arange(6)
         found = np.zeros((WIDTH, len(solver.work.G)))
         if not len(self._source):
@@ -99,6 +99,6 @@ class ChangedRows:
         return found
 
     def _unit(self, row: int) -> None:
-        """Let the multiplier of one row of each relation that has so many be one, and all others zero."""
+        """Set the multiplier with this index to one in each relation, and all others to zero."""
         for first, count in zip(self._firsts, self._counts, strict=True):
             self._elements.inputs[first : first + count] = np.arange(count) == row

@@ -9,23 +9,22 @@ import numpy as np
 from quirk.functions.motion_kernels import MotionTable
 from quirk.jit.record import record
 
-# Of each slot of a body eight lanes each: how it moves (`quirk.dynamics.model.directions`).
+# Numbers per slot of a body, eight lanes each: change of its state (`quirk.dynamics.model.directions`).
 SEED = 8 * 12
-# And what follows from that: changes of position, velocity, rotation by rows, spin, quaternion and rate of the spin.
+# Offsets per slot of the derived changes: position, velocity, rotation by rows, spin, quaternion and rate of the spin.
 POSITION, VELOCITY, ROTATION, SPIN, QUATERNION, SPIN_RATE = (8 * c for c in (0, 3, 6, 15, 18, 22))
 MOVING = 8 * 25
-# Of each slot: acceleration and rate of the spin in N, numbers; and loads in N, eight lanes each.
+# Numbers per slot: acceleration and rate of the spin, inertial frame; and load, inertial frame, eight lanes each.
 ACCELERATION = 6
 LOAD = 8 * 6
-# Of each slot changes of the mass and, by rows, of the inertia, eight lanes each.
+# Offsets per slot: changes of the mass and, row by row, of the inertia, eight lanes each.
 MASS, INERTIA = 0, 8
 MASSES = 8 * 10
 
-# Entries of each law or relation: address of its function in machine code, where its inputs and outputs start, how many
-# of either there are, first input of its frames, of its motions and of its internal variables from there, its motions
-# among those of all, its sides likewise. Of a law where its inputs start in `Forces.inputs`, first output of the rates
-# of its internal variables, the first of these among all, and their number. Of a relation its number of rows, and the
-# first of these in `lanes`.
+# Entries per law or relation: address of its machine code; first element of its inputs and of its outputs; numbers of
+# both; first input of its frames, motions and internal variables relative to these; range of its motions among those of
+# all, and of its sides likewise. Laws: first input in `Forces.inputs`, first output of the rates of its internal
+# variables, first of these among all, and their number. Relations: number of rows, and index of the first in `lanes`.
 (
     ADDRESS, INPUT, OUTPUT, INPUTS, OUTPUTS, FRAMES, PROFILES, VARIABLES, MOTION, MOTION_END, SIDE, SIDE_END,
     SOURCE, RATES, VARIABLE, VARIABLE_COUNT,
@@ -33,18 +32,18 @@ MASSES = 8 * 10
 ROWS, ROW = SOURCE, RATES
 ELEMENT = 16
 
-# Levels of rows: Phi and its first two derivatives, of which the second is taken at constant accelerations.
+# Levels of rows: Phi and its first two derivatives, the second one at constant accelerations.
 LEVELS = 3
 
 
 @record
 class TangentElements(NamedTuple):
-    """Laws or relations: what their functions of dual numbers read and write.
+    """Laws or relations: inputs and outputs of their functions of dual numbers.
 
-    entries (ELEMENT per element): as above · sides: the slot of the body of each frame · inputs: of each element its
-    inputs, then eight derivatives of each, then those of the time, and of a relation its multipliers · outputs: of laws
-    likewise, of relations as `host.relation_code` says · motions: of all elements ·
-    taylor: scratch for one motion
+    entries (ELEMENT per element): as above · sides: slot of the body of each frame · inputs: for each element its
+    inputs, eight derivatives of each, those of time, and for relations the multipliers · outputs: the same for laws;
+    for relations see `quirk.dynamics.sparse.codegen.relation_tangent_code` · motions: of all elements · taylor: scratch
+    for one motion
     """
 
     entries: np.ndarray
@@ -57,14 +56,15 @@ class TangentElements(NamedTuple):
 
 @record
 class Bearings(NamedTuple):
-    """Friction of C sliding bodies, and what its loads depend on.
+    """Sliding friction of C elements, and the quantities on which its normal loads depend.
 
-    sizes (C,): magnitudes, in the inputs of `Forces` · coefficients, lengths (C,): their changes, in the inputs of
-    laws · first (C + 1,), relations: those of its joint, and none of contacts · slots (2 C,): of bodies i and j ·
-    grounded (C,): whether j is the ground · axes, points (C,): changes of the axis in body i, the first of three that
-    are 24 apart, and of the joint point in j, in the inputs of relations
-    Written: changes (72 C,): of each joint what changes of its axis, and of force and torque on body j at the joint
-    point while multipliers stay, in N · magnitudes (8 C,): how they change
+    sizes (C,): indices of the magnitudes in the inputs of `Forces` · coefficients, lengths (C,): indices of their
+    changes in the inputs of laws · first (C + 1,), relations: relations of its joint, none for contacts · slots (2 C,):
+    of bodies i and j · grounded (C,): whether j is the ground · axes, points (C,): indices in the inputs of relations
+    of the changes of the axis in body i, the first of three that are 24 apart, and of the joint point in j
+
+    Written by kernels: changes (72 C,): changes of the axis of each joint, and of force and torque on body j at the
+    joint point at constant multipliers, inertial frame · magnitudes (8 C,): changes of the magnitudes
     """
 
     sizes: np.ndarray
@@ -82,14 +82,16 @@ class Bearings(NamedTuple):
 
 @record
 class Tangents(NamedTuple):
-    """Eight directions, and what changes along them; S slots, K nodes, k internal variables.
+    """Eight directions, and the changes along them; S slots, K nodes, k internal variables.
 
-    laws, relations : Elements · bearings: of friction · lanes (m,): place of each row among those of all nodes ·
+    laws, relations: TangentElements · bearings: of friction · lanes (m,): index of each row among those of all nodes ·
     occupied (n + 1,): slots of bodies and of the ground
-    Given: seeds (SEED S,), masses (MASSES S,), gravity (24,), time (8,), internal (8 k,)
-    Found: moving, accelerations, loads: of slots, as above · levels (8 * 3 * 8 K,): of rows, each level eight lanes ·
-    rates (8 k,): of internal variables · multipliers (8 K,): those of the accelerations themselves · wrenches: of each
-    direction all loads on bodies, as `Work.wrench` · changes (8 * 8 K,): of each direction the multipliers
+
+    Inputs: seeds (SEED S,), masses (MASSES S,), gravity (24,), time (8,), internal (8 k,)
+
+    Results: moving, accelerations, loads: per slot, as above · levels (8 * 3 * 8 K,): of rows, each level eight lanes ·
+    rates (8 k,): of internal variables · multipliers (8 K,): those of the accelerations themselves · wrenches: all
+    loads on bodies in each direction, as `Workspace.wrench` · changes (8 * 8 K,): multipliers in each direction
     """
 
     laws: TangentElements

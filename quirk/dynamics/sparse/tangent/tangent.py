@@ -1,4 +1,4 @@
-"""The compiled tangent of the accelerations of one model, as Python asks for it."""
+"""Tangent of the accelerations of one model: Python interface of the compiled kernels."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ from .tables import (
     Tangents,
 )
 
-# Behind the inputs of an element and their derivatives: those of the time.
+# Number of derivatives of time, after the inputs of an element and their derivatives.
 TIME = WIDTH
-# Numbers of a frame before its axes.
+# Number of inputs of a frame (its origin) before the axes.
 ORIGIN = 3
 
 
 class Differential:
-    """Finds the tangent of a model with a solver that nothing else may use meanwhile."""
+    """Computation of the tangent of a model, with exclusive use of a solver."""
 
     def __init__(self, solver: Solver) -> None:
         self.solver = solver
@@ -93,7 +93,7 @@ class Differential:
         self._inverse_root = inverse_root(model.inertia)
 
     def at(self, y: np.ndarray, t: float, directions: Directions) -> Tangent:
-        """Return the tangent at a state (size,) whose rows have been chosen (`dynamics.model.tangents`)."""
+        """Tangent at a state (size,) whose independent rows have been selected (`quirk.dynamics.model.tangents`)."""
         solver = self.solver
         timed = bool(directions.time.any())
         if timed:
@@ -103,12 +103,12 @@ class Differential:
         multipliers = solver.work.x.copy()
         parts = []
         for first in range(0, directions.count, WIDTH):
-            solver.work.x[:] = multipliers  # where the last eight directions left their changes
+            solver.work.x[:] = multipliers  # overwritten by the last eight directions
             parts.append(self._eight(y, ydot, t, directions, first, timed))
         return Tangent(*(np.concatenate(part)[: directions.count] for part in zip(*parts, strict=True)))
 
     def give(self, directions: Directions, first: int) -> None:
-        """Write eight directions, from number `first` on, for kernels to read."""
+        """Write eight directions, from index `first`, to the inputs of kernels."""
         given, n = self.tangents, len(self.solver.model.mass)
 
         def eight(x: np.ndarray) -> np.ndarray:
@@ -145,17 +145,17 @@ class Differential:
         return linear, angular, x, rates.T, np.moveaxis(levels, -1, 0), friction
 
     def _shared(self, y: np.ndarray, t: float, changes: np.ndarray) -> np.ndarray:
-        """The changes (8, m) of multipliers of least norm, from those of the rows that are kept."""
+        """Return the changes (8, m) of the minimum-norm multipliers, from those of the independent rows."""
         return self._least(y, t, changes)[1] if self.solver.redundant else changes
 
     def share(self, y: np.ndarray, t: float, count: int) -> None:
-        """Put multipliers of least norm, and their changes in the first `count` directions, in place of those found."""
+        """Replace the multipliers, and their changes in the first `count` directions, by those of minimum norm."""
         given, lanes = self.tangents, self.solver.tables.row_lane
         changes = given.changes.reshape(WIDTH, -1)
         given.multipliers[lanes], changes[:count, lanes] = self._least(y, t, changes[:count, lanes])
 
     def _least(self, y: np.ndarray, t: float, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Multipliers (m,) of least norm at the state of the last tangent, and their changes (d, m)."""
+        """Return the multipliers (m,) of minimum norm at the state of the last tangent, and their changes (d, m)."""
         solver = self.solver
         if self._changed is None:
             self._changed = ChangedRows(solver, self.relations, self._rows)
@@ -165,7 +165,7 @@ class Differential:
         return found[0][0], np.array([change for _, change in found])
 
     def _seed(self, elements: TangentElements, changes: Any, eight: Any) -> None:
-        """Write changes of parameters, and zero where there were some before; to motions kernels add those by time."""
+        """Write changes of parameters, and zeros in place of earlier ones; kernels add changes of motions by time."""
         entries = elements.entries.reshape(-1, ELEMENT)
         terms = len(elements.taylor) - 1
         for _, first, _, count, _, _, place, _, motion, end, *_ in entries:
@@ -182,7 +182,7 @@ class Differential:
                 self._seeded[id(elements)].append(o)
 
     def require_motions(self) -> None:
-        """Raise InputError if a motion lacks the derivative that a change of time asks for."""
+        """Raise InputError if a motion lacks the derivative needed for a change of time."""
         of_relations = [(placed.owner, m, OF_RELATIONS) for placed in self.relations for m in placed.relation.motions]
         of_laws = [
             (str(element), element.motion(name), OF_LAWS)
@@ -316,20 +316,20 @@ class Differential:
 
 
 def refuse_friction(solver: Solver, what: str) -> None:
-    """Raise InputError, saying what its load is not differentiated for, if there is friction that slides."""
+    """Raise InputError if there is sliding friction, whose load is not differentiated for the given purpose."""
     for element, _ in solver.model.forces:
         if isinstance(element, Friction):
             raise InputError(f"{element}: its load is not differentiated for {what}")
 
 
 class _Table:
-    """Flat arrays that are laid out one element after the other."""
+    """Sizes of flat arrays that are filled one element after the other."""
 
     def __init__(self) -> None:
         self.inputs = self.outputs = 0
 
     def take(self, inputs: int, outputs: int) -> tuple[int, int]:
-        """Return where the inputs and outputs of an element begin, of which there are so many numbers."""
+        """Return the first elements of the next `inputs` inputs and `outputs` outputs."""
         first = self.inputs, self.outputs
         self.inputs += inputs
         self.outputs += outputs
@@ -337,6 +337,6 @@ class _Table:
 
 
 def _parts(elements: TangentElements, e: int, inputs: int, outputs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Inputs and outputs of an element, of which there are so many numbers."""
+    """Return the inputs and outputs of an element, as views of the given sizes."""
     first, out = elements.entries[ELEMENT * e + INPUT], elements.entries[ELEMENT * e + OUTPUT]
     return elements.inputs[first : first + inputs], elements.outputs[out : out + outputs]

@@ -1,1 +1,1 @@
-"""Taylor series of a motion to any order, compiled: of bodies, of constraints and of laws of force elements."""
+"""Taylor series of a motion to any order, compiled, for bodies, constraints and force laws."""

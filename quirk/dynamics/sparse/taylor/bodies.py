@@ -1,9 +1,10 @@
 """Taylor coefficients of the motion of bodies, eight bodies at a time.
 
-Coefficients of a block of bodies lie together, one order after the other: sums over orders read memory in a row.
-The recurrences are those of r'' = F / m + g, J omega' = R^T T + J omega x omega in body axes, q' = q omega / 2, with R
-made of products of q. What a load of the highest order adds, it adds in proportion: nothing is computed twice.
-Sums over orders are held in several parts, so that no product waits for the one before.
+The coefficients of a block of bodies are contiguous, one order after the other, so that sums over orders read memory
+sequentially. The recurrences are those of r'' = F / m + g, J omega' = R^T T + J omega x omega in body axes, and q' = q
+omega / 2, with R a product of components of q. Contributions of loads of the highest order are linear and are added to
+what has been computed without them. Sums over orders are accumulated in several parts, so that products do not wait for
+each other.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from quirk.jit.simd import halved, load, splat, store, zero_of
 
 from ..kernels.bodies import CON, KIN, STATE, WRENCH
 
-# In place of the metric, of which coefficients have no use: the quaternion, and J omega.
+# Offsets of the quaternion, and of J omega, at the place of the metric, whose coefficients are not used.
 QUATERNION, MOMENTUM = METRIC, METRIC + 4
 
 
@@ -55,7 +56,7 @@ QUATERNION, MOMENTUM = METRIC, METRIC + 4
 def begin(
     constants: np.ndarray, y: np.ndarray, slope: np.ndarray, kin: np.ndarray, bodies: np.ndarray, orders: int
 ) -> None:
-    """Fill what a state and its rates give: positions up to order 2, attitudes to 2, angular velocities to 1."""
+    """Fill the coefficients given by a state and its rates: poses up to order 2, spins up to order 1."""
     for block in range(constants.shape[0] // CON):
         s, k, c, at_state = block * STATE, block * KIN * orders, block * CON, block * KIN
         for row in range(9):
@@ -77,10 +78,10 @@ def begin(
 
 @kernel
 def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, spinning: bool, whole: int) -> None:
-    """Fill coefficient `order` > 0 of the accelerations under the loads known, and with them what is two orders on.
+    """Fill coefficient `order` > 0 of the accelerations under the present loads, and of the motion from them.
 
-    Angular velocities in N are found only if something is `spinning`, that is, asks for them. Blocks behind the first
-    `whole` ones have four bodies at most.
+    Positions and rotations then have two more orders, spins one. Angular velocities in the inertial frame are computed
+    only if a law depends on them (`spinning`). Only the first `whole` blocks have more than four bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, k = block * CON, block * KIN * orders
@@ -92,7 +93,10 @@ def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, 
 
 @kernel
 def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order: int, spinning: bool) -> None:
-    """Do so for the block at k, with its constants at c."""
+    """Fill coefficient `order` of the accelerations, and of the motion from them, for the block at k.
+
+    Its constants are at c.
+    """
     accelerate(constants, c, bodies, k, order)
     turn(bodies, k, order + 2)
     if spinning:
@@ -123,7 +127,7 @@ def accelerate(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order:
 
 @kernel
 def turn(bodies: np.ndarray, k: int, order: int) -> None:
-    """Fill coefficient `order` > 0 of quaternions and rotations of the block at k from what is below."""
+    """Fill coefficient `order` > 0 of quaternions and rotations of the block at k from lower orders."""
     zero = zero_of(bodies)
     w = v = ahead = back = zero, zero, zero
     o = k + order * KIN
@@ -141,7 +145,7 @@ def turn(bodies: np.ndarray, k: int, order: int) -> None:
 
 @inlined
 def rotate(bodies: np.ndarray, k: int, order: int) -> None:
-    """Fill coefficient `order` > 0 of the rotations of the block at k: products of the quaternions' components."""
+    """Fill coefficient `order` > 0 of the rotations of the block at k from products of the quaternions' components."""
     zero = zero_of(bodies)
     xx = yy = zz = xy = xz = yz = wx = wy = wz = zero
     for m in range(order + 1):
@@ -159,7 +163,7 @@ def rotate(bodies: np.ndarray, k: int, order: int) -> None:
 
 @kernel
 def spin(bodies: np.ndarray, k: int, order: int) -> None:
-    """Fill coefficient `order` of the angular velocities in N, R omega, of the block at k."""
+    """Fill coefficient `order` of the inertial-frame angular velocities R omega of the block at k."""
     zero = zero_of(bodies)
     x = y = z = zero, zero, zero
     for m in range(order + 1):
@@ -180,7 +184,7 @@ def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
 
 @kernel
 def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int, whole: int) -> None:
-    """Add constraint loads of one order: to the loads, and what follows from them to the motion two orders on."""
+    """Add constraint loads of one order to the loads, and their effect on the motion two orders higher."""
     for block in range(constants.shape[0] // CON):
         c, f, k = block * CON, block * WRENCH, block * KIN * orders
         if block < whole:
@@ -193,7 +197,7 @@ def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, order
 def release_block(
     constants: np.ndarray, c: int, wrench: np.ndarray, f: int, bodies: np.ndarray, k: int, order: int
 ) -> None:
-    """Do so for the block at k, with its constants at c and the loads at f."""
+    """Add constraint loads at f, and their effect, for the block at k with its constants at c."""
     here, force, moment = k + order * KIN, load3(wrench, f), load3(wrench, f + MOMENT)
     store3(bodies, here + 8 * FORCE, plus(load3(bodies, here + 8 * FORCE), force))
     # The moment is W^T R^T tau.
@@ -212,7 +216,7 @@ def release_block(
 
 @inlined
 def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
-    """Add to a coefficient of quaternion and rotation, at o, those of a small turn theta in body axes."""
+    """Add a small rotation theta, in body axes, to a coefficient of quaternion and rotation at o."""
     w, v = load(bodies, k + 8 * QUATERNION), load3(bodies, k + 8 * (QUATERNION + 1))
     half = times(theta, 0.5)
     store(bodies, o + 8 * QUATERNION, load(bodies, o + 8 * QUATERNION) - dot(v, half))
@@ -225,7 +229,7 @@ def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
 
 @kernel
 def state_at(bodies: np.ndarray, orders: int, order: int, h: float, y: np.ndarray) -> None:
-    """Fill the state a time h later: positions and quaternions of this order, velocities of one order less."""
+    """Fill the state at a time h later: positions and quaternions up to `order`, velocities up to `order` - 1."""
     for block in range(bodies.shape[0] // (KIN * orders)):
         s, k, zero = block * STATE, block * KIN * orders, splat(0.0)
         w = zero

@@ -1,8 +1,8 @@
-"""How far into a step laws of forces stay with the cases that they choose at its start.
+"""Length of the part of a step in which force laws keep the branches that they take at its start.
 
-What a law compares, a guard, is a polynomial along the series. In the form of Bernstein it lies between its least and
-its largest coefficient (Farouki and Rajan, Computer Aided Geometric Design 4 (1987) 191), so that it keeps its sign if
-they have the same.
+A quantity that a law compares with zero, a guard, is a polynomial along the series. Its values lie between its smallest
+and largest Bernstein coefficient (Farouki and Rajan, Computer Aided Geometric Design 4 (1987) 191), so it keeps its
+sign if all coefficients have the same sign.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from quirk.jit.compilation import kernel
 
 from .tables import GUARD, LANES, START, STRIDE, TaylorElements
 
-# Guards know two orders less than positions. What is left out of one is taken to be less than so many times the last
-# two terms that it has.
+# Guards have two orders less than positions. Their truncation error is assumed to be less than LEFT_OUT times the sum
+# of the last two terms.
 LEFT_OUT = 4.0
 
 
 @kernel
 def same_cases(elements: TaylorElements, h: float, least: float) -> float:
-    """How far into a step of size h no law changes over to another case; 0 if not even as far as `least`, or unknown.
+    """Return a fraction of a step of size h in which no law changes its branch; 0 if shorter than `least`, or unknown.
 
-    A half, a quarter, … of the step where a guard may change its sign in the whole.
+    The step is halved until no guard may change its sign in it.
     """
     count = elements.guards.shape[0] // GUARD
     if count == 0:
@@ -36,10 +36,10 @@ def same_cases(elements: TaylorElements, h: float, least: float) -> float:
 
 @kernel
 def keeps_sign(elements: TaylorElements, n: int, lane: int, h: float) -> bool:
-    """Whether a guard of one element has the same sign all along a step of size h."""
+    """Return whether a guard of one element has the same sign throughout a step of size h."""
     guard, c, last = GUARD * n, elements.polynomial, elements.orders - 3
     o, stride = elements.guards[guard + START] + lane, elements.guards[guard + STRIDE]
-    # Coefficients of powers of the time over h, over the binomials of the last order, of which `share` is one.
+    # Coefficients of powers of time over h, divided by the binomials of the last order, of which 1 / `share` is one.
     power = share = 1.0
     for m in range(last + 1):
         c[m] = elements.numbers[o + m * stride] * power * share

@@ -1,7 +1,7 @@
-"""Machine code of the programs of a form: coefficients of any order, of a few elements side by side.
+"""Code generation for the programs of a form: Taylor coefficients of any order, for a few elements side by side.
 
-What is in a program is written as straight lines of instructions; the sums over lower orders, in which recurrences
-consist, as a few loops. So there is one code for all orders, and nothing of it is decided while it runs.
+The operations of a program become straight-line code, and the sums over lower orders in the recurrences a few loops. So
+one function serves all orders, and it does not branch at run time except for these loops.
 """
 
 from __future__ import annotations
@@ -88,16 +88,16 @@ from .tapes import (
 )
 
 WORD, INDEX = ir.IntType(64), ir.IntType(32)
-# So many sums at most are in one loop: their terms stay in registers.
+# Maximum number of sums in one loop: their terms stay in registers.
 SUMS_AT_ONCE = 8
 
-# Functions of one number that the C library or the processor has.
+# Functions of one argument in the C library or the processor.
 LIBRARY = {
     EXPONENTIAL: "exp", LOGARITHM: "log", SINE: "sin", COSINE: "cos", SINE_H: "sinh", COSINE_H: "cosh",
     TANGENT_H: "tanh", NEAREST: "llvm.rint.f64",
 }  # fmt: skip
 
-# A term of a sum over m: its weight, a number times 1, m or k - m, and which lines at m and at k - m.
+# Term of a sum over m: its weight, a number times 1, m or k - m, and the lines with coefficients m and k - m.
 PLAIN, BY_M, BY_REST = range(3)
 Term = tuple[float, int, int, int]
 
@@ -114,7 +114,7 @@ def series_code(form: Form, width: int) -> tuple[Programs, Native]:
 
 
 class _Writer:
-    """Writes the machine code of all programs of a form."""
+    """Generator of the machine code of all programs of a form."""
 
     def __init__(self, programs: Programs, width: int, builder: Any, t: Any, given: Any) -> None:
         self.programs, self.form, self.tape = programs, programs.form, programs.tape
@@ -129,7 +129,7 @@ class _Writer:
         self._entries: dict[tuple[int, int], Any] = {}
 
     def write(self) -> None:
-        """Write all programs, and the choice between them."""
+        """Write all programs, and the branch to the selected one."""
         build = self.build
         end = build.append_basic_block("end")
         choice = build.switch(self.desk[PROGRAM], end)
@@ -148,7 +148,7 @@ class _Writer:
         if program != FIRST:
             real = self.build.uitofp(self.k, DOUBLE)
             self.order, self.by_order = self._splat(real), self._splat(self.build.fdiv(_real(1.0), real))
-        # All is read before anything is written, so that places are loaded once.
+        # All inputs are read before anything is written, so that their addresses are loaded once.
         for place in lines:
             if self.tape.lines[place][0] == INPUT:
                 self.values[place] = self._input(place)
@@ -166,11 +166,11 @@ class _Writer:
         return self.build.inttoptr(self.desk[which], DOUBLE.as_pointer())
 
     def _lanes(self, first: Any) -> Any:
-        """The pointer to eight numbers that a group keeps."""
+        """Return a pointer to one stored vector of the group's numbers."""
         return self.build.bitcast(self.build.gep(self.numbers, [first]), self.vector.as_pointer())
 
     def _slot(self, place: int, order: Any) -> Any:
-        """The pointer to a coefficient of a line that keeps them."""
+        """Return a pointer to a coefficient of a line whose coefficients are stored."""
         first = _word(self.width * len(self.programs.steady))
         slot = self.build.add(self.build.mul(self.desk[ORDERS], _word(self.programs.kept[place])), order)
         return self._lanes(self.build.add(first, self.build.mul(slot, _word(self.width))))
@@ -184,21 +184,21 @@ class _Writer:
         return self.build.load(pointer, align=8)
 
     def _place(self, slot: int, lane: int) -> Any:
-        """Entry of `places` of one lane, loaded once in a program: before anything is written."""
+        """Return the entry of `places` of one lane; it is loaded once per program, before anything is written."""
         if (slot, lane) not in self._entries:
             pointer = self.build.gep(self.places, [_word(WIDTH * slot + lane)])
             self._entries[slot, lane] = self.build.load(pointer)
         return self._entries[slot, lane]
 
     def _gathered(self, array: int, slot: int, offset: Any) -> Any:
-        """Numbers of an array, each at the place of its lane plus an offset."""
+        """Load the elements of an array at the entry of each lane plus an offset."""
         base, lanes = self._array(array), ir.Constant(self.vector, ir.Undefined)
         for lane in range(self.width):
             pointer = self.build.gep(base, [self.build.add(self._place(slot, lane), offset)])
             lanes = self.build.insert_element(lanes, self.build.load(pointer), _index(lane))
         return lanes
 
-    # Where in `places` what is.
+    # Slots of `places`.
 
     def _frame_slot(self, frame: int) -> int:
         return 1 + frame
@@ -210,7 +210,7 @@ class _Writer:
         return 1 + self.form.frames + self.form.motions + row
 
     def _variable_slot(self, behind: int) -> int:
-        """Slot of the first internal variable, of the work of the element, and of those of its rows."""
+        """Return the slot of the first internal variable, of the work of the element, or of the work of its rows."""
         return self._row_slot(self.form.rows) + behind
 
     @property
@@ -229,7 +229,7 @@ class _Writer:
             array = AT_FIXED_OF_LAWS if self.form.level == LAW else AT_FIXED
             return self._gathered(array, 0, _word(which))
         if kind == MULTIPLIER:
-            # Those of the order at hand are not known before all loads are.
+            # Multipliers of the present order are unknown until all loads are known.
             known = first or self.program == AFTER
             return self._gathered(AT_MULTIPLIERS, self._row_slot(which), _word(0)) if known else self._filled(0.0)
         rate = kind in (BODY_RATE, MOTION_RATE)
@@ -313,14 +313,14 @@ class _Writer:
     # Coefficients of higher orders.
 
     def _sums(self, lines: Sequence[int]) -> dict[int, Any]:
-        """The sums over lower orders in the recurrences of a program's lines."""
+        """Return the sums over lower orders in the recurrences of a program's lines."""
         found: dict[int, Any] = {}
         wanted = []
         for place in lines:
             if self.tape.lines[place][0] not in NONLINEAR:
                 continue
             if self.program == SHAPE and place in self.programs.sums:
-                # GOAL has found it, but not of order 1, which has none.
+                # Computed by GOAL, except for order 1, where it is empty.
                 none = self.build.icmp_unsigned("==", self.k, _word(1))
                 found[place] = self.build.select(none, self._filled(0.0), self._load(self._sum_slot(place)))
             else:
@@ -349,14 +349,14 @@ class _Writer:
             COSINE_H: [(1.0, BY_M, a, place - 1)],
             TANGENT_H: [(1.0, BY_M, a, place + 1)],
             SLOPE_H: [(1.0, PLAIN, place - 1, place - 1)],
-            # Without the exponent, by which the first is multiplied.
+            # Without the exponent, by which the first sum is multiplied.
             POWER: [(1.0, BY_M, a, place), (-1.0, BY_REST, a, place)],
             # (x^2 + y^2) angle' = x y' - y x'
             ANGLE: [(1.0, BY_M, a, b), (-1.0, BY_M, b, a), (-1.0, BY_M, place, rest[-1] if rest else a)],
         }[code]
 
     def _loop(self, sums: Sequence[Sequence[Term]]) -> list[Any]:
-        """Sums over m from 1 to k - 1; those of powers are pairs."""
+        """Write a loop for sums over m from 1 to k - 1; those of powers have two parts."""
         build = self.build
         steady, last = self.tape.steady, self.k
         before, body, after = build.block, build.append_basic_block(), build.append_basic_block()
@@ -425,7 +425,7 @@ class _Writer:
         a, b = operands[0], operands[-1]
 
         def product(x: int, y: int) -> Any:
-            """Return the coefficient at hand of x times the first one of y, zero if it is a multiplier."""
+            """Return the present coefficient of x times the value of y; zero if x is an unknown multiplier."""
             unknown = self.programs.is_multiplier(x) and self.program == LOADS
             return self._filled(0.0) if unknown else self._times(now(x), first(y))
 
@@ -458,7 +458,7 @@ class _Writer:
         return self._minus(self._filled(0.0), found) if code == COSINE else found
 
     def _now(self, place: int) -> Any:
-        """The coefficient at hand of a line."""
+        """Return the present coefficient of a line."""
         if self.tape.steady[place]:
             return self._filled(0.0)
         if place not in self.values:
@@ -466,7 +466,7 @@ class _Writer:
         return self.values[place]
 
     def _first(self, place: int) -> Any:
-        """The value of a line."""
+        """Return the value (coefficient 0) of a line."""
         if place in self.tape.constants:
             return self._filled(self.tape.constants[place])
         if self.tape.steady[place]:
@@ -476,7 +476,7 @@ class _Writer:
     # Outputs.
 
     def _keep(self, lines: Sequence[int]) -> None:
-        """Write down what is needed later."""
+        """Store the coefficients that are needed later."""
         for place in lines:
             if place in self.programs.kept and not (self.programs.is_multiplier(place) and self.program == LOADS):
                 self.build.store(self.values[place], self._slot(place, self.k), align=8)
@@ -485,7 +485,7 @@ class _Writer:
                 self.build.store(self.values[place], slot, align=8)
 
     def _outputs(self) -> list[tuple[int, Any]]:
-        """Outputs of this program."""
+        """Return the outputs of this program."""
         kinds = {
             FIRST: (LOAD, RATE, POWER_OF_LOADS, POWER_OF_ROW),
             LOADS: (LOAD, RATE, POWER_OF_LOADS),
@@ -499,7 +499,7 @@ class _Writer:
         ]
 
     def _slot_of(self, kind: int, which: int, frame: int) -> int:
-        """Where in `places` stands to which an output goes."""
+        """Return the slot of `places` with the destination of an output."""
         if kind == LOAD:
             return self._frame_slot(frame)
         if kind == RESIDUAL:
@@ -507,7 +507,7 @@ class _Writer:
         return self._variable_slot({RATE: 0, POWER_OF_LOADS: 1}.get(kind, 2 + which))
 
     def _hand_on(self, outputs: Sequence[tuple[int, Any]]) -> None:
-        """Add loads, rates and powers, and write right-hand sides, of as many lanes as have an element."""
+        """Add loads, rates and powers, and write right-hand sides, for the lanes that have an element."""
         if not outputs:
             return
         build = self.build
@@ -531,7 +531,7 @@ class _Writer:
         build.position_at_end(after)
 
     def _hand_on_lane(self, outputs: Sequence[tuple[int, Any]], lane: Any, numbers: Any) -> None:
-        """Add or write, of one lane, the outputs of which there are eight numbers each."""
+        """Add or write the outputs of one lane, out of vectors of outputs."""
         build = self.build
         starts: dict[int, Any] = {}
         for n, (_, (kind, which, frame)) in enumerate(outputs):
@@ -544,7 +544,7 @@ class _Writer:
             build.store(x if kind == RESIDUAL else build.fadd(build.load(pointer), x, flags=FLAGS), pointer)
 
     def _target(self, kind: int, which: int) -> tuple[int, Any]:
-        """The array to which an output goes, and how far behind the place of its lane."""
+        """Return the array of an output, and its offset from the entry of its lane."""
         build = self.build
         if kind == RESIDUAL:
             return AT_RIGHT_SIDES, _word(0)
@@ -554,14 +554,14 @@ class _Writer:
         return AT_CARRIED, build.add(following, _word(which if kind == RATE else 0))
 
     def _right_side(self, place: int) -> Any:
-        """What the rows of one order are to be: -(k - 1) k Phi_k, or -k psi_k."""
+        """Return the right-hand side of a row for one order: -(k - 1) k Phi_k, or -k psi_k."""
         factor = self._minus(self._filled(0.0), self.order)
         if self.form.level == POSE_ROWS:
             factor = self._times(factor, self._minus(self.order, self._filled(1.0)))
         return self._times(factor, self._now(place))
 
     def _added(self, place: int, kind: int) -> Any:
-        """What an output adds: a load, or to what is carried the integral of its rate."""
+        """Return the contribution of an output: a load, or the integral of a rate."""
         if kind == LOAD:
             return self.values[place]
         following = self.build.uitofp(self.build.add(self.k, _word(1)), DOUBLE)

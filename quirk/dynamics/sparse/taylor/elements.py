@@ -1,4 +1,4 @@
-"""Programs of constraints and force elements, called for one group of eight after the other."""
+"""Programs of constraints and force elements, called for each group of eight in turn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .tables import (
     TaylorElements,
 )
 
-# Bytes of a number.
+# Number of bytes per float or integer.
 BYTES = 8
 
 
@@ -33,7 +33,7 @@ def expand_motions(elements: TaylorElements, t: float) -> None:
 
 @kernel
 def level_of(elements: TaylorElements, g: int) -> int:
-    """The level of the rows of a group: POSE_ROWS, VELOCITY_ROWS or, of what has none, LAW."""
+    """Return the level of the rows of a group: POSE_ROWS, VELOCITY_ROWS or, without rows, LAW."""
     return elements.groups[GROUP * g + LEVEL]
 
 

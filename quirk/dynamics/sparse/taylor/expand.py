@@ -1,12 +1,12 @@
-"""The Taylor series of a constrained motion, from one evaluation, with its factorization for all orders.
+"""Taylor series of a constrained motion, from one evaluation, with its factorization for all orders.
 
 Coefficient k of accelerations a and multipliers lambda solves the equations of the accelerations themselves,
 
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
-where Phi_(k+2) is found along the motion without lambda_k; of rows of velocities A_0 a_k = -(k + 1) psi_(k+1). Loads,
-Phi and psi come from tapes, which know the coefficients of all their operations, each computed once: those of the
-highest order that the motion without lambda_k gives are replaced when lambda_k is known.
+where Phi_(k+2) is computed along the motion without lambda_k; for rows on velocities A_0 a_k = -(k + 1) psi_(k+1).
+Loads, Phi and psi come from tapes, which store the coefficients of all their operations, each computed once; those of
+the highest order are computed without lambda_k first and replaced when lambda_k is known.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .bodies import advance, begin, clear_loads, release
 from .elements import BYTES, expand_motions, level_of, run
 from .tables import AFTER, AT_BODIES, AT_CARRIED, FIRST, GOAL, GROUP, LOADS, POSE_ROWS, SHAPE, TaylorElements
 
-# What multipliers may leave of the right-hand side, over the part of the first terms that the terms are at the end of a
-# step, and over the tolerance.
+# Relative residual of multipliers, over the tolerance and the ratio of the terms at the end of a step to the first
+# terms.
 LEFT = 1e-4
 
-# Coefficients of bodies, and of what is carried.
+# Coefficients of bodies, and of auxiliary states.
 Pair = tuple[np.ndarray, np.ndarray]
 
 
@@ -44,9 +44,9 @@ def expand(
 ) -> None:
     """Fill all coefficients of the motion, `bodies` and `carried`, from a state evaluated last and its rates.
 
-    `second` is 1 if these are the second half of the arrays whose addresses `elements` has, else 0. Terms fall about
-    evenly from order to order, down to `rtol` of the first; multipliers are as exact as that asks for, since what they
-    leave undone across the constraints is projected away at the end of a step.
+    `second` is 1 if these arrays are the second half of those at the addresses in `elements`, otherwise 0. Terms
+    decrease about evenly from order to order, down to `rtol` of the first; multipliers are solved to the corresponding
+    accuracy, since the remaining constraint violation is removed by projection at the end of a step.
     """
     bodies, carried = coefficients
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
@@ -55,7 +55,7 @@ def expand(
     count, behind = carried.shape[0] // orders, constants.shape[0] // CON * STATE
     begin(constants, y, slope, work.kin, bodies, orders)
     for o in range(0, carried.shape[0], 8):
-        # Rates will be added.
+        # Integrals of rates are added later.
         store(carried, o, load(y, behind + o) if o < count else splat(0.0))
     expand_motions(elements, t)
     clear_loads(bodies, orders, 0)
@@ -63,7 +63,7 @@ def expand(
         run(elements, g, FIRST, t, 0)
         if level_of(elements, g) == POSE_ROWS:
             run(elements, g, SHAPE, t, 1)
-            run(elements, g, GOAL, t, 2)  # for the sums that it leaves to SHAPE
+            run(elements, g, GOAL, t, 2)  # for the sums that SHAPE uses
     left, growth = LEFT * rtol, rtol ** (-1.0 / orders)
     for k in range(1, orders - 2):
         left *= growth
@@ -74,9 +74,9 @@ def expand(
 def next_order(
     mechanism: Mechanism, elements: TaylorElements, bodies: np.ndarray, t: float, k: int, left: float
 ) -> None:
-    """Fill coefficient k of accelerations and multipliers, and with them what is one and two orders on.
+    """Fill coefficient k of accelerations and multipliers, and the coefficients of the motion from them.
 
-    Multipliers may leave a part `left` of what is asked of them.
+    `left` is the relative residual allowed for the multipliers.
     """
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
     clear_loads(bodies, orders, k)
@@ -99,9 +99,9 @@ def next_order(
 
 @kernel
 def answer(mechanism: Mechanism, left: float) -> None:
-    """Fill work.wrench with the constraint loads, and work.x with the multipliers, that answer to work.rhs.
+    """Fill work.wrench with the constraint loads, and work.x with the multipliers, for the right-hand side work.rhs.
 
-    So that less than a part `left` of that is left.
+    `left` is the allowed relative residual.
     """
     passes = solves_for(mechanism, left)
     if passes > 1:

@@ -4,9 +4,9 @@ Coefficient k of the accelerations and of the multipliers solves the same equati
 
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
-where Phi_(k+2) is the coefficient of Phi along the motion whose a_k is found without lambda_k; see
-`quirk.dynamics.dense.derivatives`, the dense reference. Rows A_m are over velocities and spins in N, moments multiplied
-by W^T R^T of the state itself.
+where Phi_(k+2) is the coefficient of Phi along the motion with a_k computed without lambda_k; see
+`quirk.dynamics.dense.derivatives`, the dense reference. Rows A_m are over velocities and spins in the inertial frame,
+moments multiplied by W^T R^T of the state itself.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from .low_order_rows import LowOrderSeries, next_rows
 def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.ndarray, rank: int, driven: bool) -> None:
     """Fill all coefficients of accelerations and multipliers at a state on the constraints.
 
-    Leaves the factorization and number of rows in `work`; `rank` is how many are to be independent. If the motion is
-    `driven`, constraints leave no freedom, and loads are left out: they could add nothing but round-off.
+    On return `work` has the factorization and the number of independent rows, which should be `rank`. If the motion is
+    `driven`, constraints leave no freedom, and loads are omitted: they would add only round-off.
     """
     constants, nodes, forces, work = mechanism.constants, mechanism.nodes, mechanism.forces, mechanism.work
     size, count = work.kin.shape[0], work.x.shape[0]
@@ -53,7 +53,7 @@ def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.nd
             factorise_rows(mechanism)
         answer(mechanism)
         if k == 0 and watch(mechanism, t, y, rank):
-            # Looking for other rows has replaced those at hand.
+            # The selection of other rows has overwritten the present ones.
             next_rows(nodes, series, work, t, size, k)
             factorise_rows(mechanism)
             answer(mechanism)
@@ -64,8 +64,8 @@ def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.nd
 
 @kernel
 def answer(mechanism: Mechanism) -> None:
-    """Fill work.wrench with the constraint loads, and work.x with the multipliers, that answer to work.rhs."""
-    # Refined once in any case: derivatives multiply errors.
+    """Fill work.wrench with the constraint loads, and work.x with the multipliers, for the right-hand side work.rhs."""
+    # At least one refinement, as errors grow with the order of derivatives.
     impose_alone(mechanism, max(2, int(mechanism.work.summary[PASSES])), MET)
 
 
@@ -73,7 +73,7 @@ def answer(mechanism: Mechanism) -> None:
 def apply_loads(
     forces: Forces, series: LowOrderSeries, t: float, y: np.ndarray, present: np.ndarray, k: int, driven: bool
 ) -> None:
-    """Fill FORCE and TORQUE of order k, `present`, with the applied loads; with zero if the motion is `driven`."""
+    """Fill FORCE and TORQUE of order k, in `present`, with the applied loads, or with zero for a `driven` motion."""
     if k == 0 and forces.entries.shape[0] > 0 and not driven:
         applied_loads(forces, t, y, present)
         return

@@ -1,7 +1,7 @@
-"""Derivatives of the motion at many times, in one compiled entry: at given states, or for motions drivers prescribe.
+"""Derivatives of the motion at many times, in one compiled entry: at given states, or for driven motions.
 
-In the latter case only the state at the first time is given. From one time to the next the positions are extrapolated
-by their Taylor polynomials and projected onto the constraints, in several steps where projection would move them far.
+For driven motions only the state at the first time is given. From one time to the next the positions are extrapolated
+by their Taylor polynomials and projected onto the constraints, in several steps if projection would move them far.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from ..kernels.work import CORRECTION, RANK
 from .low_order import find_series
 from .low_order_rows import LowOrderSeries
 
-# Poses are predicted by Taylor polynomials whose last terms are below LAST_TERM, in rad or lengths of the system: about
-# a quarter of the finest tooth of gears, which could not tell a larger error from another tooth. A correction beyond
-# FARTHEST may lead to another assembly of the mechanism, and so may one that changes velocities by more than a part
-# ASTRAY of them: where branches of motion meet, poses are close together and velocities are not. Otherwise the way is
-# taken in parts, down to a part SHORTEST of the whole. Velocities that lead less far than STILL are round-off. Turns
-# are counted by the mean of the rates at both ends, which may miss no body by more than UNCOUNTED rad.
+# Limits of a step in tracking. LAST_TERM: last term of the Taylor polynomials of poses, in rad or lengths of the
+# system; about a quarter of the finest tooth of gears, so that no tooth is skipped. FARTHEST: correction of poses,
+# beyond which another assembly of the mechanism may be reached. ASTRAY: relative change of velocities by projection:
+# where branches of motion meet, poses are close together and velocities are not. SHORTEST: least step, as a fraction of
+# the interval between output times. STILL: displacement by velocities that counts as round-off. UNCOUNTED: rad, error
+# of the rotation by the mean of the rates at both ends, by which turns are counted.
 LAST_TERM, FARTHEST, ASTRAY, SHORTEST, STILL, UNCOUNTED = 4e-3, 1e-2, 0.05, 1e-9, 1e-12, 0.5
 
-# Of each order of a rotation vector theta: itself, and theta x omega.
+# Offsets per order of a rotation vector theta: theta itself, and theta x omega.
 THETA, ONCE = 0, 24
 
 
 @record
 class SeriesPath(NamedTuple):
-    """The times at which derivatives are asked for, and what was found there.
+    """Times at which derivatives are required, and the results.
 
-    times (nt,) · states (nt size,): given, or found if they are followed · present, trial, guess (size,): the last
-    state, the next one, and velocities predicted there · turns: scratch for coefficients of rotation vectors ·
-    accelerations: Taylor coefficients for each time and order · counts, clock: see below · stop (1,): not zero to end
-    · counter: counts the turns of joints along states that are followed · length: of the system, m · rank: number of
-    independent rows · tracking: whether the first state alone is given, and drivers leave no freedom.
+    times (nt,) · states (nt size,): given, or computed in tracking · present, trial, guess (size,): last state, next
+    state, and state predicted for the next time · turns: scratch for coefficients of rotation vectors · accelerations:
+    Taylor coefficients for each time and order · counts, clock: see below · stop (1,): nonzero to end · counter:
+    revolution counter along tracked states · length: of the system, m · rank: number of independent rows · tracking:
+    whether only the first state is given, and drivers leave no freedom.
     """
 
     times: np.ndarray
@@ -66,23 +66,23 @@ class SeriesPath(NamedTuple):
     tracking: bool
 
 
-# Entries of Path.counts behind CORRECTIONS and FACTORISATIONS: times done, steps from one position to the next, and how
-# many of either kind were tried since the last time.
+# Entries of SeriesPath.counts after CORRECTIONS and FACTORISATIONS: number of times done, number of steps, and number
+# of steps tried since the last time.
 ROW, STEPS, TRIED = range(2, 5)
 COUNTS = 5
-# Entries of Path.clock: time reached, and the step to try on the way to the next of the times, 0 for the whole way.
+# Entries of SeriesPath.clock: time reached, and size of the next step, 0 for the whole interval to the next time.
 REACHED, AHEAD = range(2)
 CLOCK = 2
 
-# Why `follow` returns: AGAIN to be called again; the last two are left to whoever calls it.
+# Return values of `follow`: AGAIN to be called again; the last two are set by the caller.
 ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 
 
 @entry(needed_by="kinematics, jerk and load rates need", effort=20)
 def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_steps: int) -> int:
-    """Fill the Taylor coefficients of the accelerations at each time; returns after at most `most_steps` steps.
+    """Fill the Taylor coefficients of the accelerations at each time; return after at most `most_steps` steps.
 
-    Returns the reason: ARRIVED and so on.
+    The return value is the reason: ARRIVED, AGAIN and so on.
     """
     work = mechanism.work
     size = path.present.shape[0]
@@ -109,7 +109,7 @@ def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_
         if path.stop[0] != 0:
             return STOPPED
         note_turns(path.counter, row, path.present, path.present, 0.0)
-        # Where rows have become dependent, accelerations have a meaning and their derivatives have none.
+        # At a singular configuration accelerations are defined and their derivatives are not.
         keep(series, path, work.kin.shape[0], work.summary[RANK] >= path.rank)
         path.counts[ROW] += 1
     return ARRIVED if path.counts[ROW] >= path.times.shape[0] else AGAIN
@@ -117,7 +117,10 @@ def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_
 
 @kernel
 def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end: float) -> int:
-    """Follow the positions by one step towards the time `end`; returns ARRIVED, AGAIN if it ends before, or why not."""
+    """Advance the positions by one step towards the time `end`.
+
+    Returns ARRIVED, AGAIN if the step ends before, or the reason for a failure.
+    """
     constants, work = mechanism.constants, mechanism.work
     clock, length = path.clock, path.length
     whole = end - path.times[path.counts[ROW] - 1]
@@ -130,12 +133,12 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
     arrived = arrived and at(work.summary, CORRECTION) <= FARTHEST
     arrived = arrived and expected(constants, path, h)
     if arrived:
-        # Once more with the rows of the very place, which are more to the point than those from where it started.
+        # Project again with the rows at the new state, which are more accurate than those of the start.
         factorise_at(mechanism, t, path.trial)
         arrived = project(mechanism, t, path.trial, length, path.counts, False)
     if not arrived:
         clock[AHEAD] = 0.5 * h
-        # Half of what the times can resolve may be rounded up to the whole of it.
+        # Half the resolution of the times may be rounded up to the full interval.
         if clock[AHEAD] < SHORTEST * whole or not clock[REACHED] < clock[REACHED] + clock[AHEAD] < t:
             return STUCK
         factorise_at(mechanism, clock[REACHED], path.present)
@@ -153,7 +156,7 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
 
 @kernel
 def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
-    """Whether projection has changed the velocities of `trial` by a small part only: else this is another branch."""
+    """Return whether projection changed the velocities of `trial` only slightly; otherwise it is another branch."""
     largest, length = splat(0.0), path.length
     for block in range(constants.shape[0] // CON):
         v, w = block * STATE + 8 * VELOCITY, block * STATE + 8 * OMEGA
@@ -167,10 +170,9 @@ def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
 
 @kernel
 def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bool:
-    """Fill `trial` with the state a time h later, by the Taylor polynomials of the motion.
+    """Fill `trial` with the state at a time h later, by the Taylor polynomials of the motion.
 
-    Returns whether their last terms are small, so that poses are known to a part of the finest tooth, and turns are
-    about those of the mean rates.
+    Returns whether their last terms are below LAST_TERM, and the rotations close to those by the mean rates.
     """
     bodies, order, length, whole = series.bodies, series.order, path.length, path.present.shape[0]
     largest, last, power = splat(0.0), (order + 1) * whole, h ** (2 * (order + 1))
@@ -219,7 +221,10 @@ def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bo
 
 @kernel
 def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
-    """Turn the orientations of one block by rotation vectors in body axes, which stand where the results will."""
+    """Rotate the orientations of one block by rotation vectors in body axes.
+
+    The rotation vectors are stored in `trial` at the place of the results.
+    """
     for lane in range(q, q + 8):
         a, b, c = at(trial, lane + 8), at(trial, lane + 16), at(trial, lane + 24)
         half = 0.5 * math.sqrt(a * a + b * b + c * c)

@@ -1,7 +1,8 @@
-"""Taylor coefficients of the motion of bodies, in kernels, eight bodies at a time.
+"""Taylor coefficients of the motion of bodies up to snap, in kernels, eight bodies at a time.
 
-An array `bodies` holds one order after the other, `size` elements each, laid out as kinematics: coefficients of
-rotation and spin in N, position in N, angular velocity in body axes, and loads (`quirk.dynamics.model.layout`).
+An array `bodies` holds one order after the other, `size` elements each, with the layout of kinematics: coefficients of
+rotation, spin and position in the inertial frame, angular velocity in body axes, and loads
+(`quirk.dynamics.model.layout`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from ..kernels.bodies import CON, KIN, STATE, WRENCH, pose
 
 @kernel
 def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -> None:
-    """Fill the coefficients that the state y gives: all of order 0 but loads, and the position's of order 1."""
+    """Fill the coefficients determined by the state y: all of order 0 except loads, and the position's of order 1."""
     for block in range(constants.shape[0] // CON):
         s, k = block * STATE, block * KIN
         pose(constants, y, bodies, s, k, block * CON)
@@ -45,7 +46,7 @@ def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -
 
 @kernel
 def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, present: np.ndarray) -> None:
-    """Add constraint loads in `wrench` to FORCE and TORQUE of one order, `present`; moments become torques in N."""
+    """Add constraint loads in `wrench` to FORCE and TORQUE of one order, `present`, in the inertial frame."""
     for block in range(wrench.shape[0] // WRENCH):
         k, f = block * KIN, block * WRENCH
         # The moment is W^T R^T tau.
@@ -57,10 +58,10 @@ def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, pre
 
 @kernel
 def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int, weight: float) -> None:
-    """Fill coefficient `order` of the accelerations under FORCE and TORQUE of that order and `weight` times gravity.
+    """Fill coefficient `order` of the unconstrained accelerations under FORCE, TORQUE and `weight` times gravity.
 
-    Fills the position's coefficient `order` + 2, those `order` + 1 of spin and angular velocity, and the rotation's up
-    to `order` + 2, which follow from these.
+    Fills coefficient `order` + 2 of the position, `order` + 1 of spin and angular velocity, and those of the rotation
+    up to `order` + 2, which follow from these.
     """
     for block in range(size // KIN):
         k, c = block * KIN, block * CON
@@ -105,7 +106,7 @@ def turn(bodies: np.ndarray, size: int, k: int, order: int) -> None:
 
 @kernel
 def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, size: int, order: int) -> None:
-    """Add to coefficient `order` of the accelerations M^-1 times the constraint loads in `wrench`."""
+    """Add M^-1 times the constraint loads in `wrench` to coefficient `order` of the accelerations."""
     for block in range(size // KIN):
         c, f, here = block * CON, block * WRENCH, order * size + block * KIN
         scale = 1.0 / ((order + 1) * (order + 2))

@@ -1,7 +1,7 @@
-"""Taylor coefficients of constraint rows along a motion, and the right-hand sides that follow from them.
+"""Taylor coefficients of constraint rows along a motion, and the resulting right-hand sides.
 
-A row is Phi = x . y - c as in `constraint_rows`; coefficients of products are convolutions, and rotation matrices
-carry directions and arms of any order.
+A row is Phi = x . y - c as in `constraint_rows`; coefficients of products are convolutions, and directions and arms of
+any order are the coefficients of rotation matrices times constant vectors.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from ..kernels.work import Workspace
 
 @record
 class LowOrderSeries(NamedTuple):
-    """Arrays of Taylor coefficients that the kernels of this folder write; K nodes.
+    """Arrays of Taylor coefficients that the low-order kernels write; K nodes.
 
-    bodies: coefficients of all bodies, one order after the other, two orders more than of accelerations · rows: G of
-    each order from 1 on, at the place of that order; order 0 is in `Work.G` · multipliers (order 8 K,) · terms: scratch
-    for one node · relations: those whose functions give higher orders · address (1,): of a function that fills applied
-    loads of higher orders, or 0 · asked (1,): the order that it is to fill · order: number of coefficients of
+    bodies: coefficients of all bodies, one order after the other, two orders more than accelerations · rows: G of each
+    order from 1, at the offset of that order; order 0 is in `Workspace.G` · multipliers (order 8 K,) · terms: scratch
+    for one node · relations: relations compiled for higher orders · address (1,): of a function that fills applied
+    loads of higher orders, or 0 · asked (1,): the order that it must fill · order: number of coefficients of
     accelerations.
     """
 
@@ -63,7 +63,7 @@ class LowOrderSeries(NamedTuple):
     order: int
 
 
-# Of each order of a node: x and y of its rows, the directions fixed in its bodies, and the force, three lanes each;
+# Offsets per order of a node: x and y of its rows, the directions fixed in its bodies, and the force, three lanes each;
 # then both arms.
 X, Y, U, V, F, ARM_I, ARM_J = 0, 24, 48, 72, 96, 120, 123
 TERMS = 128
@@ -71,9 +71,9 @@ TERMS = 128
 
 @kernel
 def next_rows(nodes: Nodes, series: LowOrderSeries, work: Workspace, t: float, size: int, k: int) -> None:
-    """Fill work.rhs with -(k + 1) (k + 2) Phi_(k+2), and if that is needed coefficient k + 1 of the rows.
+    """Fill work.rhs with -(k + 1) (k + 2) Phi_(k+2) and, unless k is the last order, coefficient k + 1 of the rows.
 
-    With k = 0 also work.G, with the rows themselves. `size` is that of one order of series.bodies.
+    For k = 0 also fill work.G, the rows themselves. `size` is that of one order of series.bodies.
     """
     length = work.G.shape[0]
     for n in range(nodes.rows.shape[0]):
@@ -97,9 +97,9 @@ def next_rows(nodes: Nodes, series: LowOrderSeries, work: Workspace, t: float, s
 
 @kernel
 def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.ndarray, m: int) -> None:
-    """Fill coefficient m of x, y and the vectors they are made of, of the rows of node n; see `constraint_rows`.
+    """Fill coefficient m of x, y and their constituent vectors for the rows of node n; see `constraint_rows`.
 
-    `kin` is coefficient m of the bodies; `first` is 1.0 for m = 0 and 0.0 for others, as axes of N are constant.
+    `kin` is coefficient m of the bodies; `first` is 1.0 for m = 0 and 0.0 for others, as inertial axes are constant.
     """
     ki, kj, arm, o = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], 6 * n, TERMS * m
     lanes, direction = nodes.lanes[n], 48 * n
@@ -124,7 +124,7 @@ def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.nd
 
 @kernel
 def node_rows(nodes: Nodes, n: int, series: LowOrderSeries, order: int, G: np.ndarray) -> None:
-    """Write coefficient `order` of the rows of node n into G, from the terms of all orders up to that."""
+    """Write coefficient `order` of the rows of node n into G, from the terms of all orders up to it."""
     terms, zero = series.terms, splat(0.0)
     on_i = on_j = zero, zero, zero
     for m in range(order + 1):
@@ -142,10 +142,10 @@ def node_rows(nodes: Nodes, n: int, series: LowOrderSeries, order: int, G: np.nd
 
 @kernel
 def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, size: int, k: int, o: int) -> None:
-    """Do what `next_rows` does for relation r, with right-hand sides from element o of work.rhs on.
+    """Fill right-hand sides, from element o of work.rhs, and rows of relation r, as `next_rows` for other nodes.
 
-    Its function gives derivatives of Phi up to order + 1, and of the gradient up to order - 1. Coefficients of the
-    motion that are not known yet are handed over as zero.
+    Its function computes derivatives of Phi up to order + 1, and of the gradient up to order - 1. Unknown coefficients
+    of the motion are passed as zero.
     """
     relations, length = series.relations, work.G.shape[0]
     e, last = RELATION_SIZE * r, series.order + 1
@@ -173,7 +173,7 @@ def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, si
             place += 3
     rows = relations.entries[e + ROWS]
     for c in range(rows * (last + 1)):
-        put(relations.outputs, out + c, np.nan)  # what a function that fails leaves
+        put(relations.outputs, out + c, np.nan)  # remains nan if the function fails
     call(relations.entries[e + ADDRESS], t, relations.inputs, first, relations.outputs, out)
     store(work.rhs, o, splat(0.0))
     factorial = 1.0

@@ -1,9 +1,8 @@
-"""The tables of constraints and force elements whose Taylor series are found, in groups of like elements.
+"""Tables of constraints and force elements for Taylor series, in groups of elements of the same form.
 
-Beside them kernels are handed two arrays of Taylor coefficients: `bodies`, of each block of eight one order after the
-other, as `quirk.dynamics.model.layout` says, with the quaternion and J omega in place of the metric; and `carried`, of
-the numbers that are carried beside the bodies, one order after the other, their count rounded up to a multiple of
-eight.
+Kernels take in addition two arrays of Taylor coefficients: `bodies`, for each block of eight one order after the other,
+as in `quirk.dynamics.model.layout`, with the quaternion and J omega at the place of the metric; and `carried`, of the
+auxiliary states, one order after the other, their number rounded up to a multiple of eight.
 """
 
 from __future__ import annotations
@@ -15,27 +14,26 @@ import numpy as np
 from quirk.functions.motion_kernels import MotionTable
 from quirk.jit.record import record
 
-# Programs of a form: all of order 0; what rows and loads are made of; what Phi or psi needs; the loads; and what needs
-# multipliers of the same order, which it takes over.
+# Programs of a form. FIRST: order 0 of all lines. SHAPE: inputs of rows and loads. GOAL: Phi or psi. LOADS: loads,
+# without multipliers of the same order. AFTER: lines that depend on these multipliers.
 FIRST, SHAPE, GOAL, LOADS, AFTER = range(5)
 PROGRAMS = 5
 
-# Of what rows are: of poses, of velocities, or there are none.
+# Levels of rows: none, on velocities, or on poses.
 LAW, VELOCITY_ROWS, POSE_ROWS = range(3)
 
-# Entries of each group: the address of its machine code; the level of its rows, as above; where its places and its
-# numbers start.
+# Entries per group: address of its machine code; level of its rows, as above; first elements of its places and numbers.
 CODE, LEVEL, PLACES, NUMBERS = range(4)
 GROUP = 4
 
-# Entries of each guard: where its coefficients start; elements from one order to the next; how many lanes are elements.
+# Entries per guard: first element of its coefficients; distance from one order to the next; number of lanes in use.
 START, STRIDE, LANES = range(3)
 GUARD = 3
 
-# Entries of the desk, which machine code is handed: the program and the order; elements from one order to the next of
-# `bodies` and of `carried`, and how many orders; then addresses: of the places and the numbers of the group; of the
-# coefficients of bodies, of what is carried, of functions of time; of fixed numbers of relations and of laws; of
-# multipliers, and of right-hand sides.
+# Entries of the argument array of machine code: program and order; distance from one order to the next in `bodies`, and
+# in `carried`; number of orders; then addresses: of places and numbers of the group; of the coefficients of bodies,
+# auxiliary states, and functions of time; of fixed numbers of relations, and of laws; of multipliers, and right-hand
+# sides.
 (
     PROGRAM, ORDER, SIZE, COUNT, ORDERS, AT_PLACES, AT_NUMBERS, AT_BODIES, AT_CARRIED, AT_MOTIONS, AT_FIXED,
     AT_FIXED_OF_LAWS, AT_MULTIPLIERS, AT_RIGHT_SIDES,
@@ -45,18 +43,17 @@ DESK = 14
 
 @record
 class TaylorElements(NamedTuple):
-    """Constraints and force elements of a model, in groups of eight that share a form.
+    """Constraints and force elements of a model, in groups of eight of the same form.
 
-    groups (GROUP each): integers as above, those of constraints first · constraints: how many groups these are ·
-    spinning: whether any depends on angular velocities · places: of each group eight for each of these: the first of
-    its fixed numbers; the bodies of all frames; motions; multipliers; the first internal variable; the work of the
-    element, and of its rows; then how many elements there are, whose lanes come first ·
-    numbers: what groups keep · motions, taylor (motions orders,): functions of time of all elements, and their
-    coefficients · desk, handed (DESK,): the same numbers, as integers and as doubles, for calls · first_places,
-    first_numbers, first_bodies, first_carried: addresses of these arrays · whole: how many blocks have more than four
-    bodies; those behind them have not · guards (GUARD each): where in `numbers` the coefficients of a guard of a law
-    start, how many numbers are from one order to the next, and how many of them are of elements; none where functions
-    of a user may change cases unseen · polynomial (orders,): scratch · orders
+    groups (GROUP each): integers as above, those of constraints first · constraints: number of groups of constraints ·
+    spinning: whether any element depends on inertial angular velocities · places: for each group eight of each of
+    these: first of its fixed numbers; bodies of all frames; motions; multipliers; first internal variable; work of the
+    element, and of its rows; then the number of elements, which use the first lanes · numbers: stored numbers of groups
+    · motions, taylor (motions orders,): functions of time of all elements, and their coefficients · desk, handed
+    (DESK,): argument array of machine code, as integers and as doubles, sharing memory · first_places, first_numbers,
+    first_bodies, first_carried: addresses of these arrays · whole: number of leading blocks up to the last one with
+    more than four bodies · guards (GUARD each): as above; none if user functions may branch without guards · polynomial
+    (orders,): scratch · orders
     """
 
     groups: np.ndarray

@@ -1,4 +1,4 @@
-"""The programs of a form: which lines of its tape are run when, and what they keep from order to order."""
+"""Programs of a form: assignment of the lines of its tape to programs, and the coefficients stored between them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from quirk.autodiff.tape import CHOOSE, CONSTANT, INPUT, MULTIPLY, NONLINEAR, PO
 from .tables import AFTER, FIRST, GOAL, LAW, LOADS, SHAPE
 from .tapes import LOAD, MULTIPLIER, POWER_OF_LOADS, POWER_OF_ROW, RATE, RESIDUAL, Form
 
-# Operands that count by their values: factors, exponents and truths, which are steady.
+# Operands used by value: factors, exponents and truth values, which are constant along the series.
 BY_VALUE = {SCALE: {1}, POWER: {1}, CHOOSE: {0}}
 
 
 class Programs:
-    """The programs of a form.
+    """Programs of a form.
 
     Attributes
     ----------
-    lines : of each program the places of its lines and inputs, in order; but for FIRST without what is steady
-    steady : slots of values that are needed after FIRST
-    kept : slots of lines whose coefficients of all orders are needed
-    sums : slots of lines whose sums over lower orders GOAL leaves to SHAPE
+    lines : positions of lines and inputs of each program, in order; except for FIRST without constant lines
+    steady : slots of constant values that are needed after FIRST
+    kept : slots of lines whose coefficients of all orders are stored
+    sums : slots of lines whose sums over lower orders are computed by GOAL for SHAPE
     """
 
     def __init__(self, form: Form) -> None:
@@ -39,15 +39,15 @@ class Programs:
         self.sums = {place: slot for slot, place in enumerate(nonlinear)}
 
     def size(self, orders: int, width: int) -> int:
-        """Return how many numbers a group of so many elements keeps."""
+        """Return the number of stored numbers of a group of `width` elements."""
         return width * (len(self.steady) + orders * len(self.kept) + len(self.sums))
 
     def starts_of_guards(self, orders: int, width: int) -> list[int]:
-        """Return where in the numbers of a group the coefficients of guards start, one order after the other."""
+        """First elements of the coefficients of guards in the numbers of a group, one order after the other."""
         return [width * (len(self.steady) + orders * self.kept[place]) for place in self.form.guards]
 
     def is_multiplier(self, place: int) -> bool:
-        """Whether a line is the multiplier of a row."""
+        """Return whether a line is the multiplier of a row."""
         return self.tape.lines[place][0] == INPUT and self.form.inputs[place][0] == MULTIPLIER
 
     def _needed(self, *kinds: int) -> list[int]:
@@ -69,7 +69,7 @@ class Programs:
         }
 
     def _depending(self, places: Sequence[int]) -> set[int]:
-        """Which lines depend on multipliers."""
+        """Return the lines that depend on multipliers."""
         found: set[int] = set()
         for place in places:
             code, *operands = self.tape.lines[place]
@@ -78,7 +78,7 @@ class Programs:
         return found
 
     def _steady(self, programs: Iterable[Sequence[int]]) -> list[int]:
-        """Which steady values the programs behind FIRST need."""
+        """Return the constant values needed by the programs after FIRST."""
         found: set[int] = set()
         for lines in programs:
             for place in lines:
@@ -88,7 +88,7 @@ class Programs:
         return sorted(found)
 
     def _kept(self, programs: Iterable[Sequence[int]]) -> list[int]:
-        """Which lines keep their coefficients: guards, those in sums over lower orders, what another program needs."""
+        """Lines with stored coefficients: guards, lines in sums over lower orders, and inputs of other programs."""
         found: set[int] = set(self.form.guards)
         for lines in programs:
             here = set(lines)
@@ -100,6 +100,6 @@ class Programs:
                 found.update(p for p in moving if p not in here)
                 if code in NONLINEAR:
                     found.update(moving)
-                    if code not in (MULTIPLY, SQUARE):  # whose recurrences do not ask for their own coefficients
+                    if code not in (MULTIPLY, SQUARE):  # their recurrences do not use their own coefficients
                         found.add(place)
         return sorted(found)

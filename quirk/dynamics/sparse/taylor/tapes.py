@@ -1,4 +1,4 @@
-"""Constraints and force elements as tapes."""
+"""Constraints and force elements recorded as tapes."""
 
 from __future__ import annotations
 
@@ -37,32 +37,32 @@ from quirk.jit.llvm_functions import MOST_COMPILED
 from .bodies import QUATERNION
 from .tables import LAW, POSE_ROWS, VELOCITY_ROWS
 
-# What inputs are: a component of a body's motion, or its rate; the time; a function of time, or its rate; an internal
-# variable; a multiplier; a fixed number.
+# Kinds of inputs: component of a body's motion, and its rate; time; function of time, and its rate; internal variable;
+# multiplier; fixed number.
 BODY, BODY_RATE, TIME, MOTION, MOTION_RATE, INTERNAL, MULTIPLIER, FIXED = range(8)
-# What outputs are: Phi or psi of a row; a component of the load on a body; the rate of an internal variable; the power
-# of all loads, or of a row.
+# Kinds of outputs: Phi or psi of a row; component of the load on a body; rate of an internal variable; power of all
+# loads, and of a row.
 RESIDUAL, LOAD, RATE, POWER_OF_LOADS, POWER_OF_ROW = range(5)
 
-# Components of the load on a body, and of the velocities that it does work with.
+# Number of components of the load on a body, and of the conjugate velocities.
 COMPONENTS = 6
 
-# An input: what it is, which one, and of which frame. An output: what it is, which one, and of which frame.
+# Source of an input or output: kind, index, and frame.
 Source = tuple[int, int, int]
 STEADY = {FIXED}
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """What elements of the same structure have in common: a tape, with what its inputs and outputs are.
+    """Tape shared by elements of the same structure, with the meaning of its inputs and outputs.
 
     Attributes
     ----------
-    inputs : place on the tape of each input, and what it is
-    outputs : place on the tape of each output, and what it is
-    guards : places on the tape of what changes its sign where the function changes over to another case
+    inputs : source of each input, by its position on the tape
+    outputs : position on the tape and source of each output
+    guards : positions on the tape of quantities that change sign where the function changes its branch
     level : POSE_ROWS, VELOCITY_ROWS or LAW
-    of_user : whether a function of a user is part of it
+    of_user : whether it includes a user function
     """
 
     tape: Tape
@@ -77,17 +77,17 @@ class Form:
 
     @property
     def components(self) -> set[int]:
-        """Which components of the motion of bodies it depends on."""
+        """Components of the motion of bodies on which it depends."""
         return {which for kind, which, _ in self.inputs.values() if kind in (BODY, BODY_RATE)}
 
     @property
     def chooses(self) -> bool:
-        """Whether the function chooses between cases, rounds, or turns an angle over."""
+        """Whether the function branches, rounds, or wraps an angle."""
         return any(code in (CHOOSE, NEAREST, ANGLE) for code, *_ in self.tape.lines)
 
 
 class _Recording:
-    """A tape while it is written."""
+    """A tape during recording."""
 
     def __init__(self) -> None:
         self.tape = Tape()
@@ -95,7 +95,7 @@ class _Recording:
         self._numbers: dict[Source, int] = {}
 
     def input(self, kind: int, which: int = 0, frame: int = 0) -> Recorded:
-        """Return an input, the same for the same source."""
+        """Return an input, the same one for the same source."""
         source = kind, which, frame
         number = self._numbers.setdefault(source, len(self._numbers))
         found = self.tape.input(number, steady=kind in STEADY)
@@ -103,17 +103,17 @@ class _Recording:
         return found
 
     def velocity(self, frame: int) -> list[Recorded]:
-        """Velocity of a body, and its angular velocity in N."""
+        """Return the velocity of a body and its angular velocity, inertial frame."""
         moving = [self.input(BODY_RATE, POSITION_TERM + c, frame) for c in range(3)]
         return moving + [self.input(BODY, SPIN + c, frame) for c in range(3)]
 
     def placed(self, outputs: Iterable[tuple[Any, Source]]) -> tuple[tuple[int, Source], ...]:
-        """Return the places of outputs that are not zero."""
+        """Return the positions on the tape of outputs that are not zero."""
         return tuple((self.tape.place(x), source) for x, source in outputs if not is_nothing(x))
 
 
 def relation_form(relation: Relation, layout: relations.RelationLayout, working: bool) -> Form:
-    """Return the form of a relation; `working` says whether the power of its rows is asked for."""
+    """Return the form of a relation; `working` tells whether the power of its rows is an output."""
     if relation.of_user:
         return _recorded_relation(relation.function, relation.of_velocities, layout, working, of_user=True)
     return _shared_relation(relation.function, relation.of_velocities, layout, working)
@@ -163,7 +163,7 @@ def _input_of_relation(made: _Recording, layout: relations.RelationLayout, index
 
 
 def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
-    """An input of a frame behind its placement: position and velocity, rotation, spin, quaternion."""
+    """Return an input of a frame after its placement: position and velocity, rotation, spin, quaternion."""
     if o < 3 * terms:
         return made.input(BODY if o < 3 else BODY_RATE, POSITION_TERM + o % 3, frame)
     o -= 3 * terms
@@ -173,7 +173,7 @@ def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
 
 
 def law_form(element: ForceElement, layout: laws.LawLayout, working: bool) -> Form:
-    """Return the form of the law of an element; `working` says whether the power of its loads is asked for."""
+    """Return the form of the law of an element; `working` tells whether the power of its loads is an output."""
     prints = prints_of(element)
     if prints is None:
         return _recorded_law(element, layout, working)
@@ -181,9 +181,9 @@ def law_form(element: ForceElement, layout: laws.LawLayout, working: bool) -> Fo
 
 
 def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
-    """Return what its functions do, by which elements of equal structure share machine code.
+    """Fingerprints of an element's functions; elements of equal structure and fingerprints share machine code.
 
-    None for an element that a user wrote, and for functions that may do something else than the last time.
+    None for user-defined elements, and for functions whose behavior may change.
     """
     functions = [value.function for value in element.functions]
     if isinstance(element, OfSlip):
@@ -199,7 +199,7 @@ def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
 
 
 class AnyKey:
-    """An element that is equal to any other, so that it takes no part in the key of a cache."""
+    """An element wrapped so that it compares equal to any other and does not take part in the key of a cache."""
 
     def __init__(self, element: ForceElement) -> None:
         self.element = element
@@ -235,9 +235,9 @@ def _recorded_law(element: ForceElement, layout: laws.LawLayout, working: bool) 
 
 
 def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
-    """Append what changes its sign where some lines of a tape change over to another case; return the places.
+    """Append guards, which change sign where lines of a tape change their branch; return their positions.
 
-    Cases are what comparisons tell, the sign of a root, the turns of an angle and what is rounded.
+    Branches are those of comparisons, the sign under a root, the turns of an angle, and rounding.
     """
     found: set[int] = set()
     for place in tape.needed(places):
@@ -258,14 +258,14 @@ def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
 
 
 class _Smooth(DualCall):
-    """A user's function in a law that is written on a tape: it may not jump or bend abruptly."""
+    """A user function in a recorded law; it must be smooth."""
 
     def __init__(self, value: Value, tape: Tape) -> None:
         super().__init__(value)
         self._tape = tape
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the function's value; BranchingError if it chooses between cases."""
+        """Return the function's value; raise BranchingError if it branches."""
         before = len(self._tape.lines)
         found = super().__call__(t, *arguments)
         if any(code in (CHOOSE, NEAREST) for code, *_ in self._tape.lines[before:]):
@@ -281,7 +281,7 @@ def _input_of_law(made: _Recording, layout: laws.LawLayout, index: int) -> Any:
         return made.input(MOTION if k == 0 else MOTION_RATE, m)
     if index < layout.first_frame:
         n, k = divmod(index - layout.first_internal, layout.order + 2)
-        # The rate is what the law itself gives.
+        # The rate is an output of the law.
         return made.input(INTERNAL, n) if k == 0 else 0.0
     frame, o = divmod(index - layout.first_frame, layout.frame_size)
     return made.input(FIXED, index) if o < PLACEMENT else _of_body(made, frame, o - PLACEMENT, layout.order + 2)

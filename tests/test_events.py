@@ -287,7 +287,7 @@ class TestErrors:
             quirk.Event("e", "time", action="stpo")
         with pytest.raises(UnknownNameError, match="nothing"):
             quirk.simulate(free(0.0, (0, 0, 0), quirk.Event("e", "time", action=quirk.engage("nothing"))), 1.0)
-        with pytest.raises(InputError, match='Event "e": Body "ball" is no constraint'):
+        with pytest.raises(InputError, match='Event "e": Body "ball" is not a constraint'):
             quirk.simulate(free(0.0, (0, 0, 0), quirk.Event("e", "time", action=quirk.release("ball"))), 1.0)
 
     def test_events_without_end(self):

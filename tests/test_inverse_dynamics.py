@@ -513,13 +513,13 @@ def test_without_feedback_errors_grow_no_faster_than_disturbances():
         (["J0", "J0"], {}, '"J0" twice'),
         (["x"], {}, 'CoordinateDriver "x", which is a driver: name the joint'),
         (["left"], {}, "must name an Actuator.*got Body"),
-        (["gas"], {}, 'Force "gas", of which the direction is not known'),
+        (["gas"], {}, 'Force "gas", whose direction is unknown'),
         (["bolt"], {}, 'Fixed "bolt", which has no single free axis'),
         (["pipe"], {}, "both turns about and slides"),
         (["J0", "J4"], {"weights": [1.0]}, "a number for each"),
         (["J0", "J4"], {"weights": {"J0": 1.0}}, "must name all actuators"),
         (["J0", "J4"], {"weights": [1.0, 0.0]}, "positive"),
-        (["J0", "J4"], {"drivers": ["off"]}, "switched on; got .*off"),
+        (["J0", "J4"], {"drivers": ["off"]}, "enabled constraints; got .*off"),
     ],
 )
 def test_messages(actuators, options, message):

@@ -1,1 +1,1 @@
-"""Runs that go from one set of active parts to another, at events and contacts."""
+"""Hybrid runs: integration across events and contacts, which change the set of active parts."""

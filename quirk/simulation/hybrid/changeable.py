@@ -1,4 +1,4 @@
-"""Functions of the user that actions of events may change during a run, and what results keep of the time before."""
+"""User functions that event actions may change during a run, and evaluation of results before the change."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from quirk.system.system import System
 
 
 class Changeable:
-    """Which functions of a system the actions of events may change.
+    """User functions of a system that depend on data changed by event actions.
 
-    A result evaluates user functions when it is read, and they then read values of that time. So segments that end
-    before the run does are evaluated during the run if any of these functions belongs to them.
+    A result evaluates user functions when it is read, with the data of that time. So segments that end before the run
+    does are evaluated during the run if any of these functions belongs to them.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Changeable:
         self._has_contacts = any(isinstance(one, Unilateral) for one in system.constraints)
 
     def parts(self, plant: CompiledModel, event: str) -> tuple[str, ...]:
-        """Titles of the active parts, and of all contacts, with a function that the action of an event may change."""
+        """Titles of active parts, and of all contacts, with a function that the action of an event may change."""
         key = plant, event
         if key not in self._parts:
             changes = self._changes[event]
@@ -55,7 +55,7 @@ class Changeable:
         return self._parts[key]
 
     def record(self, segment: Segment) -> None:
-        """Evaluate what a result shows of a segment, if an event may change its functions later."""
+        """Evaluate all quantities of a segment that depend on functions which an event may change later."""
         found = dict.fromkeys(title for event in self._changes for title in self.parts(segment.plant, event))
         if not found:
             return

@@ -1,4 +1,4 @@
-"""A run in legs, of which each is written down before the next begins."""
+"""A run with checkpoints: each interval of the run is saved before the next one begins."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
 
 class CheckpointedRun:
-    """Runs leg by leg, with the interface of `quirk.simulation.hybrid.hybrid_run.HybridRun`.
+    """Run between restart points, with the interface of `quirk.simulation.hybrid.hybrid_run.HybridRun`.
 
     Parameters
     ----------
     system : System
-    phases : make and enter the runs with one set of active parts each
-    checkpoint : where legs are written down
+    phases : RunFactory
+        Makes the runs with one set of active parts each.
+    checkpoint : Checkpoint
+        Folder in which results are saved.
     """
 
     def __init__(self, system: System, phases: RunFactory, checkpoint: Checkpoint) -> None:
@@ -38,7 +40,7 @@ class CheckpointedRun:
         self._written = self._warned = False
 
     def start(self, leg: RestartPoint) -> None:
-        """Begin a leg, with nothing that earlier legs have found."""
+        """Start from a restart point, independently of earlier intervals."""
         phases = replace(self._phases, breaks=deepcopy(self._breaks))
         run = HybridRun(self._system, phases, self._checkpoint.rows)
         run.start(leg)
@@ -47,17 +49,17 @@ class CheckpointedRun:
             self._warned = True
             warnings.warn(
                 f"simulate: checkpoint: {', '.join(run.altering)} may set values in Python that other functions "
-                "read; they are not written down: a run that was killed goes on with those that the script begins with",
+                "read; they are not saved: a run that was killed resumes with the initial values of the script",
                 CheckpointWarning,
                 stacklevel=outside(),
             )
 
     def keep_start(self) -> None:
-        """Keep the state at the start of the run, if it is asked for."""
+        """Store the initial state of the run, if it is an output time."""
         self._run.keep_start()
 
     def proceed(self) -> bool:
-        """Compute for a moment; returns whether there is more to do."""
+        """Advance the run for a short time; return whether it must continue."""
         run, statistics = self._run, self._phases.statistics
         if not run.proceed(self._steps):
             run.check_reads()
@@ -69,8 +71,8 @@ class CheckpointedRun:
             run.check_reads()
             run.end_segment()
             self._checkpoint.append(run.segments, run.happenings, statistics, run.next_leg)
-            self._written = True  # also where the start of the next leg is interrupted
-            if self._checkpoint.leg is not None:  # else legs up to the end of the run were there already
+            self._written = True  # also if the start from the next restart point is interrupted
+            if self._checkpoint.leg is not None:  # otherwise the checkpoint already has all intervals up to the end
                 self.start(self._checkpoint.leg)
         else:
             return True
@@ -78,20 +80,20 @@ class CheckpointedRun:
         return not self._written
 
     def check_reads(self) -> None:
-        """Nothing is left to check: each leg was checked at its end."""
+        """Do nothing: each interval was checked at its end."""
 
     def close(self) -> None:
-        """Keep also the state that was reached."""
+        """Store the final state as well."""
         self._run.close()
 
     @property
     def segments(self) -> list[Segment]:
-        """All that was kept so far."""
+        """All segments so far."""
         return [*self._checkpoint.segments, *([] if self._written else self._run.segments)]
 
     @property
     def happenings(self) -> list[EventRecord]:
-        """What has happened so far."""
+        """Records of all events so far."""
         return [*self._checkpoint.happenings, *([] if self._written else self._run.happenings)]
 
     @property
@@ -101,19 +103,19 @@ class CheckpointedRun:
 
     @property
     def reached(self) -> float:
-        """Time up to which the motion is known, s."""
+        """Time reached, s."""
         return self._run.reached
 
     @property
     def plant(self) -> CompiledModel:
-        """What computes where the run stands."""
+        """Compiled model in use at the time reached."""
         return self._run.plant
 
     @property
     def trouble(self) -> BaseException | None:
-        """Why the last evaluation failed."""
+        """Cause of the failure of the last evaluation, or None."""
         return self._run.trouble
 
     def undefined(self, t: float) -> Any:
-        """Return the error of a force without finite loads, or None."""
+        """Return the error of a force with non-finite loads, or None."""
         return self._run.undefined(t)

@@ -1,4 +1,4 @@
-"""Which contacts are closed, and what tells rest from motion."""
+"""State of contacts and friction, and speed limits that separate rest from motion."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from quirk.analysis.contact.friction_states import SlidingContact
 from quirk.dynamics.contact.impulse import Impulse
 from quirk.events.names import Patch, Shared
 
-# A gap counts as closed within this part of the size of the system, or within this angle in rad.
+# Largest gap that counts as closed, over the length of the system or in rad.
 CLOSED = 1e-10
-# Rates and accelerations of contacts below this part of the largest speeds are round-off.
+# Rates and accelerations of contacts below this fraction of the largest speeds are round-off.
 ROUND_OFF = 1e-12
-# Multipliers that pull by less than this part of the largest load, rounded up to a power of ten, are round-off; of
-# contacts without load, which others carry, those that pull by less than that.
+# Tensile multipliers below this fraction of the largest load, rounded up to a power of ten, are round-off; and the same
+# fraction for contacts without load, whose load is carried by others.
 NO_PULL, UNLOADED = 1e-12, 1e-9
 
 
 @dataclass
 class ContactState:
-    """Which unilateral constraints are closed.
+    """State of the unilateral constraints and of friction.
 
     Attributes
     ----------
-    pushing : by name of those that have rows the number of the row, and below what its multiplier opens it: zero but
-        for round-off
-    idle : those that are closed and have no row, as it would follow from others
-    rubbing : what friction does, by name
-    loads : of contacts with friction the load that opens them where it falls below zero
-    below : of those that open from a little below zero, how far they may be there, m or rad
-    parts : by name of those that touch a bounded surface the number of its part
-    returns : of closed contacts without a load, where others slide, the load that they would take up once it pushes
-    patched : contacts that stick and share a load, of which how far inside their cones they can is watched
+    pushing : constraints with rows, by name: index of the row, and the multiplier below which it opens
+        The multiplier is zero up to round-off.
+    idle : closed constraints without row, as it would depend on others
+    rubbing : state of friction, by name
+    loads : loads of contacts with friction that open when these fall below zero
+    below : distances below zero, m or rad, allowed for contacts that open from slight interpenetration
+    parts : index of the touched part of a bounded surface, by name
+    returns : loads of closed contacts without load, next to sliding ones, that load them when positive
+    patched : sticking contacts that share a load; their common margin to the friction cones is monitored
     """
 
     pushing: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -47,24 +47,24 @@ class ContactState:
     patched: frozenset[tuple[str, int]] = frozenset()
 
     def closed(self, name: str) -> bool:
-        """Whether a unilateral constraint is closed."""
+        """Return whether a unilateral constraint is closed."""
         return name in self.pushing or any(name == key[0] for key in (*self.loads, *self.idle, *self.patched))
 
     def at_limit(self, name: str) -> tuple[str, ...]:
-        """Return all frictions that reach their limit with one: those that share its load, or itself alone."""
+        """Names of all friction that reaches its limit together with this one, because it shares the load."""
         cone = self.rubbing[name].cone if name in self.rubbing else None
         return cone.members if isinstance(cone, Patch) else (name,)
 
     @property
     def sharing(self) -> set[str]:
-        """Names of contacts, and of frictions that hold there, whose loads follow from those of several."""
+        """Names of contacts, and of sticking friction, whose loads are combinations of several multipliers."""
         several = (key for key, load in self.loads.items() if sum(any(w) for w in zip(*load.weights, strict=True)) > 1)
         members = (rub.cone.members for rub in self.rubbing.values() if isinstance(rub.cone, Patch))
         return {name for name, _ in (*self.patched, *self.idle, *several)}.union(*members)
 
     @property
     def key(self) -> Hashable:
-        """What the quantities that are watched depend on, besides the active parts."""
+        """Key of the set of monitored quantities, in addition to the active parts."""
         return (
             self.idle,
             tuple(sorted(self.pushing.items())),
@@ -79,14 +79,14 @@ class ContactState:
 
 @dataclass(frozen=True)
 class ImpactOutcome:
-    """A state after impacts, with what is closed from there on.
+    """State after impacts, and the contact state from then on.
 
     Attributes
     ----------
     y : (13 n + k,)
     resting : ContactState
-    impulse : of all constraints that exerted one, by name
-    restitution_kept : part of the restitution of all contacts with which the impact gains no energy
+    impulse : impulses of constraints, by name
+    restitution_kept : fraction of the coefficients of restitution with which the impact gains no energy
     """
 
     y: np.ndarray
@@ -97,14 +97,14 @@ class ImpactOutcome:
 
 @dataclass(frozen=True)
 class Speeds:
-    """Speeds (c,) of gaps that tell rest from motion.
+    """Speed limits (c,) of gaps that separate rest from motion.
 
     Attributes
     ----------
-    limits : slower impacts come to rest
-    slow : what moves apart more slowly stays
-    noise : what approaches more slowly does not count as an impact
-    free : of a free fall over the size of the system
+    limits : impacts below this approach speed have no rebound
+    slow : contacts that separate more slowly stay closed
+    noise : approach speeds below this are round-off and cause no impact
+    free : speed of a free fall over the length of the system
     """
 
     limits: np.ndarray
@@ -114,7 +114,7 @@ class Speeds:
 
 
 def opens(x: float, largest: float) -> float:
-    """Below which multiplier a contact opens that pushes with x, where the largest load is given: nothing but noise."""
+    """Return the multiplier below which a contact with multiplier x opens: zero up to round-off of the largest load."""
     if not largest > 0:
         return 0.0
     part = NO_PULL if x > UNLOADED * largest else UNLOADED

@@ -1,4 +1,4 @@
-"""What the actions of events do to the state of a run and to the parts of its system that are active."""
+"""Execution of event actions: changes of the state of a run and of its set of active parts."""
 
 from __future__ import annotations
 
@@ -37,32 +37,32 @@ from quirk.forces import ForceElement, Friction
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
-# How far bodies are moved onto a constraint that engages unless it says otherwise, in sizes of the system.
+# Default tolerance for the displacement of bodies onto a constraint that is enabled, over the length of the system.
 NEAR = 1e-6
-# Below this part of the size of the system bodies have not moved.
+# Displacements below this fraction of the length of the system are round-off.
 ROUND_OFF = 1e-13
-# What to do where bodies are too far from a constraint that engages, or whose function an action has changed.
+# Advice in messages if bodies are too far from a constraint that is enabled, or whose function an action has changed.
 NOT_NEAR = (
     "let it engage where the poses fit, give enable(..., tolerance=), or keep_offset=True to let it hold what there is"
 )
 JUMPED = "let the function go on from the value that it has, or disable the constraint first"
-# Poses and velocities that rows still miss, over the size of the system and the largest speed, where they contradict
-# each other.
+# Violation of poses over the length of the system, or of velocities over the largest speed, beyond which dependent rows
+# are contradictory.
 CONTRADICTED = 1e-8
 
 
 @dataclass
 class EventState:
-    """Where a run stands while actions are done.
+    """State of a run while actions are executed.
 
     Attributes
     ----------
     t : s
     y : (13 n + k,)
-    configuration : the parts that are active
-    impulse : what constraints have exerted, by name
-    restitution_kept : part of the restitution of contacts with which that gains no energy
-    stopped : whether the run is to end
+    configuration : set of active parts
+    impulse : impulses of constraints, by name
+    restitution_kept : fraction of the coefficients of restitution with which impacts gain no energy
+    stopped : whether the run must end
     """
 
     t: float
@@ -74,19 +74,19 @@ class EventState:
 
 
 class ActionExecutor:
-    """Does the actions of events in a system.
+    """Execution of event actions in a system.
 
     Parameters
     ----------
     system : System
-    solver_of : returns a compiled solver of a plant, with its rows chosen at a state (13 n + k,) and time
+    solver_of : returns a compiled solver of a compiled model, with rows selected at a state (13 n + k,) and time
     """
 
     def __init__(self, system: System, solver_of: Callable[[CompiledModel, np.ndarray, float], Solver]) -> None:
         self.system, self._solver_of = system, solver_of
 
     def check(self, title: str, action: Any) -> None:
-        """Raise InputError if an action names what the system does not have, or what it cannot be done to."""
+        """Raise InputError if an action names an unknown part, or a part of the wrong kind."""
         kinds: tuple[tuple[Any, Any, str], ...] = (
             (Enable | Disable, Constraint | ForceElement, "constraint or force"),
             (Engage, Constraint, "constraint"),
@@ -101,7 +101,7 @@ class ActionExecutor:
                 for name in action.names if hasattr(action, "names") else (action.name,):
                     part = self._part(title, name)
                     if not isinstance(part, of):
-                        raise InputError(f"{title}: {part} is no {what}")
+                        raise InputError(f"{title}: {part} is not a {what}")
         if isinstance(action, Replace):
             self._check_replacement(title, action)
         for one in action.actions if isinstance(action, After) else ():
@@ -111,7 +111,7 @@ class ActionExecutor:
         try:
             return self.system[name]
         except UnknownNameError as error:
-            raise UnknownNameError(f"{title}: its action names what is not there: {error}") from None
+            raise UnknownNameError(f"{title}: its action names an unknown part: {error}") from None
 
     def _check_replacement(self, title: str, action: Replace) -> None:
         old, new = self.system[action.name], action.force
@@ -125,16 +125,16 @@ class ActionExecutor:
         if len(new.ends) != len(old.ends) or new.internal != old.internal or new.coordinates != old.coordinates:
             raise InputError(
                 f"{title}: {new} must have as many ends, and internal variables and coordinates of the same names, as "
-                f"{old}, in whose place it comes"
+                f"{old}, which it replaces"
             )
 
     def do(self, action: Action, now: EventState) -> EventState:
-        """Return the situation after an action.
+        """Return the event state after an action.
 
         Raises
         ------
         SwitchingError
-            If poses or velocities that the parts then active allow are not found.
+            If no poses or velocities are found that satisfy the constraints active afterwards.
         """
         if isinstance(action, StopRun):
             return replace(now, stopped=True)
@@ -178,19 +178,21 @@ class ActionExecutor:
         return self._onto(replace(now, configuration=configuration), sorted(fresh), action.tolerance)
 
     def missed(self, now: EventState) -> tuple[float, float]:
-        """Return the largest violation of the constraints in m or rad, and of their rates."""
+        """Return the largest violation of the constraints, m or rad, and of their rates."""
         system = self.system.as_computed_by(self.system.plant_for(now.configuration))
         amount, rate, _ = violations(system, system.model.carried.state(now.y), now.t)
         return float(amount.max(initial=0.0)), float(rate.max(initial=0.0))
 
     def follow_functions(self, now: EventState, parts: Sequence[str], before: tuple[float, float]) -> EventState:
-        """Return the situation with velocities that constraints allow whose functions an action may have changed.
+        """Return the event state with velocities that satisfy constraints whose functions an action may have changed.
 
         Parameters
         ----------
-        now : the situation after the action parts : titles of what it may have changed; constraints that push are left
-        to `quirk.simulation.hybrid.contact_events` before : violations before it, see `missed`; nothing jumps if these
-        have not grown
+        now : event state after the action
+        parts : titles of the parts with changed functions
+            Loaded contacts are treated in `quirk.simulation.hybrid.contact_events`.
+        before : violations before the action, see `missed`
+            Velocities stay the same if these have not grown.
         """
         changed = [one for one in self.system.constraints if f"{one}" in parts and not isinstance(one, Unilateral)]
         names = [one.name for one in changed if one.name in now.configuration.active]
@@ -210,9 +212,9 @@ class ActionExecutor:
         tolerance: float | None = None,
         refused: tuple[str, str] = ("cannot engage", NOT_NEAR),
     ) -> EventState:
-        """Return the state with all bodies moved onto the active constraints, after those in `names` have changed.
+        """Return the event state with bodies moved onto the active constraints, after those in `names` have changed.
 
-        `refused` has two parts of the message of the error if bodies are too far away: what failed, and what to do.
+        `refused` has two parts of the error message if bodies are too far away: what failed, and what to do.
         """
         plant = self.system.plant_for(now.configuration)
         solver, length, before = self._solver_of(plant, now.y, now.t), plant.model.length, now.y
@@ -233,9 +235,9 @@ class ActionExecutor:
         return now
 
     def _check(self, plant: CompiledModel, y: np.ndarray, t: float, before: np.ndarray | None = None) -> None:
-        """Raise SwitchingError where a row that was left out, as it follows from others, asks for another pose.
+        """Raise SwitchingError if a row that was left out as dependent requires another pose.
 
-        Or for another velocity, if `before` is the state before a jump to y.
+        If `before`, the state before a velocity jump to y, is given, velocities are checked instead.
         """
         model, length = plant.model, plant.model.length
         amount, rate, angular = violations(self.system.as_computed_by(plant), model.carried.state(y), t)
@@ -249,12 +251,12 @@ class ActionExecutor:
             worst = int(np.argmax(missed / np.maximum(limit, np.finfo(float).tiny)))
             unit = "rad" if angular[worst] else "m"
             raise SwitchingError(
-                f"{what} that constraints ask for contradict each other: {self.system[model.owner(worst)]} misses its "
-                f"own by {missed[worst]:.3g} {unit}{second}"
+                f"{what} required by the constraints contradict each other: {self.system[model.owner(worst)]} is "
+                f"violated by {missed[worst]:.3g} {unit}{second}"
             )
 
     def _free_to_turn(self, plant: CompiledModel, names: Iterable[str]) -> np.ndarray:
-        """Which bodies (n,) constraints connect with those of the ones named; none if they are held by the ground."""
+        """Mask (n,) of the bodies connected with those of the named constraints; all False if one is the ground."""
         n = len(plant.model.mass)
         group = np.arange(n + 1)
         for constraint, _ in plant.model.joint_bodies:
@@ -268,7 +270,7 @@ class ActionExecutor:
         return np.isin(group[:n], [group[i] for i, _ in ends])
 
     def _jumped(self, now: EventState, solver: Solver | None = None) -> EventState:
-        """The situation with the nearest velocities that the active constraints allow."""
+        """Return the event state with the nearest velocities that satisfy the active constraints."""
         plant = self.system.plant_for(now.configuration)
         solver = self._solver_of(plant, now.y, now.t) if solver is None else solver
         y, impulse = jump(solver, now.y, now.t)
@@ -288,12 +290,12 @@ class ActionExecutor:
 
 
 def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
-    """Return a copy of a joint whose frame i is where its frame j is at a state.
+    """Return a copy of a joint with frame i at the present pose of frame j.
 
     Raises
     ------
     SwitchingError
-        If it is no joint of two frames.
+        If it is not a joint with two frames.
     """
     if not isinstance(constraint, Joint | Distance):
         raise SwitchingError(f"{constraint} has no two frames between which an offset could be kept")
@@ -320,7 +322,7 @@ def _sum(one: Impulse | None, other: Impulse) -> Impulse:
 
 
 def actions_of(found: Any, title: str, check: Callable[[str, Any], None]) -> list[Any]:
-    """Return the actions that a function of a user returned, checked."""
+    """Return the checked actions returned by a user function."""
     listed = list(checked_actions(title, found))
     for one in listed:
         check(title, one)

@@ -1,4 +1,4 @@
-"""From the events of a system to what its runs watch."""
+"""Event functions of a run from the events of a system."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from quirk.system.system import System
 
 
 def guards_of(system: System, events: Sequence[Event], every: bool = False) -> list[EventFunction]:
-    """Return what runs of a system watch for these events; with `every` steps end at all of them."""
+    """Return the event functions of these events; with `every` steps end at all of them."""
     parts = {part.name: part for part in system}
     return [
         EventFunction(
@@ -37,7 +37,7 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
 
 
 def _probe(system: System, event: Event) -> Callable[[Any], list[str]]:
-    """Return a function that calls a user's function at the initial state, and says which parts it has asked for."""
+    """Return a function that calls a user function at the initial state and returns the names of the parts it reads."""
 
     def probe(function: Any) -> list[str]:
         parts = {part.name: part for part in system if isinstance(part, Body | Constraint)}

@@ -24,37 +24,37 @@ from quirk.errors import SwitchingError
 from quirk.events.names import Patch, Shared
 from quirk.forces.friction import Friction
 
-# Restitution is lowered by so many parts where it would raise the energy; gains below this part are round-off.
+# Number of reductions of restitution if an impact would gain energy; and the relative gain that is round-off.
 PARTS, ROUND_OFF = 10, 1e-12
-# Forces below this part of the largest are round-off where there is no load.
+# Forces below this fraction of the largest are round-off where there is no load.
 UNLOADED = 1e-12
-# Contacts that share a load have reached their limit within this part of it, and what gives it in terms of multipliers
-# is exact up to this.
+# Relative margin at which contacts that share a load are at their limit; and relative error of the weights of
+# multipliers.
 NEAR_LIMIT, NO_WEIGHT = 1e-11, 1e-13
-# Accelerations so many times those that are nothing are none either of what others hold.
+# Factor on the limits of zero acceleration for friction whose rows depend on others.
 STILL = 1e6
-# Accelerations below this part of the largest of all bodies are round-off.
+# Accelerations below this fraction of the largest of all bodies are round-off.
 NOISE = 1e-13
-# Loads that differ by more than this part of the largest are different.
+# Relative difference of loads beyond which they count as not unique.
 UNIQUE = 1e-6
-# A row that constraints leave less than this part of the answer of free bodies is blocked.
+# A row is blocked if constraints reduce its response below this fraction of that of free bodies.
 BLOCKED = 1e-12
 
 
 @dataclass(frozen=True)
 class FrictionRows:
-    """Gaps that are closed, and slip where there is friction, at a state.
+    """Rows of closed gaps and of slip with friction, at a state.
 
     Attributes
     ----------
-    numbers : of the rows among all gaps and slips
-    contacts : how many of them are gaps, which come first
-    opening : of the rows
-    W : (r, r) by which rates change with unit impulses along the rows
+    numbers : indices of the rows among all gaps and slips
+    contacts : number of gaps, which come first
+    opening : Opening of the rows
+    W : (r, r) changes of the rates of rows by unit impulses along the rows
     grips : friction, with its rows
     frictions : the same, as parts of the system
-    sides : of spheres on which their slip is smooth
-    compliance : (r,) of the rows relative to each other, by which dependent ones share loads
+    sides : hemispheres in which the slip directions are smooth
+    compliance : (r,) relative compliances of the rows, for the distribution of loads over dependent ones
     """
 
     numbers: list[int]
@@ -68,12 +68,12 @@ class FrictionRows:
 
 
 class Frictional:
-    """Settles contacts and joints with friction.
+    """Solution for the state of contacts and joints with friction.
 
     Parameters
     ----------
     gaps : of a system
-    frictions : of it
+    frictions : of the same system
     """
 
     def __init__(self, gaps: Gaps, frictions: Frictions) -> None:
@@ -89,7 +89,7 @@ class Frictional:
         acting: Sequence[Friction],
         loads: bool,
     ) -> FrictionRows:
-        """Return the rows of closed gaps and of friction; with the loads of joints if these count."""
+        """Return the rows of closed gaps and of friction, with the normal loads of joints if `loads`."""
         state, touches, slips = solver.model.carried.state(y), self._gaps.touches, self._gaps.slips
         numbers, grips, sides = list(closed), [], []
         contact = {touches[c].constraint.name: row for row, c in enumerate(closed)}
@@ -114,7 +114,7 @@ class Frictional:
         answers = [solver.respond(lanes, t, none, push) for push in opening.push]
         W = np.array([opening.changed(change) for change, _ in answers]).reshape(len(numbers), len(numbers))
         W = 0.5 * (W + W.T)
-        # Where constraints allow no motion along a row at all, round-off is what answers.
+        # If constraints block a row, its response is round-off.
         blocked = np.diag(W) <= BLOCKED * _free_response(solver, opening)
         W[blocked], W[:, blocked] = 0.0, 0.0
         angular = np.array([k < len(touches) and touches[k].angular for k in numbers], dtype=bool)
@@ -135,7 +135,7 @@ class Frictional:
         joints: Sequence[int],
         response: Sequence[Mapping[str, Impulse]],
     ) -> None:
-        """Tell the friction of joints how their loads depend on forces along the rows."""
+        """Set the dependence of the normal loads of joint friction on forces along the rows."""
         state = solver.model.carried.state(y)
         solver.rates(t, solver.slots.state_to_lanes(y))
         position = np.append(state.position, np.zeros((1, 3)), axis=0)
@@ -166,10 +166,11 @@ class Frictional:
         restitution: np.ndarray,
         noise: float,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
-        """Return the state after an impact, its impulses, the rates (r,) of all rows then, and the restitution kept.
+        """State after an impact, its impulses, the rates (r,) of all rows afterwards, and the restitution kept.
 
-        Newton's law for each gap that closes faster than its limit (c,), and Coulomb's for the impulses of friction in
-        contacts; that of joints is neglected. What never slips is stopped even if nothing closes.
+        Newton's law applies to each gap that closes faster than its limit (c,), and Coulomb's law to the impulses of
+        friction in contacts; those of joint friction are neglected. Friction with infinite coefficient is stopped even
+        if no gap closes.
         """
         rates, c = rows.opening.rate, rows.contacts
         grips = [grip for grip in rows.grips if grip.contact is not None]
@@ -196,12 +197,12 @@ class Frictional:
         raise SwitchingError(f"no impulses are found that agree with the friction that they cause: {listed}")
 
     def held_back(self, rows: FrictionRows, noise: float) -> bool:
-        """Whether anything slips, faster than `noise`, that never should."""
+        """Return whether a contact with infinite friction coefficient slips faster than `noise`."""
         never = [row for grip in rows.grips if grip.static == np.inf for row in grip.rows]
         return bool((np.abs(rows.opening.rate[never]) > noise).any())
 
     def stopped(self, solver: Solver, t: float, y: np.ndarray, rows: FrictionRows, held: np.ndarray) -> np.ndarray:
-        """Return the state in which no row that is held, (r,) bool, has any rate."""
+        """Return the state in which all rows of the mask `held` (r,) have zero rate."""
         return self._pushed(solver, t, y, rows, np.zeros(len(held)), held, np.zeros(len(held)))[0]
 
     def _pushed(
@@ -214,7 +215,7 @@ class Frictional:
         held: np.ndarray,
         goal: np.ndarray,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
-        """The state after impulses x (r,), corrected so that rows that are held have the rates of the goal (r,)."""
+        """Return the state after impulses x (r,), corrected so that constrained rows have the rates in `goal` (r,)."""
         lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
         opening, change, multipliers = rows.opening, np.zeros((solver.slots.bodies, 6)), none
         x = x.copy()
@@ -241,13 +242,13 @@ class Frictional:
         slow: np.ndarray,
         limits: Sequence[str],
     ) -> ContactModes:
-        """Return loads and accelerations of the rows, and what slides or sticks.
+        """Return loads and accelerations of the rows, and the contact modes.
 
         Parameters
         ----------
         rates : (r,) of the rows
-        slow : (r,) below which slip counts as none
-        limits : names of friction that is known to have reached its limit
+        slow : (r,) slip below which friction counts as not slipping
+        limits : names of friction that is known to be at its limit
         """
         still = np.arange(len(rates)) < rows.contacts
         for grip, friction in zip(rows.grips, rows.frictions, strict=True):
@@ -257,7 +258,7 @@ class Frictional:
             grip.moving = slip / speed if moves else None
             grip.at_limit = friction.name in limits
             still[grip.rows] = not moves
-        # Accelerations of points of one body that should rest agree only if they do rest.
+        # Accelerations of points of one body at rest are consistent only if its velocities are exactly zero.
         y = self.stopped(solver, t, y, rows, completed(rows.W, np.zeros_like(still), still & (np.diag(rows.W) > 0)))
         motion = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
         q = self._gaps.accelerations(t, y, angles, rows.numbers, motion)
@@ -274,7 +275,7 @@ class Frictional:
 
 
 def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray) -> None:
-    """Raise SwitchingError if the load of a joint differs between two ways to share out loads."""
+    """Raise SwitchingError if the normal load of a joint differs between two distributions of loads."""
     off, _ = difference(np.zeros(0))
     if off > UNIQUE * np.abs(forces).max(initial=0.0):
         raise SwitchingError(
@@ -284,7 +285,7 @@ def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray
 
 
 def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
-    """How rates (r,) would answer to unit impulses along their rows if no body was constrained."""
+    """Return the changes of rates (r,) by unit impulses along their rows if no body were constrained."""
     push, model = opening.push_in_body, solver.model
     by_force = np.einsum("cni,cni,n->c", push[..., :3], push[..., :3], 1 / model.mass)
     turned = np.linalg.solve(model.inertia[None], push[..., 3:, None])[..., 0]
@@ -292,18 +293,18 @@ def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
 
 
 class Shares:
-    """How loads of contacts and of friction follow from the multipliers of constraints while contacts rest or slide.
+    """Loads of contacts and friction as combinations of the multipliers of constraints while contacts rest or slide.
 
     Parameters
     ----------
-    rows, found : at a state
+    rows, found : rows and contact modes at a state
     contacts : names of the closed contacts, in the order of their rows
     """
 
     def __init__(self, rows: FrictionRows, found: ContactModes, contacts: Sequence[str]) -> None:
         self._rows, self._found = rows, found
         self._sharing = sharing(rows.W, found, rows.grips, rows.compliance)
-        # Cones of contacts without a load are round-off.
+        # Friction cones of contacts without load are round-off.
         largest = np.abs(found.z).max(initial=0.0)
         self._largest = 10.0 ** np.ceil(np.log10(largest)) if largest > 0 else 0.0
         name_of = {row: (name, 0) for row, name in enumerate(contacts)}
@@ -315,7 +316,7 @@ class Shares:
         self._sliding = {row for group in self._sharing.groups if group not in self._patches for row in group}
 
     def _sticks(self, group: Sequence[int]) -> bool:
-        """Whether a group of rows is of contacts alone, of which none slides."""
+        """Return whether a group of rows belongs to contacts only, none of which slides."""
         own = [
             (grip, e) for grip, e in zip(self._rows.grips, self._found.sliding, strict=True) if grip.rows[0] in group
         ]
@@ -326,11 +327,11 @@ class Shares:
         return bool(own) and not sliding and all(grip.contact is not None for grip, _ in own)
 
     def in_patch(self, row: int) -> bool:
-        """Whether a row is of contacts that stick and share a load."""
+        """Return whether a row belongs to sticking contacts that share a load."""
         return any(row in group for group in self._patches)
 
     def patch_of(self, k: int) -> Patch | tuple[()] | None:
-        """Return what is watched of friction k: a patch, nothing if another friction has it, None if it is in none."""
+        """Patch to monitor for friction k, () if another friction element monitors it, None if it has none."""
         row = self._rows.grips[k].rows[0]
         group = next((group for group in self._patches if row in group), None)
         if group is None:
@@ -361,27 +362,27 @@ class Shares:
         )
 
     def of(self, friction: Friction | None, which: Sequence[int], level: float = 0.0) -> Shared:
-        """Return the force along a row; or for a friction the cone that the load and the forces along rows leave."""
+        """Return the force along a row; or for friction the margin of the normal load and the forces along rows."""
         weights, offset = self._sharing.weights[list(which)], self._sharing.offset[list(which)].copy()
         what = "share" if friction is None else "cone"
         if friction is not None:
             level = -UNLOADED * self._largest
-        # What slides is in proportion to loads of least norm.
+        # Sliding friction is proportional to loads of minimum norm.
         offset[[k for k, row in enumerate(which) if row < self._rows.contacts and row in self._sliding]] = 0.0
         return Shared(
             friction, what, None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
         )
 
     def load(self, contact: int) -> tuple[tuple[str, int, float], ...]:
-        """Return the rows from whose multipliers the load of a contact follows, each with a weight."""
+        """Return the rows whose multipliers determine the load of a contact, each with a weight."""
         weights = self._sharing.weights[contact]
         terms = zip(self._names, weights.tolist(), strict=True)
         return tuple((name, row, weight) for (name, row), weight in terms if abs(weight) > NO_WEIGHT)
 
     def returns(self, row: int) -> Shared | None:
-        """Return the load that a closed contact without one would take if it could pull, where others slide; or None.
+        """Return the load of a closed contact without load, next to sliding ones, if it could pull; otherwise None.
 
-        It pushes again where that is positive.
+        It becomes loaded again when this is positive.
         """
         W, sharing = self._rows.W, self._sharing
         others = [c for c in np.flatnonzero(self._found.held[: self._rows.contacts]) if c in self._sliding]
@@ -399,7 +400,7 @@ class Shares:
 def rubbing_of(
     rows: FrictionRows, found: ContactModes, slow: np.ndarray, before: Mapping[str, SlidingContact], shares: Shares
 ) -> dict[str, SlidingContact]:
-    """Return by name what each friction does from now on."""
+    """Return the state of each friction element from now on, by name."""
     rubbing = {}
     for k, (grip, friction) in enumerate(zip(rows.grips, rows.frictions, strict=True)):
         e, side = found.sliding[k], rows.sides[k]
@@ -416,7 +417,7 @@ def rubbing_of(
                 rubbing[friction.name] = SlidingContact((), side=side)
         elif kept or grip.contact is not None:
             patch = shares.patch_of(k)
-            # The load of a joint is found otherwise: the first row stands for it.
+            # The load of a joint is computed separately: the first row represents it.
             load_row = grip.rows[0] if grip.contact is None else grip.contact
             cone = shares.of(friction, [load_row, *grip.rows]) if patch is None else patch or None
             rubbing[friction.name] = SlidingContact(kept, side=side, cone=cone)

@@ -12,12 +12,12 @@ from quirk.errors import SwitchingError
 
 from .contact_states import CLOSED, ROUND_OFF, ContactState, opens
 
-# Restitution is lowered by so many parts where it would raise the energy.
+# Number of reductions of restitution if an impact would gain energy.
 PARTS = 10
 
 
 class Frictionless:
-    """Settles contacts without friction.
+    """Solution for the state of contacts without friction.
 
     Parameters
     ----------
@@ -38,10 +38,9 @@ class Frictionless:
         speeds: tuple[np.ndarray, np.ndarray, np.ndarray],
         solver: Solver,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
-        """Return the state after an impact, the impulses, the rates (c,) of the gaps then, and the restitution kept.
+        """State after an impact, the impulses, the rates (c,) of the gaps afterwards, and the restitution kept.
 
-        `speeds`, (c,) each: slower impacts come to rest; what moves apart more slowly stays; what approaches more
-        slowly does not count as an impact.
+        `speeds`, (c,) each, are the limits of rebound, of separation and of approach; see `Speeds`.
         """
         rates, (limits, at_rest, noise) = opening.rate, speeds
         if not (rates < -noise).any():
@@ -50,7 +49,7 @@ class Frictionless:
         if x is None:
             raise SwitchingError(f"no impulses are found that keep all of these apart: {self._listed(closed)}")
         held, after = x > 0, rates + W @ x
-        # What would move apart more slowly than contacts do that are at rest stays.
+        # Contacts that separate more slowly than the limit of rest stay closed.
         slow = (after > noise) & (after <= at_rest)
         if slow.any():
             held, wanted = held | slow, np.where(slow, 0.0, wanted)
@@ -58,7 +57,7 @@ class Frictionless:
             x[held] = _solved(W, held, wanted - rates)
         lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
         change, _ = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, opening.push))
-        # Once more for what round-off has left.
+        # Correct once more for round-off.
         x[held] += _solved(W, held, wanted - rates - opening.changed(change))
         change, multipliers = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, opening.push))
         impulse = impulses(solver, y, multipliers) if solver.model.rows else {}
@@ -68,7 +67,7 @@ class Frictionless:
     def at_rest(
         self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], W: np.ndarray, solver: Solver
     ) -> ContactState:
-        """Return which of the closed contacts stay closed, and which of these push."""
+        """Return the contact state: the closed contacts that stay closed, and the loaded ones among these."""
         if not closed:
             return ContactState()
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
@@ -77,7 +76,7 @@ class Frictionless:
         if x is None:
             raise SwitchingError(f"no loads are found that keep all of these apart: {self._listed(closed)}")
         staying = accelerations + W @ x <= CLOSED * np.abs(accelerations).max()
-        # Where nothing pushes there is no load that rows could share.
+        # Without loaded contacts there is no load to distribute.
         held = completed(W, x > 0, staying) if (x > 0).any() else np.zeros(len(x), dtype=bool)
         touches = [self._gaps.touches[c] for c in closed]
         pushing: dict[str, tuple[int, float]] = {}
@@ -90,14 +89,14 @@ class Frictionless:
 
 
 def response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
-    """Return W (c, c): how the rate of each gap changes with a unit impulse of each."""
+    """Return W (c, c): the change of the rate of each gap by a unit impulse of each."""
     lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
     W = np.array([opening.changed(solver.respond(lanes, t, none, push)[0]) for push in opening.push])
     return 0.5 * (W + W.T)
 
 
 def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, float]:
-    """Impulses by Newton's law, the rates that they leave, and the part of restitution that lets no energy grow."""
+    """Return impulses by Newton's law, the rates afterwards, and the fraction of restitution that gains no energy."""
     for part in np.linspace(1.0, 0.0, PARTS + 1):
         wanted = -part * e * np.minimum(rates, 0.0)
         x = pushes(W, rates - wanted)
@@ -110,7 +109,7 @@ def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarra
 
 
 def _solved(W: np.ndarray, held: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """The least impulses of some contacts that change their rates by these."""
+    """Return the minimum-norm impulses of some contacts that change their rates by given amounts."""
     if held.sum() == 1:
         return np.asarray(rates[held] / W[held][:, held].ravel())
     return np.asarray(np.linalg.lstsq(W[np.ix_(held, held)], rates[held], rcond=INDEPENDENT)[0])

@@ -1,4 +1,4 @@
-"""Where watched quantities cross zero in steps that Python takes: as `stepping.event_location` does."""
+"""Location of events in steps taken in Python, with the algorithm of `stepping.event_location`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from quirk.integrators.breaks import SMALLEST_STEP_ULPS
 
 
 class Crossings:
-    """The sides of zero on which watched quantities are, and their crossings in steps.
+    """Signs of event functions, and location of their zero crossings in steps.
 
     Parameters
     ----------
-    watch : the quantities
-    solver : by which they are evaluated
+    watch : event functions
+    solver : solver that evaluates them
     settings : of the run
     """
 
@@ -42,7 +42,7 @@ class Crossings:
         self._noted: list[tuple[Hashable, float, int, float]] = []
 
     def enter(self, sides: Sides, project: Callable[[float, np.ndarray], np.ndarray | None]) -> None:
-        """Begin where another set of active parts ends; `project` brings states onto the constraints."""
+        """Continue with the signs at the end of the previous run; `project` projects states onto the constraints."""
         self._project = project
         self._watch.take(sides)
         table = self._watch.table
@@ -50,25 +50,25 @@ class Crossings:
         self._unsettled, self._cut, self._capped = True, False, 0
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
-        """Let angles in quantities go on from these (K, 3), at time t, at rates (K, 3)."""
+        """Set the reference for counting turns in event functions: angles (K, 3) at time t with rates (K, 3)."""
         self._watch.laws.refer(t, angles, rates)
 
     def unsettle(self) -> None:
-        """Find the sides anew, since the state is another than the last step led to."""
+        """Determine the signs again at the next step, as the state is not the end of the last step."""
         self._unsettled = True
 
     @property
     def sides(self) -> Sides:
-        """On which side each quantity is, and whether it has just crossed."""
+        """Sign of each event function, and whether it has just crossed zero."""
         return self._watch.sides
 
     def noted(self) -> list[tuple[Hashable, float, int, float]]:
-        """Return what was noted since the last call: key of the guard, time, direction and total energy, J."""
+        """Return the events recorded since the last call: key, time, direction and total energy, J."""
         noted, self._noted = sorted(self._noted, key=lambda one: one[1]), []
         return noted
 
     def take_sides(self, t: float, y: np.ndarray) -> list[tuple[Hashable, int]]:
-        """Find on which side of zero each quantity is; returns those that have crossed by a jump and do something."""
+        """Determine the sign of each event function; return those that have changed by a jump and have an action."""
         hits: list[tuple[Hashable, int]] = []
         if not (self._count and self._unsettled):
             return hits
@@ -83,10 +83,10 @@ class Crossings:
             still = abs(g) <= np.nanmax([abs(rate) * AT_ONCE * span, self._noise(e)])
             own = self._at_speed[e] > 0
             if still or (own and abs(g) <= AT_ZERO_STILL * self._scale[e]):
-                # The rate of what is held where it is, such as a joint that has just closed, is round-off.
+                # The rate of a quantity that is held constant, such as the gap of a closed contact, is round-off.
                 if abs(rate) * span > self._noise(e) and abs(rate) > HELD * self._at_speed[e]:
                     self._side[e] = np.sign(rate)
-                elif own and abs(g) > 0.5 * self._noise(e):  # so that what is left to noise keeps it there
+                elif own and abs(g) > 0.5 * self._noise(e):  # so that round-off keeps its sign
                     self._side[e] = np.sign(g)
                 continue
             self._side[e] = np.sign(g)
@@ -96,7 +96,7 @@ class Crossings:
         return hits
 
     def first_in(self, step: Sampled) -> float | None:
-        """Return when in a step the first event happens that does something; None if none does before its end."""
+        """Return the time of the first event with an action in a step; None if there is none before its end."""
         if not self._count:
             return None
         self._sample(step)
@@ -108,11 +108,11 @@ class Crossings:
         return first if self._cut else None
 
     def _together(self, step: Sampled) -> float:
-        """Events closer together than this are at one time."""
+        """Return the interval within which events count as simultaneous, s."""
         return float(TOGETHER * SMALLEST_STEP_ULPS * np.spacing(max(abs(step.t), abs(self._settings.end))))
 
     def settle(self, step: Sampled) -> list[tuple[Hashable, int]]:
-        """Note the crossings in a step, or in what was left of it; returns those at its end that do something."""
+        """Record the crossings in a step, or in its remaining part; return those at its end that have an action."""
         hits: list[tuple[Hashable, int]] = []
         self._at_speed[:] = 0
         if not self._count:
@@ -127,7 +127,7 @@ class Crossings:
                 if self._direction(e) * self._side[e] >= 0:
                     self._crossed(e, t, self.state_at(self._step, t), hits)
                     self._at_speed[e] = fast[e]
-            # A quantity that is held at zero has a rate too, of round-off.
+            # A quantity that is held at zero also has a rate, of round-off.
             moves = last and -self._side[e] * ends[e, 1] * (step.t_new - step.t) > self._noise(e)
             looked_at = moves or (self._cut and self._acts(e))
             if looked_at and not self._at_speed[e] and self._about(e, ends[e], self._together(step)):
@@ -136,7 +136,7 @@ class Crossings:
         return hits
 
     def _about(self, e: int, end: np.ndarray, together: float) -> bool:
-        """Whether a quantity, with value and rate at the end of a step, crosses there but for round-off."""
+        """Return whether an event function, with value and rate at the end of a step, crosses there up to round-off."""
         side, (g, rate) = self._side[e], end
         if self._direction(e) * side > 0:
             return False
@@ -153,7 +153,7 @@ class Crossings:
         self._noted.append((key, float(t), way, float(energy[0])))
 
     def _noise(self, e: int) -> float:
-        """How far a quantity may be beyond zero by round-off; without projection, by the drift of what is held."""
+        """How far an event function may be beyond zero by round-off or, without projection, by constraint drift."""
         settings = self._settings
         drifts = settings.interval <= 0 and (settings.alpha > 0 or settings.beta > 0)
         return float((max(NOISE, settings.rtol) if drifts else NOISE) * self._scale[e])
@@ -172,7 +172,7 @@ class Crossings:
             )
 
     def _values(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Values and rates (Q, 2) at a state."""
+        """Return values and rates (Q, 2) at a state."""
         out = np.zeros(2 * self._count)
         if not self._ask(VALUES, t, y, out):
             self._watch.table.end[:] = out
@@ -188,13 +188,13 @@ class Crossings:
         return float(self._values(t, self.state_at(self._step, t))[e, 0])
 
     def state_at(self, step: Sampled, t: float) -> np.ndarray:
-        """Return the state at a time within a step, where one that is kept would be: on the constraints."""
+        """Return the state at a time within a step, projected onto the constraints as an output state is."""
         y = step.sample(t)
         projected = self._project(t, y)
         return y if projected is None else projected
 
     def _first_that_acts(self, e: int) -> float:
-        """When a quantity first does something in the step; infinity if it does not."""
+        """Return the time of the first event of a function with an action in the step; infinity if there is none."""
         side, since = self._side[e], self._times[0]
         while self._acts(e) and (t := self._next(e, side, since)) < np.inf:
             side, since = -side, t
@@ -203,7 +203,7 @@ class Crossings:
         return np.inf
 
     def _next(self, e: int, side: float, since: float) -> float:
-        """The first time after `since` at which quantity e, on this side of zero, is on the other; else infinity."""
+        """First time after `since` at which event function e changes from this sign; infinity if there is none."""
         g, rate, times = side * self._samples[:, e, 0], side * self._samples[:, e, 1], self._times
         if side == 0:
             last = self._samples[-1, e, 0]
@@ -213,7 +213,7 @@ class Crossings:
             if times[m] <= since:
                 continue
             a, b = max(times[m - 1], since), times[m]
-            # Where it has just crossed, it is at zero.
+            # Where it has just crossed, its value is zero.
             before = g[m - 1] if times[m - 1] >= since else 0.0
             if g[m] < -self._noise(e) or (g[m] == 0 and before > self._noise(e)):
                 return self._root(e, side, (a, before), (b, g[m]))
@@ -229,9 +229,10 @@ class Crossings:
         return np.inf
 
     def _root(self, e: int, side: float, start: tuple[float, float], end: tuple[float, float]) -> float:
-        """The first time between two, each with the value there times `side`, at which a quantity has left it.
+        """Return the first time in an interval at which an event function has lost its sign, to the last digit.
 
-        By bisection and false position. Zero is beyond if the quantity comes onto it; if it was at zero, it is not.
+        `start` and `end` are pairs of time and value times `side`. By bisection and false position. Zero counts as
+        beyond if the function reaches it, but not if it was zero initially.
         """
         (a, ga), (b, gb) = start, end
         onto, fresh = ga > 0, True
@@ -242,7 +243,7 @@ class Crossings:
                 break
             t = 0.5 * (a + b) if n % 3 == 2 or gb == ga else b - gb * (b - a) / (gb - ga)
             if gb == 0 and fresh:
-                t = b - 4 * np.spacing(b)  # it may have been at zero for a while already
+                t = b - 4 * np.spacing(b)  # it may have been zero for a while
             fresh = gb != 0
             t = t if a < t < b else 0.5 * (a + b)
             g = side * self._at(e, t)
@@ -253,7 +254,7 @@ class Crossings:
         return b
 
     def _lowest(self, e: int, side: float, a: float, c: float) -> tuple[float, float]:
-        """A time between a and c at which a quantity has left its side, or is next to it, with its value there."""
+        """Return a time between a and c at which an event function has lost its sign or is smallest, with its value."""
         b = a + GOLDEN * (c - a)
         gb = side * self._at(e, b)
         for _ in range(DESCENTS):
@@ -272,11 +273,11 @@ class Crossings:
 
 
 def _tangents_dip(a: float, p: float, b: float, q: float) -> bool:
-    """Whether tangents at both ends of an interval, of slopes p and q, meet at or below zero within it."""
+    """Return whether the tangents at both ends of an interval, with slopes p and q, meet at or below zero within it."""
     return p < 0 < q and a + p * (b - q - a) / (p - q) <= 0
 
 
 def _parabola_dips(a: float, b: float, c: float) -> bool:
-    """Whether the parabola through three values at equal distances is at or below zero between the outer two."""
+    """Whether the parabola through three equidistant values has a minimum at or below zero between the outer two."""
     bend, slope = a - 2 * b + c, 0.5 * (c - a)
     return bool(bend > 0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0)

@@ -1,4 +1,4 @@
-"""A run taken step by step in Python: with the dense reference, and with SciPy's integrators."""
+"""A run stepped in Python: with the dense reference solver, and with SciPy's integrators."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ from .python_event_location import Crossings
 
 
 class SteppedRun:
-    """A run whose steps Python takes, with the interface of `quirk.dynamics.sparse.stepping.compiled_run.CompiledRun`.
+    """Run stepped in Python, with the interface of `quirk.dynamics.sparse.stepping.compiled_run.CompiledRun`.
 
     Parameters
     ----------
-    solver : Solver, by which quantities of events are evaluated
-    steps : yields steps from (t, y) on, at a pace
-    settings, asked, statistics, guards : as of `CompiledRun`
+    solver : Solver
+        Evaluates the event functions.
+    steps : yields steps from (t, y), with the step size of a resume point
+    settings, asked, statistics, guards : as in `CompiledRun`
 
     Attributes
     ----------
-    kept : states kept since it was entered
-    whole : (K, 3) rad, whole turns that the angles of joints had made before that
-    hit : quantities that cross where it stands, at which something is to happen, and whether they rise or fall
+    kept : states stored since the run was entered
+    whole : (K, 3) rad, whole turns of joint angles before that
+    hit : event functions with actions that cross zero at the present time, and the directions
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class SteppedRun:
         self._crossings = Crossings(EventMonitor(guards, solver), solver, settings)
 
     def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Go on from a state (13 n + k,) on the constraints at time t, at which angles are (K, 3)."""
+        """Continue from a state (13 n + k,) on the constraints at time t, with joint angles (K, 3)."""
         self._flow, self.reached, self._state = flow, t, y
         self._h, self._grid = pace.h, pace.grid
         self._evaluations = self._statistics.evaluations
@@ -69,61 +70,61 @@ class SteppedRun:
         self._refer(angles)
 
     def keep_here(self) -> None:
-        """Keep the state where the run stands."""
+        """Store the present state."""
         self._recorder.keep(self.reached, self._state)
         self._recorder.clear()
         self._keep(self.reached, self._state, self._counter.quadrants)
 
     @property
     def pace(self) -> ResumePoint:
-        """What to go on with, in another set of active parts."""
+        """Resume point for another set of active parts."""
         asked = self._behind + self._recorder.behind
         return ResumePoint(self._h, self._grid, asked, self._crossings.sides)
 
     @property
     def state(self) -> np.ndarray:
-        """Where the run stands, (13 n + k,)."""
+        """Present state (13 n + k,)."""
         return self._state
 
     @property
     def angles(self) -> np.ndarray:
-        """Angles (K, 3), rad, of all joints where the run stands, with all turns made."""
+        """Present angles (K, 3), rad, of all joints, including whole turns."""
         joints = self._model.joints
         vectors = joints.plane_vectors(self._model.carried.state(self._state).orientation)
         return joints.angles(vectors, self._counter.quadrants.reshape(-1, 2)) + self.whole
 
     def jump(self, y: np.ndarray) -> None:
-        """Go on from where the run stands with other velocities and internal variables, (13 n + k,)."""
+        """Continue from the present time with other velocities and internal variables, (13 n + k,)."""
         self._state, self._steps = y, None
         self._crossings.unsettle()
 
     def events(self) -> list[tuple[Hashable, float, int, float]]:
-        """Return what was noted since the last call: key of the guard, time, direction and total energy, J."""
+        """Return the events recorded since the last call: key, time, direction and total energy, J."""
         return self._crossings.noted()
 
     @property
     def rank(self) -> int:
-        """Number of independent rows met along the way."""
+        """Number of independent rows of the run."""
         return self._flow.rank
 
     @property
     def trouble(self) -> BaseException | None:
-        """Why the last evaluation failed."""
+        """Cause of the failure of the last evaluation, or None."""
         return self._flow.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Return None: a force without finite loads has raised an error already, which `trouble` holds."""
+        """Return None: a force with non-finite loads raises an error at once, which is in `trouble`."""
         return None
 
     @property
     def between(self) -> bool:
-        """Whether the run stands between two steps, as it always does."""
+        """Whether the run is between two steps: always True."""
         return True
 
     def proceed(self, most: int | None = None) -> bool:
-        """Take one step; returns whether there was one to take."""
-        # Trial steps may overflow; they are rejected, or end the run with an error. Ctrl-C is heard by `flow`, and at
-        # the end when all is written down.
+        """Take one step; return whether the run must continue."""
+        # Trial steps may overflow; they are rejected, or end the run with an error. Ctrl-C takes effect in `flow`, and
+        # at the end when all results are stored.
         self.hit = []
         with DeferredInterrupt(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if self._steps is None:
@@ -147,7 +148,7 @@ class SteppedRun:
         return step is not None or bool(self.hit)
 
     def _cut(self, step: Sampled, end: float) -> Sampled:
-        """The first part of a step, up to an event; steps go on from there."""
+        """Return the first part of a step, up to an event; the next step starts there."""
         y = self._flow.project(end, step.sample(end))
         if y is None:
             raise IntegrationError("the state left the constraints at an event", end)
@@ -155,7 +156,7 @@ class SteppedRun:
         return Cut(step, end, y)
 
     def close(self) -> None:
-        """Keep also the state that a run has reached."""
+        """Store the final state as well."""
         if self.reached > self.kept.last:
             self.keep_here()
 
@@ -163,7 +164,7 @@ class SteppedRun:
         self.kept.add(np.array([t]), np.array(y)[None], quadrants)
 
     def _count(self, t_new: float, y_new: np.ndarray) -> None:
-        """Count the turns of joints in a step, up to its end and to each state in it that is kept."""
+        """Count the turns of joints in a step, up to its end and to each output state in it."""
         t, counter, lanes = self.reached, self._counter, self._slots.state_to_lanes
         y, end = lanes(self._state), lanes(y_new)
         look_ahead(counter, y, end, t_new - t)
@@ -174,7 +175,7 @@ class SteppedRun:
         turn_on(counter, y, end, t_new - t)
 
     def _refer(self, angles: np.ndarray) -> None:
-        """Let angles (K, 3) go on from where the run stands."""
+        """Set the present angles (K, 3) as the reference for counting turns."""
         self._flow.turn(self.reached, self._state)
         rates = self._model.joints.rates(self._model.carried.state(self._state))
         self._crossings.refer(self.reached, angles, rates)
@@ -193,5 +194,5 @@ class Cut:
         return self._step.sample(t)
 
     def near(self, t: float) -> np.ndarray:
-        """Return about the same without further evaluations."""
+        """Return y approximately, without further evaluations."""
         return self._step.near(t)

@@ -1,8 +1,8 @@
-"""Runs in legs: each begins from what is known of the one before it and from nothing else.
+"""Restart points of runs with checkpoints: states that determine the rest of a run.
 
-A run that keeps what it computes on disk, and goes on from there after it was killed, is bit-identical with one that
-was not killed if both begin anew at the same places. So each leg has a fixed number of steps, and a run of several
-legs is the same whether one process computes them or many.
+A run that saves its results and is resumed after it was killed is bit-identical with an uninterrupted one if both
+restart at the same points. So restart points are a fixed number of steps apart, and a run is the same whether one
+process computes it or several.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import numpy as np
 from quirk.dynamics.sparse.stepping.compiled_run import ResumePoint
 from quirk.system.configuration import Configuration
 
-# Steps of a leg, accepted or rejected: of a second or so in compiled code, of 2 microseconds a step and body; and of as
-# long in Python.
+# Number of steps between restart points, accepted or rejected: about a second of compiled code, at 2 microseconds per
+# step and body, and of Python.
 COMPILED_STEPS, LEAST_STEPS, MOST_STEPS, PYTHON_STEPS = 400_000, 50, 20_000, 1000
 
 
 @dataclass(frozen=True)
 class RestartPoint:
-    """Where a leg begins.
+    """State from which a run is restarted.
 
     Attributes
     ----------
     t : s
     y : (13 n + k,) on the constraints
-    angles : (K, 3) of all joints, rad, with all turns made
-    base : which parts are active, besides what contacts and friction do
-    pace : how to go on
-    often : how often each event has happened
+    angles : (K, 3) of all joints, rad, including whole turns
+    base : active parts, without the effect of contacts and friction
+    pace : step size and method
+    often : number of occurrences of each event
     """
 
     t: float
@@ -43,7 +43,7 @@ class RestartPoint:
 
 
 def steps_of_leg(bodies: int, compiled: bool) -> int:
-    """Return of how many steps a leg is."""
+    """Return the number of steps between restart points."""
     if not compiled:
         return PYTHON_STEPS
     return max(LEAST_STEPS, min(COMPILED_STEPS // max(bodies, 1), MOST_STEPS))

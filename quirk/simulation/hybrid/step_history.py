@@ -1,4 +1,4 @@
-"""The steps of a run, and what happened between them: along which sensitivities go."""
+"""Accepted steps of a run, and the events between them, for sensitivities."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .contact_states import ContactState
 
 @dataclass
 class Stretch:
-    """Steps with one set of active parts, without a jump.
+    """Steps with one set of active parts, without a jump of the state.
 
     Attributes
     ----------
-    segment : number of the segment of the result that its states are in
-    plant : what computes
-    base, resting : which parts are active, and what rests or sticks
-    t : s, where it starts
+    segment : index of the segment of the result with its states
+    plant : CompiledModel
+    base, resting : active parts, and contact state
+    t : s, start
     start, end : (13 n + k,) states
     angles : (K, 3) rad, of all joints at the start
-    reached : s, where it ends
-    parts : of the steps, each by one method, see `Steps`
-    hit : what crossed at its end, and may have changed the motion there
+    reached : s, end
+    parts : groups of steps, each with one method, see `Steps`
+    hit : event functions that crossed zero at its end and may have changed the motion
     """
 
     segment: int
@@ -48,17 +48,17 @@ class Stretch:
 
     @property
     def steps(self) -> list[Steps]:
-        """The steps, with those that one method took one after the other together."""
+        """The steps, grouped by consecutive steps of one method."""
         return steps_of([self])
 
     def goes_on(self, after: Stretch) -> bool:
-        """Whether the same motion goes on behind its end, where nothing jumps, loads neither."""
+        """Return whether the motion continues smoothly in another interval, without jumps of the state or of loads."""
         same = self.plant is after.plant and self.segment == after.segment and not self.plant.may_jump
         return same and np.array_equal(self.end, after.start)
 
 
 def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
-    """Return the steps of stretches each of which goes on in the next; those of one method together."""
+    """Return the steps of consecutive intervals without jumps between them, grouped by method."""
     parts = [part for stretch in stretches for part in stretch.parts]
     grouped = [list(own) for _, own in groupby(parts, lambda part: part.method.name)]
     ends = [*(own[0].start for own in grouped[1:]), stretches[-1].end] if grouped else []
@@ -69,7 +69,7 @@ def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
 
 
 def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
-    """Return the numbers of stretches, those that go on in each other together."""
+    """Return the indices of intervals, grouped by those without jumps between them."""
     found = [[0]]
     for k in range(1, len(stretches)):
         if stretches[k - 1].goes_on(stretches[k]):
@@ -80,11 +80,11 @@ def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
 
 
 class StepHistory:
-    """Collects stretches while a run goes on.
+    """Collection of the steps of a run.
 
     Attributes
     ----------
-    stretches : one behind the other
+    stretches : intervals without jumps, in order of time
     """
 
     def __init__(self) -> None:
@@ -100,18 +100,18 @@ class StepHistory:
         y: np.ndarray,
         angles: np.ndarray,
     ) -> None:
-        """Note where another stretch starts."""
+        """Start a new interval."""
         self.stretches.append(Stretch(segment, plant, base, resting, t, y.copy(), angles.copy(), y.copy(), t))
 
     def take(self, run: CompiledRun) -> None:
-        """Take over the steps that a run has noted."""
+        """Append the steps recorded by a run to the present interval."""
         stretch = self.stretches[-1]
         stretch.parts += run.trail
         run.trail = []
         stretch.end, stretch.reached = run.state.copy(), run.reached
 
     def happen(self, run: CompiledRun) -> None:
-        """Note what crosses where a run stands, at the end of the present stretch."""
+        """Record the event functions that cross zero at the end of the present interval."""
         self.take(run)
         keys = [key for key, _ in run.hit]
         self.stretches[-1].hit = tuple(guard for guard in run.watch.guards if guard.key in keys)

@@ -1,1 +1,1 @@
-"""Motions that are given: kinematics, and the efforts that inverse dynamics finds."""
+"""Prescribed motions: kinematics of driven mechanisms, and inverse dynamics."""

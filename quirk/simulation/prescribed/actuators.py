@@ -1,4 +1,4 @@
-"""What inverse dynamics asks of actuators: the force element that each name stands for, with an effort over time."""
+"""Actuators of inverse dynamics: the force element for each name, with an effort over time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from quirk.functions.motion import Motion
 from quirk.system.system import System
 from quirk.util import validate
 
-# Returns an effort over time, multiplied by a factor.
+# Function from a factor to an effort over time multiplied by it.
 Effort = Callable[[float], Motion]
 
 OWNER = "inverse_dynamics"
@@ -26,15 +26,15 @@ KINDS = "an Actuator, Controller, JointTorque, JointForce, Force, Torque or Thru
 
 @dataclass(frozen=True)
 class Actuation:
-    """An actuator of which the effort is to be found.
+    """An actuator with unknown effort.
 
     Attributes
     ----------
-    name : under which it was given
+    name : name given by the user
     element : name of the force element that exerts the effort
-    replaces : whether the system has an element of that name, in whose place it acts
-    torque : whether the effort is a torque, N m, else a force, N
-    exerting : makes the element from an effort over time
+    replaces : whether it replaces an element of that name in the system
+    torque : whether the effort is a torque, N m, otherwise a force, N
+    exerting : returns the element for an effort over time
     """
 
     name: str
@@ -45,7 +45,7 @@ class Actuation:
 
 
 def actuations(system: System, names: Any) -> list[Actuation]:
-    """Return the actuators of these names; InputError if one cannot be an actuator, or is named twice."""
+    """Return the actuators with these names; raise InputError if one cannot be an actuator, or is named twice."""
     listed = [names] if isinstance(names, str) or not isinstance(names, Sequence) else list(names)
     if not listed:
         raise InputError(f"{OWNER}: actuators must name one actuator or more; got none")
@@ -83,7 +83,7 @@ def _actuation(system: System, name: Any) -> Actuation:
 
 
 def follows_motions(constraint: Constraint) -> bool:
-    """Whether a constraint is a driver."""
+    """Return whether a constraint is a driver."""
     return any(one.motions for one in constraint.primitives if isinstance(one, Relation))
 
 
@@ -105,7 +105,7 @@ def _on_body(part: Force | Torque) -> Actuation:
     constant = None if given is None else given.constant
     if constant is None or not np.any(constant):
         raise InputError(
-            f"{OWNER}: actuators names {part}, of which the direction is not known: give its {part.argument} as three "
+            f"{OWNER}: actuators names {part}, whose direction is unknown: give its {part.argument} as three "
             "numbers, not all zero; their length does not count"
         )
     direction, body = constant / np.linalg.norm(constant), part.ends[0][0]
@@ -120,13 +120,13 @@ def _on_body(part: Force | Torque) -> Actuation:
 
 
 def actuated(system: System, found: Sequence[Actuation], efforts: Sequence[Effort]) -> System:
-    """Return the system with these efforts at its actuators."""
+    """Return the system with given efforts at its actuators."""
     bare = system.without(*(one.element for one in found if one.replaces))
     return bare.with_parts(*(one.exerting(effort) for one, effort in zip(found, efforts, strict=True)))
 
 
 def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
-    """Return an effort with these values at the times."""
+    """Return an effort with given values at the times."""
 
     def effort(factor: float) -> Motion:
         return Motion.polynomial(factor * values) if len(times) == 1 else Motion.spline(times, factor * values)
@@ -135,7 +135,7 @@ def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
 
 
 def costs(found: Sequence[Actuation], weights: Any, length: float) -> np.ndarray:
-    """Return the weight (k,) of each squared effort, by default as joint loads share them: torques over a length."""
+    """Return the weight (k,) of each squared effort, by default 1 for forces and 1 / length^2 for torques."""
     if weights is None:
         return np.array([length**-2.0 if one.torque else 1.0 for one in found])
     names = [one.name for one in found]

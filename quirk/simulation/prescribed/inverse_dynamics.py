@@ -1,4 +1,4 @@
-"""Inverse dynamics: what actuators must exert so that a mechanism moves as its drivers prescribe."""
+"""Inverse dynamics: efforts of actuators that move a mechanism as its drivers prescribe."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from .actuators import OWNER, Actuation, actuated, actuations, costs, follows_mo
 from .kinematics import MOST_ROWS, KinematicResult, kinematics, said_moving
 from .least_efforts import ActuatorMap, Push, UnreachedFreedomsError, applied_loads, inertia_loads
 
-# Efforts against friction that depends on the loads, which depend on the efforts, are found when they change by less
-# than this part of the largest; so many rounds are tried.
+# Fixed-point iteration for friction that depends on the efforts: relative change at convergence, and maximum number of
+# iterations.
 SETTLED, MOST_ROUNDS = 1e-12, 200
-# Changes beyond so many times the largest effort without this friction go on growing.
+# Ratio of a change to the largest effort without this friction beyond which the iteration diverges.
 GROWN = 1e3
 
 
 @explained
 class InverseDynamicsResult(KinematicResult):
-    """A prescribed motion of a system whose actuators exert what it takes, with its drivers switched off.
+    """A prescribed motion of a system with actuator efforts that produce it, and with its drivers disabled.
 
     Attributes
     ----------
     system : System
-        With the efforts found at its actuators, as Motions over time, and the drivers inactive: it can be simulated.
+        With the computed efforts at its actuators, as Motions over time, and the drivers disabled: it can be simulated.
     effort : dict of arrays (nt,)
-        Force, newton, or torque, newton meter, of each actuator, under the name that was given.
+        Force, newton, or torque, newton meter, of each actuator, by the name given.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ def inverse_dynamics(
     drivers: str | Constraint | Iterable[str | Constraint] | None = None,
     progress: bool = False,
 ) -> InverseDynamicsResult:
-    """Find what actuators must exert so that a mechanism moves as its drivers prescribe.
+    """Compute the actuator efforts that move a mechanism as its drivers prescribe.
 
-    The drivers leave the mechanism no freedom, as for `quirk.kinematics`, and may be anywhere. The actuators exert
-    loads in their place, through serial chains, loops and redundant constraints.
+    The drivers must leave the mechanism no freedom, as for `quirk.kinematics`, and may act anywhere. The actuators
+    exert loads in their place, through serial chains, loops and redundant constraints.
 
     Parameters
     ----------
@@ -68,28 +68,27 @@ def inverse_dynamics(
     times : (nt,)
         Increasing, s.
     actuators : names of force elements and joints
-        Of an `Actuator`, `Controller`, `JointTorque` or `JointForce` the effort along its coordinate is found, of a
-        `Force`, `Torque` or `Thruster` that along its direction, of a joint that along its one free axis. What the
-        element exerts by itself, and its limits, do not count.
+        The effort of an `Actuator`, `Controller`, `JointTorque` or `JointForce` is along its coordinate, that of a
+        `Force`, `Torque` or `Thruster` along its direction, that of a joint along its only free axis. The element's own
+        law and its limits are ignored.
     weights : dict by name or list of positive numbers, optional
-        With more actuators than freedoms the sum of weights times squared efforts is least. Default: 1 for forces, and
-        for torques 1 / L^2 with L the `load_length` of the system.
+        With more actuators than freedoms the sum of weights times squared efforts is minimized. Default: 1 for forces,
+        and 1 / L^2 for torques, with L the `load_length` of the system.
     drivers : names of constraints, optional
-        Those that the actuators replace; the others go on acting. Default: all that follow a Motion.
+        Drivers that the actuators replace; the others stay enabled. Default: all constraints that follow a Motion.
     progress : bool
         Show a progress line on standard error.
 
     Returns
     -------
     InverseDynamicsResult
-        `.effort["motor"]` (nt,), and all that `quirk.kinematics` returns, with joint loads as they are under these
-        efforts.
+        `.effort["motor"]` (nt,), and all results of `quirk.kinematics`, with the joint loads under these efforts.
 
     Raises
     ------
     InputError
-        If an argument cannot be used, the drivers leave a freedom, or the actuators do not reach one that they leave
-        without these.
+        If an argument cannot be used, the drivers leave a freedom, or the actuators do not reach a freedom of the
+        mechanism without the drivers that they replace.
     AssemblyError, SimulationError
         As for `quirk.kinematics`; SimulationError also if no efforts overcome a `Friction` that grows with them.
 
@@ -119,11 +118,11 @@ def inverse_dynamics(
 
 
 class _Problem:
-    """A motion, and the actuators that are to bring it about.
+    """A motion, and the actuators that must produce it.
 
     Attributes
     ----------
-    system : with the efforts found last at its actuators
+    system : with the efforts of the last iteration at its actuators
     """
 
     def __init__(
@@ -164,7 +163,7 @@ class _Problem:
         )
 
     def acting(self, efforts: np.ndarray) -> Segment:
-        """Return the motion of the system with these efforts (nt, k) at its actuators."""
+        """Return the motion of the system with given efforts (nt, k) at its actuators."""
         over = [over_time(self.motion.time, effort) for effort in efforts.T]
         self.system = actuated(self.given, self.found, over)
         self.system.disable(*self.replaced)
@@ -175,7 +174,7 @@ class _Problem:
         return Segment(system.plant, motion.time, motion.flat, motion.turns, self.reach.rank)
 
     def _missing(self, segment: Segment, but: Sequence[str] = ()) -> np.ndarray:
-        """What accelerations take (nt, n, 6) beyond gravity and all force elements but those named."""
+        """Return inertial loads (nt, n, 6) minus gravity and the loads of all force elements except those named."""
         return self.needed - applied_loads(segment.model, segment.dynamics.forces, len(self.motion.time), but)
 
     def _lifting(self, pushes: list[Push], loads: np.ndarray) -> np.ndarray:
@@ -185,7 +184,7 @@ class _Problem:
             raise InputError(self._unreached(pushes, trouble)) from None
 
     def _unreached(self, pushes: list[Push], trouble: UnreachedFreedomsError) -> str:
-        """Say which motion no actuator reaches."""
+        """Return a message that names the motion that no actuator reaches."""
         row = trouble.row
         t, left = float(self.motion.time[row]), trouble.freedoms - trouble.reached
         said = (
@@ -203,7 +202,7 @@ class _Problem:
 
 
 def _replaced(system: System, names: Any) -> list[str]:
-    """Return the names of the drivers that actuators replace, by default of all that are active."""
+    """Return the names of the drivers that actuators replace, by default all enabled ones."""
     active = [constraint for constraint in system.constraints if constraint.name in system.model.joint_rows]
     if names is None:
         return [constraint.name for constraint in active if follows_motions(constraint)]
@@ -211,5 +210,5 @@ def _replaced(system: System, names: Any) -> list[str]:
     parts = [system[str(getattr(name, "name", name))] for name in listed]
     for part in parts:
         if part not in active:
-            raise InputError(f"{OWNER}: drivers must name constraints that are switched on; got {part}")
+            raise InputError(f"{OWNER}: drivers must name enabled constraints; got {part}")
     return [part.name for part in parts]

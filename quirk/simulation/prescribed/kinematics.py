@@ -1,4 +1,4 @@
-"""Positions and their derivatives of mechanisms whose drivers leave them no freedom."""
+"""Kinematics: positions and their time derivatives of mechanisms without freedom."""
 
 from __future__ import annotations
 
@@ -28,44 +28,45 @@ from quirk.util import validate
 from quirk.util.misuse import explained
 from quirk.util.progress import ProgressLine
 
-# Bodies whose share in a free motion is below this part of the largest stand still.
+# Bodies with less than this fraction of the largest velocity in a free motion count as at rest in messages.
 STANDS_STILL = 1e-6
-# Rows with at least this part of the largest share in a dependency take part in it.
+# Rows with at least this fraction of the largest coefficient take part in a linear dependency.
 SHARE = 0.01
-# As many bodies are named in a message, and up to so many rows are analyzed for one.
+# Maximum number of bodies named in a message, and of rows analyzed for one, as the cost is cubic.
 MOST_NAMED, MOST_ROWS = 6, 1000
 
 
 @explained
 class KinematicResult(Result):
-    """The motion that constraints and drivers prescribe; the same views as those of a simulated one."""
+    """The motion prescribed by constraints and drivers, with the same views as a simulation result."""
 
     _prescribed = True
 
     @cached_property
     def _accelerations(self) -> tuple[np.ndarray, np.ndarray]:
-        """Linear accelerations in N and angular ones in body axes (nt, n, 3)."""
+        """Linear accelerations, inertial frame, and angular accelerations, body axes, (nt, n, 3) each."""
         found = [segment.derivatives for segment in self.segments]
         return joined([d.linear[:, 0] for d in found]), joined([d.angular[:, 0] for d in found])
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """None: nothing is integrated."""
+        """Empty: work is not integrated in kinematics."""
         return {}
 
     @property
     def _course(self) -> str:
-        """How the analysis went, in a line."""
+        """Cost of the analysis as one line of text."""
         cost = self.statistics
         return f"{len(self.time)} positions to {self.time[-1]:g} s in {cost.wall_time:.2g} s, by {cost.steps} steps"
 
 
 @explained
 def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> KinematicResult:
-    """Find the motion of a mechanism that is driven in all its freedoms.
+    """Compute the motion of a mechanism whose freedoms are all driven.
 
-    Positions by Newton's method, continued from one time to the next, loops and redundant rows included; velocity,
-    acceleration, jerk and snap by linear solves with the same rows; loads of joints and drivers by inverse dynamics.
+    Positions are computed by Newton's method, continued from one time to the next, with loops and redundant rows;
+    velocity, acceleration, jerk and snap by linear solves with the same rows; loads of joints and drivers by inverse
+    dynamics.
 
     Parameters
     ----------
@@ -79,18 +80,18 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     Returns
     -------
     KinematicResult
-        ``result["rod"].jerk``, ``result["hinge"].force()`` and all that results of simulations show. If the analysis
-        is interrupted from the keyboard, what was found so far, with ``result.status == "interrupted"``.
+        ``result["rod"].jerk``, ``result["hinge"].force()`` and all views of simulation results. If the analysis is
+        interrupted from the keyboard, the results so far, with ``result.status == "interrupted"``.
 
     Raises
     ------
     InputError
-        If an argument cannot be used, or the system is left with a freedom.
+        If an argument cannot be used, or the system has an undriven freedom.
     AssemblyError
         If there is no position at the first time.
     SimulationError
-        If a time cannot be reached, or not in a sensible number of steps from the one before, or the mechanism stands
-        at a branch point there; it carries the partial result.
+        If a time cannot be reached, or only in too many steps from the one before, or is at a branch point of the
+        mechanism; the error carries the partial result.
 
     Examples
     --------
@@ -161,7 +162,7 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
 
 
 def _start(system: System, solver: Solver, t: float) -> State:
-    """The mechanism at the first time."""
+    """Return the assembled mechanism at the first time."""
     state = system.initial_state()
     y = solver.slots.state_to_lanes(system.model.carried.flat(state))
     solver.settle_near(y, t)
@@ -176,7 +177,7 @@ def _start(system: System, solver: Solver, t: float) -> State:
 
 
 def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int:
-    """The number of independent rows, which must leave no freedom."""
+    """Return the number of independent rows; raise InputError if a freedom is left."""
     n = len(system.bodies)
     rank = solver.settle(solver.slots.state_to_lanes(state.pack()), t)
     if rank >= 6 * n:
@@ -199,7 +200,7 @@ def said_moving(system: System, motions: np.ndarray) -> str:
 
 
 def _explained(system: System, trouble: UnreachedError, before: float, asked: float, rank: int) -> str:
-    """Why the analysis could not go on."""
+    """Return a message with the reason why a time cannot be reached."""
     state = system.model.carried.state(trouble.state)
     if trouble.reason == SINGULAR:
         return (
@@ -223,7 +224,7 @@ def _explained(system: System, trouble: UnreachedError, before: float, asked: fl
 
 
 def _hurried(system: System, trouble: UnreachedError, before: float, asked: float) -> str:
-    """Say that the way from one time to the next takes too many steps, and which driver goes so far."""
+    """Return a message that the interval between two times takes too many steps, with the fastest driver."""
     model, fastest, who = system.model, 0.0, "the mechanism"
     for placed in model.relations:
         angle = bool(model.row_torque[placed.rows.start])
@@ -242,7 +243,7 @@ def _hurried(system: System, trouble: UnreachedError, before: float, asked: floa
 
 
 def _singular(system: System, state: State, t: float, rank: int) -> str:
-    """What kind of position it is, by the rows that have become dependent."""
+    """Return the kind of a singular configuration, by the rows that have become dependent."""
     model = system.model
     if model.rows > MOST_ROWS:
         return "dead point or a branch point"

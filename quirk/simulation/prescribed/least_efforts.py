@@ -1,10 +1,10 @@
-"""The least efforts of actuators with which a mechanism moves as prescribed.
+"""Least efforts of actuators that move a mechanism as prescribed.
 
-Of the loads on the bodies that a motion takes, M a - Q, the passive constraints A carry a part A^T lambda, and the
-actuators must exert the rest. In the mass metric the part that no constraint can carry is what the load accelerates: an
-impulse on the mechanism at rest changes its velocities by W z, with z the projection of W^T times it on what the
-constraints allow. So the efforts u solve Z u = z, with a column of Z for each actuator, of rank f where the actuators
-reach all f freedoms.
+A motion requires the loads M a - Q on the bodies. The passive constraints A carry a part A^T lambda, and the actuators
+must exert the rest. In the mass metric the part that no constraint can carry is the part that accelerates: an impulse
+on the mechanism at rest changes its velocities by W z, with z the projection of W^T times the impulse onto the allowed
+motions. So the efforts u solve Z u = z, with a column of Z for each actuator, of rank f if the actuators reach all f
+freedoms.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from quirk.dynamics.plant import CompiledModel
 
 
 class UnreachedFreedomsError(Exception):
-    """Raised where the actuators do not reach all freedoms.
+    """Raised if the actuators do not reach all freedoms.
 
     Attributes
     ----------
-    row : number of the time
-    reached, freedoms : how many they reach, and how many there are
+    row : index of the time
+    reached, freedoms : number of freedoms reached, and total number
     """
 
     def __init__(self, row: int, reached: int, freedoms: int) -> None:
@@ -36,9 +36,10 @@ class UnreachedFreedomsError(Exception):
 
 
 def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
-    """Return the force in N, and the moment about the center of mass in N, (nt, n, 6) that accelerations take.
+    """Return inertial loads (nt, n, 6): force, and moment about the center of mass, inertial frame.
 
-    From states, and accelerations `linear` in N and `angular` in body axes, (nt, n, 3).
+    They are M a plus gyroscopic terms, from states and accelerations `linear`, inertial frame, and `angular`, body
+    axes, (nt, n, 3).
     """
     turning = np.einsum("nij,tnj->tni", model.inertia, angular) + gyroscopic(model, state.angular_velocity)
     moment = np.einsum("tnij,tnj->tni", rotation.matrix(state.orientation), turning)
@@ -46,7 +47,7 @@ def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.nd
 
 
 def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Sequence[str] = ()) -> np.ndarray:
-    """Return the sum (nt, n, 6), in N, of gravity and of all force elements but those named, at nt times."""
+    """Return the sum (nt, n, 6), inertial frame, of gravity and all force elements except those named, at nt times."""
     total = np.zeros((count, len(model.mass) + 1, 6))
     total[:, :-1, :3] = model.mass[:, None] * model.gravity
     for element, rows in model.forces:
@@ -57,7 +58,7 @@ def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Seq
 
 
 class Push:
-    """What a unit effort of an actuator exerts: loads (nt, frames, 6) in N on bodies `rows`."""
+    """Loads of a unit effort of an actuator: (nt, frames, 6), inertial frame, on bodies `rows`."""
 
     def __init__(self, model: Model, forces: dict[str, Exerted], name: str) -> None:
         (self.rows,) = (list(rows) for element, rows in model.forces if element.name == name)
@@ -71,7 +72,7 @@ class Push:
 
 
 class ActuatorMap:
-    """The efforts that carry given loads, at states (nt, 13 n) along a motion.
+    """Map from loads to actuator efforts, at states (nt, 13 n) along a motion.
 
     Attributes
     ----------
@@ -84,9 +85,14 @@ class ActuatorMap:
         self.rank = self._solver.settle(self._solver.slots.state_to_lanes(flat[0]), float(times[0]))
 
     def efforts(self, pushes: Sequence[Push], loads: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the efforts (nt, k) of least sum of weights times squares that do what loads (nt, n, 6) in N do.
+        """Return the efforts (nt, k) with the same effect as loads (nt, n, 6) and the least weighted sum of squares.
 
-        The constraints carry the difference. Raises UnreachedFreedomsError.
+        Loads are in the inertial frame; the constraints carry the difference.
+
+        Raises
+        ------
+        UnreachedFreedomsError
+            If the actuators do not reach all freedoms.
         """
         found = np.zeros((len(self.times), len(pushes)))
         freedoms = 6 * len(self.model.mass) - self.rank
@@ -94,7 +100,7 @@ class ActuatorMap:
             exerted = np.stack([*(push.at(row) for push in pushes), loads[row]])
             free, whole = self._solver.left_free(*self._at(row), exerted)
             Z, wanted = free[:-1].T, free[-1]
-            # What is left of a load that the constraints carry is round-off.
+            # The remainder of a load that is carried by the constraints is round-off.
             lengths = np.linalg.norm(Z, axis=0)
             felt = lengths > self.model.rank_tolerance * np.linalg.norm(whole[:-1], axis=1)
             lengths, Z = np.where(felt, lengths, 1.0), np.where(felt, Z, 0.0)
@@ -103,17 +109,17 @@ class ActuatorMap:
             if reached < freedoms:
                 raise UnreachedFreedomsError(row, reached, freedoms)
             basis = U[:, :freedoms]
-            # Where there is no choice, columns of unit length serve the digits.
+            # If the solution is unique, columns are scaled to unit length for accuracy.
             scale = np.sqrt(weights) if len(pushes) > freedoms else lengths
             found[row] = np.linalg.pinv(basis.T @ (Z / scale), rcond=0.0) @ (basis.T @ wanted) / scale
         return found
 
     def reached(self, pushes: Sequence[Push], row: int) -> np.ndarray:
-        """Return what unit efforts accelerate at one of the times, (6 n, k) in coordinates of the mass metric."""
+        """Return the accelerations by unit efforts at one of the times, (6 n, k) in coordinates of the mass metric."""
         return self._solver.left_free(*self._at(row), np.stack([push.at(row) for push in pushes]))[0].T
 
     def _at(self, row: int) -> tuple[np.ndarray, float]:
-        """One of the states, in blocks of eight, and its time."""
+        """Return one of the states, in blocks of eight, and its time."""
         solver, t = self._solver, float(self.times[row])
         if solver.redundant:
             solver.choose_state(self.model.carried.state(self.flat[row]), t)

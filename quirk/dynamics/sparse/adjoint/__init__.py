@@ -1,1 +1,1 @@
-"""The transposed tangent, compiled: from weights of accelerations and states back to those of what they follow from."""
+"""Adjoint of the tangent, compiled: gradients by accelerations and states propagated back to states and parameters."""

@@ -1,4 +1,4 @@
-"""Derivatives of a number that the states of a run give, by its start and by parameters: the compiled adjoint."""
+"""Gradient of a scalar function of the states of a run by its start and by parameters: the compiled adjoint."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .state import NUMBERS, Pull
 
 @dataclass(frozen=True)
 class Sought:
-    """By what derivatives are wanted, of one kind of element.
+    """Inputs of one kind of element (laws or relations) by which derivatives are required.
 
     Attributes
     ----------
-    places : of each element with any, the inputs
-    motions : those that change, with their numbers among all that do
+    places : indices of the inputs, by index of the element
+    motions : changing motions of these elements, each with its index among all changing motions
     """
 
     places: Mapping[int, Sequence[int]]
@@ -40,13 +40,13 @@ class Sought:
 
     @classmethod
     def of(cls, directions: Directions, motions: Sequence[ChangedMotion], of_relations: bool) -> Sought:
-        """Return what directions and motions ask for."""
+        """Return the inputs that change with directions and motions, for relations or for laws."""
         given = directions.relations if of_relations else directions.laws
         mine = [(m, one) for m, one in enumerate(motions) if one.of_relation == of_relations]
         return cls({e: list(inputs) for e, inputs in given.items()}, mine)
 
     def entries(self, elements: int) -> list[list[tuple[int, int]]]:
-        """Of each element the inputs, with the number of the motion that changes each, or -1."""
+        """Return for each element the inputs, each with the index of the motion that changes it, or -1."""
         found: list[list[tuple[int, int]]] = [[] for _ in range(elements)]
         for e, places in self.places.items():
             found[e] += [(place, -1) for place in places]
@@ -55,14 +55,14 @@ class Sought:
         return found
 
     def wanted(self, elements: int) -> Wanted:
-        """Return the same for kernels."""
+        """Return the inputs as arrays for kernels."""
         entries = self.entries(elements)
         flat = np.array([pair for own in entries for pair in own], dtype=np.int64).reshape(-1, 2)
         first = np.cumsum([0, *(len(own) for own in entries)])
         return Wanted(first, flat[:, 0].copy(), flat[:, 1].copy(), np.zeros(len(flat)))
 
     def sum_up(self, wanted: Wanted, given: Mapping[int, Mapping[int, np.ndarray]], into: np.ndarray) -> None:
-        """Add the derivatives (D,) in directions, from those by inputs."""
+        """Add the derivatives (D,) in directions to `into`, from the derivatives by inputs."""
         directions = {m: one.direction for m, one in self.motions}
         for e in range(len(wanted.first) - 1):
             for p in range(wanted.first[e], wanted.first[e + 1]):
@@ -73,14 +73,14 @@ class Sought:
 
 
 class Reversed:
-    """Takes weights of states back along a run, with a solver that nothing else may use meanwhile.
+    """Backward propagation of state gradients along a run, with exclusive use of a solver.
 
     Parameters
     ----------
     solver : Solver
-    tableau : of the method that took the steps
+    tableau : of the method of the steps
     baumgarte : (alpha, beta) 1/s
-    projects : whether the run keeps to the constraints
+    projects : whether the run is projected onto the constraints
     """
 
     def __init__(self, solver: Solver, tableau: Tableau, baumgarte: tuple[float, float], projects: bool) -> None:
@@ -98,16 +98,16 @@ class Reversed:
         last_angles: np.ndarray,
         behind: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives (13 n + k,) by the state at the start, and (D,) by parameters.
+        """Return derivatives (13 n + k,) by the initial state, and (D,) by parameters.
 
         Parameters
         ----------
         steps : Steps
-        rows : (steps + 1,) which of the sources is that of the start of each step and of the end, or -1
-        sources : (nt, 13 n + k) derivatives by states of what they give by themselves
-        directions, motions : of parameters alone
+        rows : (steps + 1,) index in `sources` for the start of each step and for the end, or -1
+        sources : (nt, 13 n + k) partial derivatives of the function by the states at output times
+        directions, motions : of parameters only
         last_angles : (K, 3) rad, of all joints at the end
-        behind : (13 n + k,) derivatives by the state at the end of what comes behind it
+        behind : (13 n + k,) derivatives by the final state of the part of the function that depends on later steps
         """
         solver, slots = self.solver, self.solver.slots
         count, end = len(steps.trail), float(steps.trail[-1, 1])
@@ -128,7 +128,7 @@ class Reversed:
             with solver.applied.calling():
                 go_back(solver.mechanism, adjoint, max(0, final - at_once), final, solver.applied.stop)
             solver.applied.check(end)
-        del kept  # functions of motions were needed until here
+        del kept  # the addresses of motions are in use until here
         found = self._by_bodies(adjoint.pull, directions)
         laws.sum_up(adjoint.pull.sums.laws, directions.laws, found)
         relations.sum_up(adjoint.pull.sums.relations, directions.relations, found)
@@ -194,13 +194,13 @@ class Reversed:
         return Pull(tangents=tangents, sums=sums, seeds=flat, numbers=np.zeros(NUMBERS * S), gravity=aligned(8))
 
     def _by_bodies(self, pull: Pull, directions: Directions) -> np.ndarray:
-        """Derivatives (D,) by what directions change of masses, inertias and gravity."""
+        """Return derivatives (D,) by changes of masses, inertias and gravity."""
         numbers = pull.numbers.reshape(-1, NUMBERS)[self.solver.slots.slot[: len(self.solver.model.mass)]]
         by_inertia = np.einsum("nij,nijd->d", numbers[:, 1:].reshape(-1, 3, 3), directions.inertia)
         return numbers[:, 0] @ directions.mass + by_inertia + pull.gravity[:3] @ directions.gravity
 
     def _to_lanes(self, sources: np.ndarray) -> np.ndarray:
-        """Weights (nt, 13 n + k) of states in blocks of eight, one state behind the other; others have none."""
+        """Gradients (nt, 13 n + k) by states in blocks of eight, one state after the other; zero in other slots."""
         slots, size = self.solver.slots, self.solver.size
         found = aligned(len(sources) * size)
         for n, source in enumerate(sources):

@@ -1,9 +1,9 @@
-"""The adjoint of a run, compiled: weights of its states carried back over the steps that it took.
+"""Adjoint of a run, compiled: gradients by states propagated backward over its steps.
 
-Weights of a state at the end of a step give those of the slopes at its stages, and these, last stage first, those of
-the stages themselves: the transposed Runge-Kutta step, exact for the states that the run computed (Hager, Runge-Kutta
-methods in optimal control and the transformed adjoint system, Numerische Mathematik 87, 2000). Stages are computed anew
-from the state at the start of the step, so that one state for each step is all that is stored.
+The gradient by the state at the end of a step gives those by the slopes at its stages, and these, last stage first,
+those by the stages themselves: the transposed Runge-Kutta step, exact for the computed states (Hager, Runge-Kutta
+methods in optimal control and the transformed adjoint system, Numerische Mathematik 87, 2000). Stages are recomputed
+from the state at the start of the step, so that only one state per step is stored.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .state import Pull, pull_landing, pull_rates
 
 @record
 class Adjoint(NamedTuple):
-    """Weights of a state, and where they are in a run.
+    """Gradient by a state, and its position in a run.
 
     pull: Pull · weights: of the Runge-Kutta method, s stages · alpha, beta: Baumgarte's rates, 1/s · projects: whether
-    the run keeps to the constraints · rank: the largest number of independent rows met · trail: the steps, as in
-    `RunState`, and behind them the state at their end · rows (steps + 1,): which of the `sources` (nt size,), weights
-    that states have by themselves, is that of the start of each step and of the end, or -1 · states, slopes, given (s
-    size,): at the stages, and weights of slopes · now, more (size,): weights of the state, and scratch
+    the run is projected onto the constraints · rank: largest number of independent rows so far · trail: the steps, as
+    in `RunState`, followed by the final state · rows (steps + 1,): index in `sources` (nt size,), the partial
+    derivatives by states, for the start of each step and for the end, or -1 · states, slopes, given (s size,): at the
+    stages, and gradients by slopes · now, more (size,): gradient by the state, and scratch
     """
 
     pull: Pull
@@ -55,14 +55,14 @@ class Adjoint(NamedTuple):
 
 @kernel
 def add_scaled(into: np.ndarray, scale: float, more: np.ndarray) -> None:
-    """Add a flat array, times a number, to another."""
+    """Add `scale` times a flat array to another one."""
     for o in range(0, into.shape[0], 8):
         store(into, o, load(into, o) + scale * load(more, o))
 
 
 @kernel
 def add_source(adjoint: Adjoint, n: int) -> None:
-    """Add the weights that the state at the start of step n has by itself."""
+    """Add the partial derivatives by the state at the start of step n."""
     size, row = adjoint.now.shape[0], adjoint.rows[n]
     if row >= 0:
         add_scaled(adjoint.now, 1.0, adjoint.sources[row * size : (row + 1) * size])
@@ -70,7 +70,7 @@ def add_source(adjoint: Adjoint, n: int) -> None:
 
 @kernel
 def land_back(mechanism: Mechanism, adjoint: Adjoint, t: float, y: np.ndarray) -> None:
-    """Take the weights back through the projection onto the constraints at a state y."""
+    """Propagate the gradient back through the projection onto the constraints at a state y."""
     evaluate(mechanism, t, y, adjoint.alpha, adjoint.beta, adjoint.more)
     if adjoint.projects:
         if watch(mechanism, t, y, adjoint.rank):
@@ -80,7 +80,7 @@ def land_back(mechanism: Mechanism, adjoint: Adjoint, t: float, y: np.ndarray) -
 
 @kernel
 def share_back(adjoint: Adjoint, row: int, h: float, given: np.ndarray) -> None:
-    """Add to the weights of slopes what a row of the tableau makes of those `given` of its sum."""
+    """Add the contributions of a row of the tableau to the gradients by slopes, from the one `given` by its sum."""
     weights, size = adjoint.weights, adjoint.now.shape[0]
     for e in range(weights.first[row], weights.first[row + 1]):
         o = weights.slope[e] * size
@@ -89,7 +89,7 @@ def share_back(adjoint: Adjoint, row: int, h: float, given: np.ndarray) -> None:
 
 @kernel
 def step_back(mechanism: Mechanism, adjoint: Adjoint, step: np.ndarray, y_new: np.ndarray) -> None:
-    """Take the weights from the end of a step to its start."""
+    """Propagate the gradient from the end of a step to its start."""
     weights, size, alpha, beta = adjoint.weights, adjoint.now.shape[0], adjoint.alpha, adjoint.beta
     start, low, high = at(step, STEP_START), at(step, STEP_LOW), at(step, STEP_HIGH)
     h, y, stages = at(step, STEP_END) - start, step[STEP_HEAD : step.shape[0]], adjoint.weights.stages
@@ -111,7 +111,7 @@ def step_back(mechanism: Mechanism, adjoint: Adjoint, step: np.ndarray, y_new: n
             adjoint.slopes[stage * size : (stage + 1) * size],
         )
         when = min(max(start + weights.c[stage] * h, low), high)
-        if stage < stages - 1:  # the last has just been evaluated
+        if stage < stages - 1:  # the last stage has just been evaluated
             evaluate(mechanism, when, state, alpha, beta, slope)
         given = adjoint.given[stage * size : (stage + 1) * size]
         pull_rates(mechanism, adjoint.pull, when, state, slope, alpha, beta, given, adjoint.more)
@@ -122,9 +122,9 @@ def step_back(mechanism: Mechanism, adjoint: Adjoint, step: np.ndarray, y_new: n
 
 @entry(needed_by="gradients need", effort=60)
 def go_back(mechanism: Mechanism, adjoint: Adjoint, first: int, last: int, stop: np.ndarray) -> None:
-    """Take the weights from the end of step `last - 1` to the start of step `first`, or until `stop` (1,) is set.
+    """Propagate the gradient from the end of step `last - 1` to the start of step `first`, or until `stop` (1,) is set.
 
-    At the start of step 0 they are taken through the projection of the start.
+    At the start of step 0 it is propagated through the initial projection.
     """
     width = STEP_HEAD + adjoint.now.shape[0]
     for n in range(last - 1, first - 1, -1):

@@ -1,7 +1,7 @@
-"""What laws and relations pull back, in kernels: from weights of what they give to those of what they are handed.
+"""Transposed tangent of laws and relations, in kernels: from gradients by their outputs to gradients by their inputs.
 
-The functions of dual numbers are run once for each frame and level with six directions, and the changes that come out
-are summed up with the sums. So the transposed tangent needs no code of its own for an element.
+The functions of dual numbers are evaluated once for each frame and level with six directions, and the resulting changes
+of outputs are summed with the gradients by the outputs. So elements need no code of their own for the transpose.
 """
 
 from __future__ import annotations
@@ -48,16 +48,17 @@ from ..tangent.tables import (
     Tangents,
 )
 
-# Weights of each slot: of the load on it in N, six numbers; of how it moves, six of its pose and six of its velocity.
+# Numbers per slot: gradient by the load on it, inertial frame, six numbers; and by its motion, six for the pose and six
+# for the velocity.
 ON_BODY, OF_BODY = 8, 16
 
 
 @record
 class Wanted(NamedTuple):
-    """Inputs of laws or of relations by which derivatives are wanted.
+    """Inputs of laws or of relations by which derivatives are required.
 
-    first (elements + 1,): where those of each begin · places: which input · motion: number of the motion that changes
-    the input and those behind it, or -1 if it changes by itself · found: the derivatives, summed up
+    first (elements + 1,): first entry of each element · places: index of the input · motion: index of the motion that
+    changes the input and the following ones, or -1 for a single input · found: sums of the derivatives
     """
 
     first: np.ndarray
@@ -68,12 +69,12 @@ class Wanted(NamedTuple):
 
 @record
 class Sums(NamedTuple):
-    """Weights at one state; S slots, K nodes.
+    """Gradients at one state; S slots, K nodes.
 
-    free (S,): 1 for bodies, 0 for what does not move · moving (2 MOVING S,): how bodies move in each of six directions
-    of the pose, and of the velocity · loads (8 S,): of loads on bodies, in N · levels (3 * 8 K,): of rows, at three
-    levels · bodies (16 S,): found, of how bodies move · total (8,): scratch · laws, relations: Wanted · motions : that
-    change · taylor: scratch for one of them
+    free (S,): 1 for bodies, 0 for slots that do not move · moving (2 MOVING S,): motion of bodies in each of six
+    directions of the pose, and of the velocity · loads (8 S,): gradient by loads on bodies, inertial frame · levels (3
+    * 8 K,): by rows, at three levels · bodies (16 S,): result, by the motion of bodies · total (8,): scratch · laws,
+    relations: Wanted · motions: changing motions · taylor: scratch for one of them
     """
 
     free: np.ndarray
@@ -92,7 +93,7 @@ class Sums(NamedTuple):
 def laws_back(
     tangents: Tangents, sums: Sums, forces: Forces, t: float, given: np.ndarray, into: np.ndarray, carried: int
 ) -> None:
-    """Pull back the weights of loads, and those of the rates of internal variables, `given` from `carried` on."""
+    """Propagate the gradients by loads, and by the rates of internal variables (`given` from element `carried`)."""
     laws, half = tangents.laws, sums.moving.shape[0] // 2
     for e in range(laws.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
@@ -127,7 +128,7 @@ def laws_back(
 
 @kernel
 def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: float, y: np.ndarray, loaded: bool) -> None:
-    """Pull back the weights of rows and, if `loaded`, those of the loads that their multipliers exert."""
+    """Propagate the gradients by rows and, if `loaded`, those by the loads of their multipliers."""
     relations, half = tangents.relations, sums.moving.shape[0] // 2
     for r in range(relations.entries.shape[0] // ELEMENT):
         o = ELEMENT * r
@@ -156,7 +157,7 @@ def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: floa
 
 @kernel
 def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carried: int) -> None:
-    """Sum up the changes of the loads of a law, and of the rates of its variables, with their sums."""
+    """Sum the changes of the loads of a law, and of the rates of its variables, weighted by the gradients."""
     deltas, found = laws.entries[o + OUTPUT] + laws.entries[o + OUTPUTS], splat(0.0)
     place = deltas
     for side in range(laws.entries[o + SIDE], laws.entries[o + SIDE_END]):
@@ -172,7 +173,7 @@ def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carr
 
 @kernel
 def weigh_relation(tangents: Tangents, sums: Sums, o: int, loaded: bool) -> None:
-    """Sum up the changes of the rows of a relation, and of the loads that multipliers exert, with their sums."""
+    """Sum the changes of the rows of a relation, and of the loads by its multipliers, weighted by the gradients."""
     relations, lanes, found = tangents.relations, tangents.lanes, splat(0.0)
     begin, end = relations.entries[o + SIDE], relations.entries[o + SIDE_END]
     deltas = relations.entries[o + OUTPUT] + relations.entries[o + OUTPUTS]
@@ -203,9 +204,9 @@ def seed_inputs(
     order: int,
     begins: bool,
 ) -> None:
-    """Let each of `count` inputs of an element change in a direction of its own; or end that, and keep what was found.
+    """Set unit directions for `count` inputs of an element; or reset them and store the derivatives, if not `begins`.
 
-    Of motions as many derivatives as elements of the kind get, `order`, change with it.
+    For motions the time derivatives up to `order` change as well.
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for k in range(count):

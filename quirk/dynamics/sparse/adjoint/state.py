@@ -1,8 +1,8 @@
-"""What y' and the projection onto the constraints pull back at one state, in kernels.
+"""Transposed tangent of y' and of the projection onto the constraints at one state, in kernels.
 
-Accelerations change by P M^-1 dQ - M^-1 A^T S^-1 dPhi", with P the projection onto what constraints allow and
-S = A M^-1 A^T. So weights of accelerations go through the same solve: it gives weights of loads and, as its
-multipliers, those of rows. Elements pull these back, and what bodies need for their inertia likewise.
+Accelerations change by P M^-1 dQ - M^-1 A^T S^-1 dPhi", with P the projector onto the allowed motions and S = A M^-1
+A^T. So gradients by accelerations require the same solve: its result is the gradient by loads and, as multipliers, the
+gradient by rows. These are then propagated to elements, and to inertial forces of bodies.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from ..tangent.find import take_motion
 from ..tangent.tables import LEVELS, Tangents
 from .elements import OF_BODY, ON_BODY, Sums, laws_back, relations_back
 
-# Derivatives by the numbers of each slot: its mass and, by rows, its inertia.
+# Number of derivatives per slot: by its mass and, row by row, by its inertia.
 NUMBERS = 10
 
 
 @record
 class Pull(NamedTuple):
-    """What pulls back at one state.
+    """Data of the transposed tangent at one state.
 
-    tangents: Tangents · sums: Sums · seeds (2 SEED S,): six directions of the poses, and of the velocities ·
-    numbers (10 S,), gravity (8,): derivatives by masses and inertias, and by gravity, summed up
+    tangents: Tangents · sums: Sums · seeds (2 SEED S,): six directions of the poses, and of the velocities · numbers
+    (10 S,), gravity (8,): sums of derivatives by masses and inertias, and by gravity
     """
 
     tangents: Tangents
@@ -69,7 +69,7 @@ def pull_rates(
     given: np.ndarray,
     into: np.ndarray,
 ) -> None:
-    """Fill `into` with the weights of a state y, evaluated last with `ydot`, from those `given` of its rates."""
+    """Fill `into` with the gradient by a state y, evaluated last with `ydot`, from that `given` by its rates."""
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     clear(into)
     stand(mechanism, pull, y, ydot)
@@ -97,7 +97,7 @@ def pull_rates(
 
 @kernel
 def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Take over an evaluation, and find how all that moves with the bodies changes with each of their directions."""
+    """Copy the results of an evaluation, and compute the motion of bodies in each of their directions."""
     take_motion(mechanism, pull.tangents, ydot)
     seeds, moving = pull.seeds.shape[0] // 2, pull.sums.moving.shape[0] // 2
     for level in range(2):
@@ -111,7 +111,7 @@ def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> 
 
 @kernel
 def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill the weights of loads, and those of motions and numbers that bodies need loads for; see `share_out`."""
+    """Fill the gradients by loads, and those by motions and constants in inertial forces of bodies; see `share_out`."""
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
@@ -142,7 +142,7 @@ def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarra
 
 @kernel
 def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
-    """Add the weights of how bodies move to those of a state y; see `tangent.changes.seed`."""
+    """Add the gradient by the motion of bodies to that by a state y; see `tangent.changes.seed`."""
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
             continue
@@ -163,7 +163,7 @@ def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
 
 @kernel
 def pull_quaternions(sums: Sums, y: np.ndarray, given: np.ndarray, into: np.ndarray) -> None:
-    """Add the weights of a state y from those `given` of the rates of positions and of quaternions."""
+    """Add to the gradient by a state y from the gradient `given` by the rates of positions and quaternions."""
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
             continue
@@ -179,7 +179,7 @@ def pull_quaternions(sums: Sums, y: np.ndarray, given: np.ndarray, into: np.ndar
 
 @kernel
 def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot: np.ndarray, now: np.ndarray) -> None:
-    """Turn the weights `now` of changes on the constraints at a state y, evaluated last, into those before landing."""
+    """Convert the gradient `now` by projected changes at a state y, evaluated last, to that by unprojected changes."""
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     stand(mechanism, pull, y, ydot)
     for level in range(1, -1, -1):
@@ -210,7 +210,7 @@ def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot
 def weigh_displacement(
     constants: np.ndarray, wrench: np.ndarray, y: np.ndarray, now: np.ndarray, slot: int, level: int
 ) -> None:
-    """Fill the wrench of a slot with the weights of displacements of it at one level, poses or velocities."""
+    """Fill the wrench of a slot with the gradient by its displacements at one level, poses or velocities."""
     b, lane = slot // 8, slot % 8
     s, c, f = b * STATE + lane, b * CON + lane, b * WRENCH + lane
     if level == POSES:

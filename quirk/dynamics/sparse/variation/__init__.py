@@ -1,1 +1,1 @@
-"""Derivatives of motions by parameters, integrated along the steps of a run."""
+"""Sensitivities of motions to parameters, integrated forward along the steps of a run."""

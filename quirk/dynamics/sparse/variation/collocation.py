@@ -1,9 +1,9 @@
-"""Changes of a state over one step of collocation, compiled: the step is solved again, and its changes with it.
+"""Changes of a state over one collocation step, compiled: the step is solved again together with its changes.
 
 The changes dZ of increments Z = h A f(y + Z) satisfy dZ = h A (J (dy + dZ) + f_p), with the derivatives J and f_p at
-each point. Both are found by the same iterations with the same factorized matrices, since Newton's method finds the
-derivatives of what it finds: each iteration takes the tangent at the points of that iteration. Axes turn as those of
-the steps do; how fast is no matter of the changes.
+each point. Both are computed by the same iterations with the same factorized matrices: Newton's method also converges
+to the derivatives of its solution, as each iteration uses the tangent at its present points. The axes rotate as in the
+steps of the run; their rates do not affect the changes.
 """
 
 from __future__ import annotations
@@ -41,33 +41,34 @@ from .error_control import (
 )
 from .explicit import find_changes
 
-# Iterations at most.
+# Maximum number of iterations.
 MOST = 60
-# The increments of the state are left alone once their corrections, within the tolerance, no longer shrink to this part
-# of those before: these are round-off, which changes that are as small would follow.
+# The increments of the state are fixed once their corrections are within the tolerance and no longer decrease by this
+# factor: further corrections are round-off, which would prevent convergence of equally small changes.
 SHRINKING = 0.5
-# A change has been found where what is left of it is estimated to be this part of it, or where corrections below the
-# other part no longer shrink: these are round-off.
+# Convergence of a change: its estimated relative error is below EXACT, or corrections below FINE of it no longer
+# decrease and are round-off.
 EXACT, FINE = 1e-14, 1e-8
-# It is round-off alone, of a parameter that has no effect, where as many corrections are, on a geometric mean, within
-# this factor of as many before: with this matrix errors of the states shrink much faster.
+# A change is round-off, of a parameter without effect, if LONG corrections agree within the factor ALIKE, in the
+# geometric mean, with the LONG before: errors of the states decrease much faster.
 LONG, ALIKE = 10, 2.0
 LEAST = np.finfo(float).tiny
-# Of each change: the last correction, sums of logarithms of the last LONG and those before, and 1 once it is found.
+# Entries per change: last correction, sums of logarithms of the last LONG corrections and of those before, and 1 once
+# it has converged.
 BEFORE, LEVEL, EARLIER, FOUND = range(4)
 JUDGED = 4
 
 
 @record
 class ImplicitVariation(NamedTuple):
-    """Changes of a state along D of eight directions, and where they are in a run of s points.
+    """Changes of a state along D of eight directions, and their position in a run of a method with s points.
 
     directions, alpha, beta, projects, rank, length, extents, pivots, trail, asked, states, written, motions, moved,
-    taylor, changes, changes_new, changes_at, found, stop, part, y_new, resolution : as in `ExplicitVariation` · failed
-    (1,): time from which on no changes were found, or not a number · y (size,), clock, counts, pieces: of the step, as
-    in `RunState` · slope, stage, seen (size,): scratch · base, rates (D size,): changes at the start and their rates,
-    as the axes see them · z, f (D s size,): of increments and slopes · judged: of each, BEFORE to FOUND · turned: how
-    far axes have turned at a time between
+    taylor, changes, changes_new, changes_at, found, stop, part, y_new, resolution: as in `ExplicitVariation` · failed
+    (1,): time of a step whose changes did not converge, or nan · y (size,), clock, counts, pieces: of the step, as in
+    `RunState` · slope, stage, seen (size,): scratch · base, rates (D size,): changes at the start and their rates,
+    relative to the rotating axes · z, f (D s size,): changes of increments and slopes · judged: BEFORE to FOUND for
+    each change · turned: rotation of the axes at a time within the step
     """
 
     directions: int
@@ -113,7 +114,7 @@ class ImplicitVariation(NamedTuple):
 def slopes_of_changes(
     mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, h: float
 ) -> None:
-    """Evaluate at all points, with what changes make of the slopes there."""
+    """Evaluate the slopes at all points of the step, and the changes of these slopes."""
     size, s, blocks = variation.y.shape[0], stepper.points, mechanism.constants.shape[0] // CON
     begin_pivots(variation.resolution)
     for i in range(s):
@@ -137,7 +138,7 @@ def slopes_of_changes(
 
 @kernel
 def seen_at(variation: ImplicitVariation, points: int, d: int, i: int) -> None:
-    """Fill `seen` with a change at a point, as the axes see it."""
+    """Fill `seen` with a change at a point, relative to the rotating axes."""
     size, o = variation.y.shape[0], (d * points + i) * variation.y.shape[0]
     for c in range(0, size, 8):
         store(variation.seen, c, load(variation.base, d * size + c) + load(variation.z, o + c))
@@ -153,9 +154,10 @@ def correct_changes(
     n: int,
     near: bool,
 ) -> int:
-    """Correct the changes of the increments for the n-th time; returns how many are found, negative if one is lost.
+    """Make the n-th correction of the changes of the increments; return the number of converged changes.
 
-    None is found before the state itself is `near`, within the tolerance.
+    The number is negative if a change is not finite. No change counts as converged before the state is `near` its
+    solution, within the tolerance.
     """
     s, size, found = stepper.points, variation.y.shape[0], 0
     blocks, length = mechanism.constants.shape[0] // CON, settings.length
@@ -179,7 +181,7 @@ def correct_changes(
 
 @kernel
 def judge(judged: np.ndarray, o: int, most: float, whole: float, n: int, near: bool) -> bool:
-    """Whether a change of some size is found, after its n-th correction by `most`."""
+    """Return whether a change of size `whole` has converged after its n-th correction, of size `most`."""
     if n == 0:
         for k in range(JUDGED):
             put(judged, o + k, 0.0)
@@ -207,7 +209,7 @@ def solve_step(
     variation: ImplicitVariation,
     h: float,
 ) -> bool:
-    """Find the increments of the step and their changes; False if that fails."""
+    """Solve for the increments of the step and their changes; return False if that fails."""
     moved, settled = np.inf, False
     clear(variation.z)
     for n in range(MOST):

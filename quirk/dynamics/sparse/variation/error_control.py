@@ -1,7 +1,7 @@
-"""Whether a step resolves the changes of a state: their own error, beside how large they have been, in kernels.
+"""Error control of the changes of a state, in kernels: their error per step, relative to their largest size so far.
 
-Steps are as long as the error of the motion allows. Changes may move where the motion does not, as about a state at
-rest, or much faster than it. Their error in a step follows from their rates at the stages, as that of the state does.
+The error of the motion determines the step sizes of a run. Changes may vary where the motion does not, as about a state
+at rest, or much faster. Their error in a step follows from their rates at the stages, like that of the state.
 """
 
 from __future__ import annotations
@@ -22,38 +22,39 @@ from ..kernels.factorisation import pivots
 from ..kernels.mechanism import Mechanism
 from ..stepping.radau import NEAR, SHRUNK
 
-# Poses, velocities and internal variables: each kind is judged beside its own largest change.
+# Number of kinds of components, each with an error relative to its own largest change: poses, velocities and internal
+# variables.
 KINDS = 3
-# The error of a step may be so many times `rtol` of the largest change. Along steps that resolve the changes it is
-# hardly ever more than ten times as large.
+# Tolerance of a step as a multiple of rtol times the largest change. In steps that resolve the changes the error is
+# hardly ever more than ten times rtol.
 OVER_RTOL = 100.0
-# Nor is it held below this, which round-off leaves.
+# Lower limit of the tolerance, due to round-off.
 LEAST_TOLERANCE = 1e-11
-# What would move poses by less than so many lengths of the system and rad if a number were doubled does not show.
+# Changes that move poses by less than this, in lengths of the system and rad, when the parameter is doubled are
+# ignored.
 UNSEEN = 1e-13
-# An error per time that shrinks by less than this power of the length of the step is no error of the method, but of
-# round-off or of a kink. After so many attempts with such errors, those of this multiple count as none; of less with
-# each step whose error is less than this part of that.
+# An error per time that decreases by less than the power LEAST_ORDER of the step size is not an error of the method,
+# but due to round-off or to a kink. After STALLED attempts with such errors, errors up to ROUGHLY times as large are
+# ignored. This limit is multiplied by FORGOTTEN in each step with an error below FAR_BELOW of it.
 LEAST_ORDER, STALLED, ROUGHLY = 2.0, 2, 1000.0
 FAR_BELOW, FORGOTTEN = 1e-5, 0.9
-# A step that is too long for the changes is cut into parts that are not shorter than this part of it. Where that is not
-# enough, steps are no longer cut.
+# Shortest part into which a step is cut, as a fraction of the step. If that is too long, steps are no longer cut.
 SHORTEST = 1e-4
-# An error below this part of the tolerance may be round-off, and does not tell that of a longer part.
+# Errors below this fraction of the tolerance may be round-off and are not extrapolated to longer parts.
 SAYS_NOTHING = 1e-4
-# The length of the next part, s; from what time on parts were too long, s; the least pivot of the rows at the stages of
-# a part and the greatest of these; the largest error over the tolerance of a step, by its order, had it not been cut.
+# Entries of Resolution.clock: length of the next part, s; time from which parts were too long, s; smallest and largest
+# of the least pivots at the stages of a part; largest ratio of error to tolerance of a step, estimated without cuts.
 LENGTH, COARSE, LEAST, GREATEST, WORST = range(5)
 
 
 @record
 class Resolution(NamedTuple):
-    """How well steps resolve changes along eight directions, of each of KINDS.
+    """Error control of changes along eight directions, for each of KINDS.
 
-    tolerance: of an error over the largest change, 0 for no look · clock: LENGTH to WORST · least (8,): errors of
-    poses, over the length of the system and in rad, that do not show · largest, error, second, before, floor
-    (8 KINDS,): the largest change so far, the error of the step, its other estimate, and per time the error of the last
-    attempt and what counts as none · stalled (8 KINDS,): how many attempts hardly lessened an error
+    tolerance: of an error over the largest change, 0 for no control · clock: LENGTH to WORST · least (8,): errors of
+    poses, over the length of the system and in rad, that are ignored · largest, error, second, before, floor (8
+    KINDS,): largest change so far, error of the step, its other estimate, and per time the error of the last attempt
+    and the error to be ignored · stalled (8 KINDS,): number of attempts that hardly reduced an error
     """
 
     tolerance: float
@@ -68,10 +69,10 @@ class Resolution(NamedTuple):
 
 
 def resolution_of(rtol: float, sizes: np.ndarray) -> Resolution:
-    """Return the record for a run with some tolerance, 0 where no errors are looked at.
+    """Return the error control of a run with relative tolerance `rtol`, 0 for none.
 
-    `sizes` (D,) are those of the numbers that change, 0 where not known: what does not show if one is doubled is not
-    looked at.
+    `sizes` (D,) are the magnitudes of the parameters, 0 if unknown: changes whose effect is invisible when the
+    parameter is doubled are not controlled.
     """
     tolerance = max(OVER_RTOL * rtol, LEAST_TOLERANCE) if rtol > 0 else 0.0
     least = np.zeros(WIDTH)
@@ -81,15 +82,15 @@ def resolution_of(rtol: float, sizes: np.ndarray) -> Resolution:
 
 @kernel
 def larger(a: float, b: float) -> float:
-    """The larger of two sizes; infinite if the second is not a number."""
+    """Return the larger of two sizes; infinity if the second is nan."""
     return max(a, b) if b == b else np.inf
 
 
 @kernel
 def largest_of(blocks: int, change: np.ndarray, length: float, out: np.ndarray, o: int, grows: bool) -> None:
-    """Fill KINDS elements of `out` from `o` on with the largest parts of a change, or let these grow to it.
+    """Fill KINDS elements of `out` from `o` with the largest components of a change, or with the maximum if `grows`.
 
-    Of places over a length and of turns, of velocities likewise, and of internal variables.
+    The kinds are translations over a length and rotations, velocities likewise, and internal variables.
     """
     poses = velocities = variables = 0.0
     for slot in range(8 * blocks):
@@ -109,7 +110,7 @@ def largest_of(blocks: int, change: np.ndarray, length: float, out: np.ndarray, 
 
 @kernel
 def weigh_estimates(resolution: Resolution, o: int) -> None:
-    """Let both estimates of an error give one, as for states (Hairer, Norsett and Wanner 1993, II.10)."""
+    """Combine both estimates of an error into one, as for states (Hairer, Norsett and Wanner 1993, II.10)."""
     for k in range(o, o + KINDS):
         first, second = at(resolution.error, k), at(resolution.second, k)
         if first > 0.0:
@@ -118,7 +119,7 @@ def weigh_estimates(resolution: Resolution, o: int) -> None:
 
 @kernel
 def begin_attempts(resolution: Resolution) -> None:
-    """Forget the attempts at another step."""
+    """Reset the record of attempts for the next step."""
     for k in range(resolution.before.shape[0]):
         put(resolution.before, k, np.inf)
         put(resolution.stalled, k, 0.0)
@@ -126,9 +127,9 @@ def begin_attempts(resolution: Resolution) -> None:
 
 @kernel
 def worst_error(resolution: Resolution, directions: int, h: float, h_before: float) -> float:
-    """The largest error of a step over the tolerance, which is more than 1 where a shorter step is needed.
+    """Return the largest ratio of error to tolerance of a step; a shorter step is needed if it exceeds 1.
 
-    `h` and `h_before` are its length and that of the last attempt at it, s.
+    `h` and `h_before` are the lengths of this and the previous attempt, s.
     """
     worst = 0.0
     for k in range(KINDS * directions):
@@ -155,9 +156,9 @@ def worst_error(resolution: Resolution, directions: int, h: float, h_before: flo
 
 @kernel
 def end_of_part(resolution: Resolution, begin: float, end: float, again: bool) -> float:
-    """Where a part of a step ends, of as many equal ones up to its end as are hardly longer than those before.
+    """Return the end of the next part of a step, for equal parts that are at most slightly longer than LENGTH.
 
-    They are not longer at all where a part is tried `again`.
+    They are not longer than LENGTH if a part is tried `again`.
     """
     parts = math.ceil((end - begin) / at(resolution.clock, LENGTH) - (0.0 if again else 0.5))
     return begin + (end - begin) / parts if parts > 1.0 else end
@@ -165,14 +166,14 @@ def end_of_part(resolution: Resolution, begin: float, end: float, again: bool) -
 
 @kernel
 def begin_pivots(resolution: Resolution) -> None:
-    """Forget the pivots at the stages of another part."""
+    """Reset the pivots at the stages for the next part."""
     put(resolution.clock, LEAST, np.inf)
     put(resolution.clock, GREATEST, 0.0)
 
 
 @kernel
 def note_pivot(mechanism: Mechanism, resolution: Resolution) -> None:
-    """Note the least pivot of the rows at a stage, which was evaluated last."""
+    """Record the smallest pivot of the rows at a stage, which must have been evaluated last."""
     pivot = pivots(mechanism)[2]
     put(resolution.clock, LEAST, min(pivot, at(resolution.clock, LEAST)))
     put(resolution.clock, GREATEST, max(pivot, at(resolution.clock, GREATEST)))
@@ -180,9 +181,9 @@ def note_pivot(mechanism: Mechanism, resolution: Resolution) -> None:
 
 @kernel
 def holds_singular(resolution: Resolution) -> bool:
-    """Whether there is a singular configuration within a part: a step that passes it is not to be cut there.
+    """Return whether there is a singular configuration within a part; such a step must not be cut.
 
-    Next to it there is no tangent; stages of the step as it was taken lie beside.
+    The tangent is not defined at the singular configuration; the stages of the original step lie beside it.
     """
     least = at(resolution.clock, LEAST)
     return least < NEAR and least < SHRUNK * at(resolution.clock, GREATEST)
@@ -190,13 +191,13 @@ def holds_singular(resolution: Resolution) -> bool:
 
 @kernel
 def left_whole(resolution: Resolution) -> bool:
-    """Whether a part is not to be cut further, whatever its error."""
+    """Return whether a part must not be cut further, whatever its error."""
     return holds_singular(resolution) or at(resolution.clock, COARSE) < np.inf
 
 
 @kernel
 def resolved(resolution: Resolution, error: float, exponent: float, begin: float, h: float, whole: float) -> bool:
-    """Whether a part of a step of some `whole` length stands, by its error over the tolerance; chooses the next length.
+    """Whether a part of a step of length `whole` is accepted, by its error over the tolerance; set the next length.
 
     The error grows as the length to the power 1 / `exponent`.
     """

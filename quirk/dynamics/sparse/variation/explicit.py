@@ -1,9 +1,9 @@
-"""The variation of a motion, compiled: changes of its state along eight directions, over the steps that a run took.
+"""Variation of a motion, compiled: changes of its state along eight directions, over the steps of an explicit run.
 
-A run's steps are taken again, and at each stage the tangent of the accelerations is found with the factorization that
-the stage has anyway. Changes go through the sums of the Runge-Kutta method, through projection, and through its
-continuous extension. What comes out is the derivative of the states that the run computed, at the same steps; a step
-that is too long for the changes themselves is cut into parts, see `resolved`.
+The steps of the run are repeated, and at each stage the tangent of the accelerations is computed with the factorization
+of the stage. Changes are propagated by the sums of the Runge-Kutta method, by projection, and by its continuous
+extension. The result is the derivative of the computed states at fixed steps; a step that is too long for the changes
+is cut into parts, see `resolved`.
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ from .error_control import (
     worst_error,
 )
 
-# Of each motion whose numbers change: whether a law or a relation follows it, from which element of its inputs on the
-# changes of the motion stand, in which direction, and how many derivatives of it are read.
+# Entries per motion with changing parameters: whether it belongs to a law or a relation; first input for its change;
+# direction; and number of time derivatives in use.
 OF_RELATION, INTO, DIRECTION, ORDER = range(4)
 CHANGED_MOTION = 4
 
 
 @record
 class ExplicitVariation(NamedTuple):
-    """Changes of a state along D of eight directions, and where they are in a run.
+    """Changes of a state along D of eight directions, and their position in a run.
 
     weights: of the Runge-Kutta method · directions: D · alpha, beta: Baumgarte's rates, 1/s · projects: whether the run
-    keeps to the constraints · rank: the largest number of independent rows met · length: of the system, m ·
-    extents (8 steps,): how large the changes of poses are at the end of each step · pivots (steps,): the least pivot of
-    the rows there · trail: the steps, as in `RunState`, and behind them the state at their end · asked (nt,),
-    states (nt size,): times at which changes are wanted, and the states there · clock (1,): time of the slopes at the
-    start of the step · written (1,): how many of the asked times are behind · motions, moved: how motions change, and
-    where it belongs · taylor: scratch for one of them · slopes (B size,): of the state at the stages · stage (size,) ·
-    changes, changes_new, changes_at (D size,): at the start of the step, at its end, and at a stage ·
-    rates (D B size,): of the changes, at the stages · found (D nt size,) · stop (1,): not zero to end · part, y_new: a
-    part of a step as in `trail`, and the state at its end · resolution: of the changes by the steps
+    is projected onto the constraints · rank: largest number of independent rows so far · length: of the system, m ·
+    extents (8 steps,): size of the changes of poses at the end of each step · pivots (steps,): smallest pivot of the
+    rows there · trail: the steps, as in `RunState`, followed by the final state · asked (nt,), states (nt size,):
+    output times, and the states there · clock (1,): time of the slopes at the start of the step · written (1,): number
+    of output times done · motions, moved: changes of motions, and their places · taylor: scratch for one of them ·
+    slopes (B size,): of the state at the stages · stage (size,) · changes, changes_new, changes_at (D size,): at the
+    start of the step, at its end, and at a stage · rates (D B size,): of the changes, at the stages · found (D nt
+    size,): changes at output times · stop (1,): nonzero to end · part, y_new: a part of a step as in `trail`, and the
+    state at its end · resolution: error control
     """
 
     weights: Weights
@@ -98,7 +98,7 @@ class ExplicitVariation(NamedTuple):
 
 @kernel
 def move_motions(tangents: Tangents, variation: Any, t: float) -> None:
-    """Write how motions change at time t."""
+    """Write the changes of motions at time t to the inputs of laws and relations."""
     for m in range(variation.moved.shape[0] // CHANGED_MOTION):
         o = CHANGED_MOTION * m
         order, place = variation.moved[o + ORDER], variation.moved[o + INTO] + variation.moved[o + DIRECTION]
@@ -121,9 +121,10 @@ def find_changes(
     changes: np.ndarray,
     lands: bool,
 ) -> None:
-    """Fill `ydot` with the slopes of a state y, and find what its changes make of them.
+    """Fill `ydot` with the slopes of a state y, and solve for the changes of accelerations by its changes.
 
-    `variation` is any record with what is said below; `lands` brings the changes onto the constraints.
+    `variation` is a record with the fields used below; with `lands` the changes are first projected onto the
+    constraints.
     """
     size, alpha, beta = y.shape[0], variation.alpha, variation.beta
     evaluate(mechanism, t, y, alpha, beta, ydot)
@@ -149,7 +150,7 @@ def vary(
     changes: np.ndarray,
     lands: bool,
 ) -> None:
-    """Fill the slopes of a state y and of its changes at a stage; `lands` brings the changes onto the constraints."""
+    """Fill the slopes of a state y and of its changes at a stage; `lands` projects the changes onto the constraints."""
     size, buffers = y.shape[0], variation.weights.buffers
     ydot = variation.slopes[stage * size : (stage + 1) * size]
     find_changes(mechanism, tangents, variation, t, y, ydot, changes, lands)
@@ -161,7 +162,7 @@ def vary(
 
 @kernel
 def note_extents(mechanism: Mechanism, variation: Any, step: int) -> None:
-    """Keep how large the changes of poses are at the end of a step, which was evaluated last, and the least pivot."""
+    """Store the size of the changes of poses at the end of a step, and the smallest pivot of its evaluation."""
     put(variation.pivots, step, at(mechanism.work.summary, LEAST))
     size = variation.stage.shape[0]
     for d in range(variation.directions):
@@ -171,7 +172,7 @@ def note_extents(mechanism: Mechanism, variation: Any, step: int) -> None:
 
 @kernel
 def combine_changes(variation: ExplicitVariation, row: int, h: float, out: np.ndarray) -> None:
-    """Fill `out` (D size,) with the changes that a row of the tableau gives."""
+    """Fill `out` (D size,) with the changes at the stage of a row of the tableau."""
     size, span = variation.stage.shape[0], variation.weights.buffers * variation.stage.shape[0]
     for d in range(variation.directions):
         start, rates = variation.changes[d * size : (d + 1) * size], variation.rates[d * span : (d + 1) * span]
@@ -190,7 +191,7 @@ def between_changes(
 ) -> None:
     """Fill changes_at with the changes at a time within the step, by the continuous extension.
 
-    Its further stages are found when the `first` such time of a step is asked for.
+    Its additional stages are computed for the `first` such time of a step.
     """
     size = variation.stage.shape[0]
     start, y = at(step, STEP_START), step[STEP_HEAD : step.shape[0]]
@@ -211,7 +212,7 @@ def between_changes(
 def land_at(
     mechanism: Mechanism, tangents: Tangents, variation: Any, t: float, y: np.ndarray, changes: np.ndarray
 ) -> None:
-    """Bring changes at a state y within a step onto the constraints."""
+    """Project changes at a state y within a step onto the constraints."""
     ydot = variation.stage
     evaluate(mechanism, t, y, variation.alpha, variation.beta, ydot)
     take_motion(mechanism, tangents, ydot)
@@ -221,7 +222,7 @@ def land_at(
 
 @kernel
 def write_start(variation: Any, start: float) -> None:
-    """Keep the changes at the start of a run, where these are asked for."""
+    """Store the changes at the start of a run, if it is an output time."""
     size, wanted = variation.stage.shape[0], variation.asked.shape[0]
     while variation.written[0] < wanted and variation.asked[variation.written[0]] <= start:
         place = variation.written[0] * size
@@ -230,10 +231,10 @@ def write_start(variation: Any, start: float) -> None:
 
 
 def writer_of(between: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what keeps the changes that are asked for in a step: write(mechanism, tangents, by, variation, step).
+    """Kernel write(mechanism, tangents, by, variation, step) that stores the changes at output times in a step.
 
     ``between(mechanism, tangents, by, variation, step, t, first)`` fills changes_at with those at a time within the
-    step; `first` is whether it is the first such time. `by` is what it needs beside.
+    step; `first` is true for the first such time. `by` is passed on to it.
     """
 
     @kernel
@@ -267,7 +268,10 @@ def take_part(
     y_new: np.ndarray,
     ends: bool,
 ) -> None:
-    """Take the changes through a part of a step, to the state y_new, which is filled in unless it `ends` the step."""
+    """Propagate the changes over a part of a step to the state y_new.
+
+    The state y_new is computed unless the part `ends` the step.
+    """
     weights, h = variation.weights, at(part, STEP_END) - at(part, STEP_START)
     start, low, high, y = at(part, STEP_START), at(part, STEP_LOW), at(part, STEP_HIGH), part[STEP_HEAD : part.shape[0]]
     stages = weights.stages
@@ -291,7 +295,7 @@ def take_part(
 
 @kernel
 def error_of_part(mechanism: Mechanism, variation: ExplicitVariation, h: float, h_before: float) -> float:
-    """The error of the changes in a part of a step, over the tolerance."""
+    """Return the ratio of error to tolerance of the changes in a part of a step."""
     weights, size, resolution = variation.weights, variation.stage.shape[0], variation.resolution
     blocks, span, length = mechanism.constants.shape[0] // CON, weights.buffers * size, variation.length
     if not resolution.tolerance > 0.0:
@@ -311,7 +315,7 @@ def error_of_part(mechanism: Mechanism, variation: ExplicitVariation, h: float, 
 
 @kernel
 def close_part(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVariation, part: np.ndarray) -> None:
-    """Keep what is asked for in a part of a step, whose end is the start of the next."""
+    """Store the changes at output times in a part of a step, and make its end the start of the next part."""
     weights, size = variation.weights, variation.stage.shape[0]
     stages, span = weights.stages, weights.buffers * variation.stage.shape[0]
     refer(mechanism.forces, at(part, STEP_END))
@@ -334,7 +338,10 @@ def go_through(
     end: float,
     y_end: np.ndarray,
 ) -> None:
-    """Take the changes from the start of `part`, a step, to its end with state y_end, in as many parts as they need."""
+    """Propagate the changes from the start of `part`, a step, to its end with state y_end.
+
+    The step is cut into as many parts as needed.
+    """
     whole, exponent, resolution = end - at(part, STEP_START), variation.weights.exponent, variation.resolution
     begin_attempts(resolution)
     tried, reached = np.inf, at(part, STEP_START)
@@ -359,9 +366,9 @@ def go_through(
 
 @entry(needed_by="sensitivities need", effort=60)
 def vary_along(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVariation, first: int, last: int) -> None:
-    """Go on with the changes of a run through steps `first` to `last`, or until `stop` (1,) is set.
+    """Propagate the changes of a run through steps `first` to `last`, or until `stop` (1,) is set.
 
-    Step 0 begins with the changes brought onto the constraints.
+    Before step 0 the changes are projected onto the constraints.
     """
     part, width = variation.part, STEP_HEAD + variation.stage.shape[0]
     for n in range(first, last):

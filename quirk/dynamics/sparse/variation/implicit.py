@@ -1,4 +1,4 @@
-"""Changes of a run's states along the steps of implicit methods."""
+"""Changes of the states of a run along the steps of implicit methods."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .radau import vary_along_radau
 
 
 class ImplicitCourse:
-    """Takes changes along the steps of a stiff run, whichever implicit method took them, by collocation.
+    """Propagation of changes along the steps of a stiff run of any implicit method, by collocation.
 
     Attributes
     ----------
-    stages : numbers of a state that a step takes
-    judges : whether steps tell how well they resolve changes
+    stages : number of state vectors per step, for the estimate of the cost
+    judges : whether steps have an error estimate of the changes
     """
 
     def __init__(self, solver: Solver, differential: Differential, settings: Settings) -> None:
@@ -33,7 +33,7 @@ class ImplicitCourse:
         self.stages, self.judges = 2 * RADAU_IIA9.points, True
 
     def made(self, common: dict[str, Any]) -> ImplicitVariation:
-        """Return the record of a run, from what all kinds of runs have."""
+        """Return the record of a run from the fields that all kinds of runs have in common."""
         solver, size, of_all = self._solver, self._solver.size, common["directions"] * self._solver.size
         self._stepper.record.known[:] = np.nan
         return ImplicitVariation(
@@ -54,7 +54,13 @@ class ImplicitCourse:
         )
 
     def go(self, variation: Any, first: int, last: int) -> None:
-        """Go on through some of the steps; IntegrationError where the changes of one cannot be found."""
+        """Propagate the changes through some of the steps.
+
+        Raises
+        ------
+        IntegrationError
+            If the iterations of a step do not converge.
+        """
         tangents, stepper = self._differential.tangents, self._stepper.record
         vary_along_radau(self._solver.mechanism, tangents, stepper, self._settings, variation, first, last)
         if np.isfinite(variation.failed[0]):

@@ -1,7 +1,7 @@
-"""The variation of a stiff motion, compiled: changes of its state over the steps that an implicit run took.
+"""Variation of a stiff motion, compiled: changes of its state over the steps of an implicit run.
 
-Each step is solved again from its start by collocation at the points of Radau, and its changes with it, see
-`collocation`; a step that is too long for the changes themselves is cut into parts, see `resolved`.
+Each step is solved again from its start by Radau collocation together with its changes, see `collocation`; a step that
+is too long for the changes is cut into parts, see `resolved`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def between_points(
     t: float,
     first: bool,
 ) -> None:
-    """Fill changes_at with the changes at a time within the step, by its polynomial."""
+    """Fill changes_at with the changes at a time within the step, by its collocation polynomial."""
     s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
     start = at(step, STEP_START)
     weigh_points(stepper, (t - start) / (at(step, STEP_END) - start))
@@ -90,7 +90,7 @@ write_changes = writer_of(between_points)
 
 @kernel
 def arrive(mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, end: float) -> None:
-    """Bring the changes at the end of a step, at a state that is known, onto the constraints."""
+    """Project the changes at the end of a step, whose state is known, onto the constraints."""
     s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
     turned = s * TURNED * blocks
     for d in range(variation.directions):
@@ -112,7 +112,7 @@ def arrive(mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: 
 def begin_changes(
     mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, lands: bool
 ) -> None:
-    """Let the axes see the changes at the start of a part of a step, and their rates."""
+    """Transform the changes at the start of a part of a step, and their rates, to the rotating axes."""
     size, blocks = variation.y.shape[0], mechanism.constants.shape[0] // CON
     t = in_piece(variation, variation.clock[T])
     find_changes(mechanism, tangents, variation, t, variation.y, variation.slope, variation.changes, lands)
@@ -129,7 +129,10 @@ def begin_changes(
 def error_of_changes(
     mechanism: Mechanism, stepper: Radau, settings: Settings, variation: ImplicitVariation, h: float, h_before: float
 ) -> float:
-    """The error of the changes in a part of a step, over the tolerance; as that of the state in `march.radau`."""
+    """Return the ratio of error to tolerance of the changes in a part of a step.
+
+    The estimate is that of the state in `quirk.dynamics.sparse.stepping.radau`.
+    """
     s, size, e, resolution = stepper.points, variation.y.shape[0], h * stepper.inverse[0], variation.resolution
     blocks, length = mechanism.constants.shape[0] // CON, variation.length
     if not resolution.tolerance > 0.0:
@@ -165,7 +168,7 @@ def take_part(
     ends: bool,
     h_before: float,
 ) -> float:
-    """Take the changes through a part of a step; returns their error over the tolerance, inf if they are lost."""
+    """Propagate the changes over a part of a step; return the ratio of error to tolerance, infinity if it fails."""
     s, h = stepper.points, at(variation.part, STEP_END) - at(variation.part, STEP_START)
     learn(mechanism, stepper, settings, variation, h)
     begin(mechanism, stepper, variation, h)
@@ -192,7 +195,7 @@ def go_through(
     end: float,
     y_end: np.ndarray,
 ) -> None:
-    """Take the changes through a step to its end with state y_end, in as many parts as they need."""
+    """Propagate the changes through a step to its end with state y_end, in as many parts as needed."""
     part, clock, resolution = variation.part, variation.clock, variation.resolution
     whole, exponent = end - at(part, STEP_START), 0.5 / stepper.points
     begin_attempts(resolution)
@@ -237,9 +240,9 @@ def vary_along_radau(
     first: int,
     last: int,
 ) -> None:
-    """Go on with the changes of a run through steps `first` to `last`, or until `stop` (1,) is set.
+    """Propagate the changes of a run through steps `first` to `last`, or until `stop` (1,) is set.
 
-    Step 0 begins with the changes brought onto the constraints.
+    Before step 0 the changes are projected onto the constraints.
     """
     part, width, piece = variation.part, STEP_HEAD + variation.y.shape[0], PIECE_SIZE * variation.counts[PIECE]
     for n in range(first, last):

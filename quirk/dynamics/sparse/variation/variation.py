@@ -1,4 +1,4 @@
-"""Changes of a run's states along directions of its start and of parameters: the compiled variation, as Python asks."""
+"""Changes of the states of a run along directions of its start and of parameters: Python interface of the variation."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from .error_control import COARSE, WORST, resolution_of
 from .explicit import ExplicitVariation, vary_along
 from .implicit import ImplicitCourse
 
-# Numbers computed between two looks at the keyboard: steps times stages times size.
+# Steps times stages times size per call of compiled code, between which an interruption from the keyboard takes effect.
 BETWEEN_LOOKS = 1_000_000
-# Where errors are below this part of what is allowed, parts of steps get longer until they are whole.
+# Below this ratio of error to tolerance the parts of steps become longer until steps are no longer cut.
 UNCUT = 0.1
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps that a run took with one set of active parts.
+    """Steps of a run with one set of active parts.
 
     Attributes
     ----------
-    method : that took them
-    trail : (n, 8 + size) as `march.run` has them
-    end : (13 n + k,) the state at the end of the last
+    method : the integration method of these steps
+    trail : (n, 8 + size) as in `quirk.dynamics.sparse.stepping.run_state`
+    end : (13 n + k,) state at the end of the last step
     angles : (K, 3) rad, of all joints at the start
     """
 
@@ -51,15 +51,15 @@ class Steps:
 
 @dataclass(frozen=True)
 class ChangedMotion:
-    """How a motion changes in one direction.
+    """Change of a motion (function of time) in one direction.
 
     Attributes
     ----------
-    of_relation : whether a relation follows it, or a law
-    element : number of that among all of the model
-    place : the first of its inputs that are the motion
-    direction : number
-    motion : by what it changes
+    of_relation : whether the motion belongs to a relation, otherwise to a law
+    element : index of the relation or law in the model
+    place : first of its inputs with the motion
+    direction : index of the direction
+    motion : the change, as a function of time
     """
 
     of_relation: bool
@@ -70,12 +70,12 @@ class ChangedMotion:
 
 
 class ExplicitCourse:
-    """Takes changes along the steps of a Runge-Kutta method.
+    """Propagation of changes along the steps of a Runge-Kutta method.
 
     Attributes
     ----------
-    stages : numbers of a state that a step takes
-    judges : whether steps tell how well they resolve changes
+    stages : number of state vectors per step, for the estimate of the cost
+    judges : whether steps have an error estimate of the changes
     """
 
     def __init__(self, solver: Solver, differential: Differential, tableau: Tableau) -> None:
@@ -83,7 +83,7 @@ class ExplicitCourse:
         self.stages, self.judges = self._weights.buffers, self._weights.errors > 0
 
     def made(self, common: dict[str, Any]) -> ExplicitVariation:
-        """Return the record of a run, from what all kinds of runs have."""
+        """Return the record of a run from the fields that all kinds of runs have in common."""
         size = self._solver.size
         return ExplicitVariation(
             weights=self._weights,
@@ -94,12 +94,12 @@ class ExplicitCourse:
         )
 
     def go(self, variation: Any, first: int, last: int) -> None:
-        """Go on through some of the steps."""
+        """Propagate the changes through some of the steps."""
         vary_along(self._solver.mechanism, self._differential.tangents, variation, first, last)
 
 
 class Varied:
-    """Finds how the states of a run change, with a solver that nothing else may use meanwhile.
+    """Computation of the changes of the states of a run, with exclusive use of a solver.
 
     Parameters
     ----------
@@ -109,10 +109,10 @@ class Varied:
     Attributes
     ----------
     rank : number of independent rows
-    extents : (D, steps) how large the changes of poses are at the end of each step, see `extent`
-    pivots : (steps,) the least pivot of the rows there
-    coarse : from what time on changes were faster than any part of a step that was tried, s
-    worst : the largest error of changes in a step, of their size, by its order had no step been cut
+    extents : (D, steps) size of the changes of poses at the end of each step, see `extent`
+    pivots : (steps,) smallest pivot of the rows there
+    coarse : time from which changes were too fast for the shortest part of a step, s
+    worst : largest error of changes in a step relative to their size, estimated without cuts
     cuts : whether a step may have been cut
     """
 
@@ -139,22 +139,21 @@ class Varied:
         asked: tuple[np.ndarray, np.ndarray],
         sizes: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the changes (D, nt, 13 n + k) at asked times and those (D, 13 n + k) at the end.
+        """Return the changes (D, nt, 13 n + k) at output times and those (D, 13 n + k) at the end.
 
         Parameters
         ----------
         steps : Steps
-        start : (D, 13 n + k) changes of the state at the start; if the run keeps to the constraints, they are moved to
-            the nearest that do so
-        directions : of parameters alone
-        motions : those that change beside them
-        asked : (nt,) times when changes are asked for, and the states (nt, 13 n + k) there
-        sizes : (D,) of the numbers that change, see `resolution_of`
+        start : (D, 13 n + k) changes of the initial state; projected onto the constraints if the run is
+        directions : of parameters only
+        motions : functions of time that change, in addition
+        asked : output times (nt,), and the states (nt, 13 n + k) there
+        sizes : (D,) magnitudes of the parameters, see `resolution_of`
         """
         inputs, parts = self.solver.applied.table.inputs, []
         begin = inputs.copy()
         for d in range(0, len(start), WIDTH):
-            inputs[:] = begin  # the direction of friction turns with its slip along the steps
+            inputs[:] = begin  # directions of friction forces change with the slip along the steps
             eight = slice(d, d + WIDTH)
             parts.append(self._eight(steps, start[eight], directions, d, motions, asked, sizes[eight]))
         found, end, extents = zip(*parts, strict=True)
@@ -223,33 +222,33 @@ class Varied:
         self.coarse = min(self.coarse, float(variation.resolution.clock[COARSE]))
         self.worst = max(self.worst, float(variation.resolution.tolerance * variation.resolution.clock[WORST]))
         self.cuts = self.cuts or float(variation.resolution.clock[WORST]) > UNCUT
-        del kept  # functions of motions were needed until here
+        del kept  # the addresses of motions are in use until here
         found = self._from_lanes(variation.found.reshape(count, nt, size))
         extents, self.pivots = variation.extents.reshape(-1, WIDTH).T[:count], variation.pivots
         return found, self._from_lanes(variation.changes.reshape(count, size)), extents
 
     def _to_lanes(self, change: np.ndarray) -> np.ndarray:
-        """A change (13 n + k,) of a state in blocks of eight; nothing changes in other slots."""
+        """Return a change (13 n + k,) of a state in blocks of eight; zero in other slots."""
         slots = self.solver.slots
         lanes = slots.state_to_lanes(change)
         lanes.reshape(-1)[: slots.first_carried] = slots.to_lanes(change[: 13 * slots.bodies].reshape(-1, 13))
         return lanes
 
     def _from_lanes(self, lanes: np.ndarray) -> np.ndarray:
-        """Changes (..., 13 n + k) from those in blocks of eight (..., size)."""
+        """Return changes (..., 13 n + k) from changes in blocks of eight (..., size)."""
         return self.solver.slots.state_from_lanes(lanes)
 
 
 def moved_by(
     differential: Differential, motions: Sequence[ChangedMotion], first: int
 ) -> tuple[MotionTable, list[object], np.ndarray]:
-    """Motions by which others change, the functions that must live with them, and where the changes belong.
+    """Return the table of changing motions, the objects that own its functions, and the places of the changes.
 
-    The directions of `motions` are among the eight from number `first` on.
+    The directions of `motions` are among the eight from index `first`.
     """
     table, solver = MotionTable.of([one.motion for one in motions]), differential.solver
     named = [("sensitivities, motion", one.motion) for one in motions]
-    # This fills OF_RELATIONS + 1 numbers.
+    # Fills OF_RELATIONS + 1 numbers.
     kept, _ = place_functions(table, named, OF_RELATIONS, solver.applied.watched, solver.refuse)
     entries = []
     for one in motions:

@@ -1,1 +1,1 @@
-"""How a run changes with its start and with parameters: derivatives of states, loads and outputs along it."""
+"""Sensitivities of a run: derivatives of states, loads and outputs by its start and by parameters."""

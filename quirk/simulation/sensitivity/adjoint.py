@@ -1,4 +1,4 @@
-"""Derivatives of one number by many parameters: weights of states carried back along the steps that a run took."""
+"""Gradient of a scalar function of a run by many parameters, by the adjoint method."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from .objective import Objective
 from .objective_derivatives import ObjectiveDerivatives
 from .parameters import Parameter
 
-# Error of a change in a step, of its size, that shows in a gradient.
+# Largest relative error of a change in a step, for which the gradient counts as exact.
 NOTICED = 1e-3
-# So do differences of changes along steps as they are from those along such as are cut, above this part of them and
-# above so many times `rtol`, which parts of steps keep to.
+# Largest relative difference of changes along the original steps from those along cut steps for which the gradient
+# counts as exact; and the same as a multiple of rtol, the tolerance of cut steps.
 DIFFERENT, OVER_RTOL = 1e-6, 1e3
 
 
 @explained
 class Gradient:
-    """A number that a run is judged by, and its derivatives: ``result.gradient[("rod", "mass")]``.
+    """A scalar function of a run and its derivatives by parameters: ``result.gradient[("rod", "mass")]``.
 
     Attributes
     ----------
-    value : the number
+    value : value of the function
     """
 
     def __init__(self, value: float, parameters: Sequence[Parameter], found: np.ndarray) -> None:
@@ -48,7 +48,7 @@ class Gradient:
 
     @property
     def parameters(self) -> list[Any]:
-        """The parameters, as they were given to `simulate`."""
+        """The parameters, as passed to `simulate`."""
         return list(self._found)
 
     def __getitem__(self, key: Any) -> np.ndarray:
@@ -56,7 +56,7 @@ class Gradient:
         named = tuple(key) if isinstance(key, list) else key
         if named not in self._found:
             listed = ", ".join(repr(one) for one in self._found)
-            raise InputError(f"Result: gradient: there is none by {key!r}; there are: {listed}")
+            raise InputError(f"Result: gradient: no derivative by parameter {key!r}; available: {listed}")
         return self._found[named]
 
     def __iter__(self) -> Iterator[Any]:
@@ -76,15 +76,15 @@ def gradient_of(
     parameters: Sequence[Parameter],
     objective: Objective,
 ) -> Gradient:
-    """Return a number that a run gives, and its derivatives by parameters.
+    """Return the value of an objective for a run, and its derivatives by parameters.
 
     Parameters
     ----------
-    result : of the run, all of whose times that were asked for are ends of steps
+    result : of the run; all output times must be ends of steps
     stretches : its steps
-    phases : by which it was computed
-    parameters : which vary
-    objective : the number
+    phases : RunFactory of the run
+    parameters : parameters of the gradient
+    objective : Objective
     """
     changes = [change for parameter in parameters for change in parameter.changes]
     first, backwards = stretches[0], Backwards(result.system, stretches, phases, changes)
@@ -107,7 +107,7 @@ def gradient_of(
 
 
 def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]]:
-    """Of each segment the rows of times that were asked for, each once: the last, where something happens then."""
+    """Rows of output times in each segment, each time once: the last row if there is an event at that time."""
     rows = [(t, s, row) for s, segment in enumerate(result.segments) for row, t in enumerate(segment.time)]
     if asked is not None:
         wanted = set(asked.tolist())
@@ -117,7 +117,7 @@ def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]
 
 
 def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> None:
-    """Warn if steps are too long for what changes: seen of a change of each stretch's start in any direction."""
+    """Warn if steps are too long for changes, tested with a random change at the start of each interval."""
     if any(not _serve(stretch, backwards) for stretch in stretches if stretch.steps):
         warnings.warn(
             f"{OWNER}: steps are too long for derivatives, as of a system at rest that would vibrate or a stiff one: "
@@ -128,7 +128,10 @@ def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> N
 
 
 def _serve(stretch: Stretch, backwards: Backwards) -> bool:
-    """Whether a stretch's steps, as they are, serve for a change: beside such as are cut where they are too long."""
+    """Return whether the steps of an interval are short enough for a random change.
+
+    Its result is compared with that of steps cut where necessary.
+    """
     model, cut, uncut = stretch.plant.model, backwards.ahead(stretch.plant), backwards.ahead(stretch.plant, cuts=False)
     moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
     moved[:, SHIFT] *= model.length
@@ -151,13 +154,13 @@ def _serve(stretch: Stretch, backwards: Backwards) -> bool:
 
 
 def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """How the state (D, 13 n + k) at the start changes, before constraints are looked at."""
+    """Return the changes (D, 13 n + k) of the initial state, before projection onto the constraints."""
     model = stretch.plant.model
     return as_changes(model, stretch.start, *start_of(model, changes))
 
 
 def _check(stretch: Stretch, phases: RunFactory, changes: Sequence[ParameterChange]) -> None:
-    """Raise InputError if redundant rows contradict each other along a change: seen where the run starts."""
+    """Raise InputError if redundant rows contradict each other along a change of a parameter at the start."""
     if not changes:
         return
     model, start = stretch.plant.model, _start(stretch, changes)

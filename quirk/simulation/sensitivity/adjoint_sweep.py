@@ -1,4 +1,4 @@
-"""Weights of states carried back along a run: over its steps, and over what happens between them."""
+"""Backward propagation of gradients by states along a run: over its steps, and over events between them."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from .change import ParameterChange, as_changes, as_weights, directions_at, dire
 from .event_jumps import Jump
 
 OWNER = "simulate: objective"
-# Times of the output that are next to the end of a run, by this part of it, are not ends of steps of their own.
+# Relative distance of output times that count as the same time: the end of a step.
 CLOSE = 4 * np.finfo(float).eps
 
 
 class Backwards:
-    """Takes derivatives by states back along a run.
+    """Backward propagation of derivatives by states along a run.
 
     Parameters
     ----------
     system : System
-    stretches : of the run
-    phases : by which it was computed
+    stretches : steps of the run
+    phases : RunFactory of the run
     changes : of parameters
 
     Attributes
@@ -53,17 +53,17 @@ class Backwards:
         self._ahead: dict[tuple[CompiledModel, bool], Varied] = {}
 
     def course(self, plant: CompiledModel) -> Reversed:
-        """Return what takes weights back over the steps of a plant, made once."""
+        """Return the backward propagation over steps of a compiled model, created once."""
         if plant not in self._courses:
             settings = self._phases.settings
-            # Steps that sum a series are noted in parts, which their other method takes.
+            # Steps of Taylor series are recorded in parts, which are steps of the method `instead`.
             tableau = TABLEAUX.get(self._phases.method, Taylor.instead)
             rates, projects = (settings.alpha, settings.beta), settings.interval > 0
             self._courses[plant] = Reversed(plant.solver(), tableau, rates, projects)
         return self._courses[plant]
 
     def ahead(self, plant: CompiledModel, *, cuts: bool = True) -> Varied:
-        """Return what takes changes along the steps of a plant, made once; it cuts those that are too long, or not."""
+        """Return the forward propagation over steps of a compiled model, created once; `cuts` lets it cut steps."""
         if (plant, cuts) not in self._ahead:
             settings = self._phases.settings if cuts else self._phases.settings._replace(rtol=0.0)
             self._ahead[plant, cuts] = Varied(plant.solver(), settings)
@@ -76,14 +76,14 @@ class Backwards:
         counted: Sequence[Sequence[int]],
         sources: Sequence[np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives (13 n + k,) by the state at the start, and (D,) by parameters.
+        """Return derivatives (13 n + k,) by the initial state, and (D,) by parameters.
 
         Parameters
         ----------
         result : of the run
-        held : which rows of its segment each stretch holds
-        counted : which rows of each segment have derivatives by themselves
-        sources : of each segment (nt, 13 n + k), these
+        held : rows of its segment in each interval of steps
+        counted : rows of each segment with partial derivatives
+        sources : partial derivatives (nt, 13 n + k) by the states of each segment
         """
         counts = [set(rows) for rows in counted]
         last = max(k for k, rows in enumerate(held) if counts[self._stretches[k].segment].intersection(rows))
@@ -112,7 +112,7 @@ class Backwards:
         angles: np.ndarray,
         behind: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives by the state at the start of some steps and by parameters, from those `behind` them."""
+        """Derivatives by the state at the start of some steps and by parameters, from those by the state at the end."""
         found = np.zeros(len(self._changes))
         if not parts:
             return behind + sources.sum(axis=0), found
@@ -125,10 +125,10 @@ class Backwards:
         return behind, found
 
     def _over(self, k: int, behind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives by the state at the end of stretch k and by parameters, from those behind what happens.
+        """Derivatives by the state at the end of interval k and by parameters, from those by the state after the event.
 
-        What happens is linear in changes that the constraints allow: found for a basis of those of the state, and for
-        each parameter with the least change of the state that goes with it.
+        The event is linear in changes allowed by the constraints: it is evaluated for a basis of those of the state,
+        and for each parameter with the smallest compatible change of the state.
         """
         before, after = self._stretches[k], self._stretches[k + 1]
         parameters, none = len(self._changes), np.zeros(len(self._changes))
@@ -149,7 +149,7 @@ class Backwards:
 
     @staticmethod
     def _by_state(free: NullSpaceBasis, by_basis: np.ndarray) -> np.ndarray:
-        """Derivatives (13 n + k,) by a state, from those by directions of a basis of what is free there."""
+        """Return derivatives (13 n + k,) by a state from those by directions of a basis of the free motions."""
         point, size = free.point, FREEDOMS * free.point.bodies
         count = size + point.internal
         motions = np.eye(size, count).reshape(point.bodies, FREEDOMS, count)
@@ -160,7 +160,7 @@ class Backwards:
 
 
 def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
-    """Steps up to the one that ends at time t; the first at least."""
+    """Return the steps up to the one that ends at time t, at least the first."""
     needed = [steps for n, steps in enumerate(parts) if n == 0 or steps.trail[0, STEP_START] < t]
     if needed:
         trail = needed[-1].trail
@@ -172,7 +172,7 @@ def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
 
 
 def _with_rows(parts: Sequence[Steps], times: np.ndarray) -> list[tuple[Steps, np.ndarray]]:
-    """Steps with which of some times each starts at, and the last ends at, or -1; each time once."""
+    """Steps with the index of the given time at the start of each step and at the end, or -1; each time once."""
     found, left = [], 0
     for steps in parts:
         ends = np.concatenate([steps.trail[:1, STEP_START], steps.trail[:, STEP_END]])

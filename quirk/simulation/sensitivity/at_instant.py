@@ -1,4 +1,4 @@
-"""One instant of a run with its sensitivities: accelerations, loads and other quantities change with the state."""
+"""Sensitivities of accelerations, loads and other quantities at one instant of a run, from those of the state."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ OWNER = "Result: sensitivity"
 
 
 class Instant:
-    """A state of a run and how it changes.
+    """A state of a run with its derivatives.
 
     Attributes
     ----------
-    variation : of the state, with its rates
+    variation : derivatives of the state and of its rates
     """
 
     def __init__(self, point: Point, variation: OperatingVariation, changes: Sequence[ParameterChange]) -> None:
         self._point, self.variation, self._by = point, variation, changes
 
     def read(self, names: Sequence[str]) -> np.ndarray:
-        """Return the changes (q, D) of quantities by name."""
+        """Return the derivatives (q, D) of quantities by name."""
         point = self._point
         found = quantities(OWNER, "a quantity", point.system, names)
         return np.array([self._read(one) for one in found])
 
     def _read(self, one: Named) -> np.ndarray:
         if isinstance(one.of, Reading) and one.of.of is not None and one.of.of.name not in self._active:
-            return np.zeros(len(self._by))  # what is switched off exerts nothing
+            return np.zeros(len(self._by))  # disabled parts exert no load
         return one.read(self._changes)[1] + self._explicit(one)
 
     @cached_property
     def _active(self) -> set[str]:
-        """Names of the constraints and force elements that are switched on."""
+        """Names of the enabled constraints and force elements."""
         model = self._point.model
         return {*model.joint_rows, *(element.name for element, _ in model.forces)}
 
@@ -58,7 +58,7 @@ class Instant:
         return QuantityDerivatives(self._point, self.variation)
 
     def _explicit(self, one: Named) -> np.ndarray:
-        """What changes at the same state, since frames of joints are elsewhere in their bodies."""
+        """Return the changes at the same state by displacement of joint frames in their bodies."""
         if not isinstance(one.of, Quantity) or not any(isinstance(part, Constraint) for part in one.of.parts.values()):
             return np.zeros(len(self._by))
         return explicit_changes(one.of, self._changes, self._by)
@@ -67,7 +67,7 @@ class Instant:
 def instants(
     system: System, segment: Segment, found: np.ndarray, changes: Sequence[ParameterChange]
 ) -> Iterator[Instant]:
-    """Yield what is known at all times of a segment, whose states change by (nt, D, 13 n + k)."""
+    """Yield all times of a segment as Instants, given the derivatives (nt, D, 13 n + k) of its states."""
     solver, model = segment.plant.solver(), segment.model
     changes = in_force(changes, system, segment.replaced)
     parameters, motions = directions_of(model, changes), motions_of(model, changes)

@@ -1,8 +1,8 @@
-"""Where a run passes a singular configuration that a change of a parameter does not have: the motion splits there.
+"""Detection of singular configurations in a run that perturbed mechanisms do not have: there the motion branches.
 
-With rows of unit length U S V^T at each state, the least singular value, followed along the motion with its vectors,
-goes through zero where the run passes a singular configuration. The changes dq of poses satisfy A dq = -Phi_p: there
-is none where the left vector u of that value has a part along Phi_p, and the change grows without bound towards it.
+With rows of unit length U S V^T at each state, the smallest singular value, tracked along the motion with its vectors,
+passes through zero at a singular configuration. The changes dq of poses satisfy A dq = -Phi_p: there is no solution if
+the left vector u of that value has a component along Phi_p, and the change becomes unbounded near it.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from quirk.errors import SensitivityWarning, outside
 
 from .change import with_motions
 
-# A change of poses that is so many times as large as where it is smallest may be on its way to no bound; and a least
-# pivot that is less than this part of the largest, on its way to zero.
+# Ratio of a change of poses to its smallest value beyond which it may become unbounded; and ratio of a pivot to the
+# largest below which it may approach zero.
 GROWN, LOW = 3.0, 0.9
-# Singular vectors of neighboring states that are less alike than this do not tell what goes through zero.
+# Least cosine between singular vectors of neighboring states for which a singular value can be tracked.
 ALIKE = 0.5
-# Part of Phi_p along the left vector below which there is a change at the singular configuration: what is found
-# between two steps is found by a straight line.
+# Component of Phi_p along the left vector, over its norm, below which a derivative exists at the singular
+# configuration; it is interpolated linearly between two steps.
 ALONG = 0.1
 
 
 @dataclass(frozen=True)
 class SingularRows:
-    """The least independent singular value of the rows at one state.
+    """Smallest independent singular value of the rows at one state.
 
     Attributes
     ----------
     t : s
     value : over the largest
-    left, right : (m,), (6 n,) its vectors
-    missed : (D,) parts of what changes of parameters make of the rows along `left`, of all of it
+    left, right : (m,), (6 n,) singular vectors
+    missed : (D,) components of Phi_p along `left`, over its norm
     """
 
     t: float
@@ -59,12 +59,12 @@ def warn_of_splits(
     motions: Sequence[ChangedMotion],
     names: Sequence[str],
 ) -> None:
-    """Warn of parameters by which there are no derivatives behind a time, as the motion splits there.
+    """Warn of parameters without derivatives after a time because the motion branches there.
 
     Parameters
     ----------
-    steps : along which changes have just been found by `course`
-    directions, motions : of parameters alone
+    steps : steps along which `course` has just computed changes
+    directions, motions : of parameters only
     names : (D,) of the parameters
     """
     seen, told, rank = dict[int, SingularRows](), set[str](), course.rank
@@ -79,7 +79,7 @@ def warn_of_splits(
     shapes = _shapes(directions, motions)
     for d in (int(place) for place in np.flatnonzero(shapes)):
         for n in _near(course.extents[d], course.pivots):
-            # The state at the end of step n is number n + 1.
+            # The state at the end of step n has index n + 1.
             for one, other in ((n, n + 1), (n + 1, n + 2), (n, n + 2)):
                 if other > len(steps.trail) or names[d] in told:
                     continue
@@ -95,7 +95,7 @@ def warn_of_splits(
 
 
 def _closed(model: Model) -> bool:
-    """Whether constraints close loops: without these rows are independent wherever the bodies are."""
+    """Return whether constraints form loops; without loops the rows are independent at all poses."""
     joined = {n: n for n in range(len(model.mass) + 1)}
 
     def root(n: int) -> int:
@@ -113,7 +113,7 @@ def _closed(model: Model) -> bool:
 
 
 def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndarray:
-    """Which directions (D,) change rows."""
+    """Return a mask (D,) of the directions that change rows."""
     found = np.zeros(directions.count, dtype=bool)
     for inputs in directions.relations.values():
         for change in inputs.values():
@@ -123,7 +123,7 @@ def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndar
 
 
 def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
-    """Steps after which a change is larger than before and behind, or the least pivot of the rows is smaller."""
+    """Return the steps after which a change has a local maximum, or the smallest pivot of the rows a local minimum."""
     large, small = (np.concatenate([[-np.inf], x, [-np.inf]]) for x in (extents, -pivots))
     peaks = (extents >= large[:-2]) & (extents >= large[2:]) & (extents > GROWN * extents.min())
     dips = (-pivots >= small[:-2]) & (-pivots >= small[2:]) & (pivots < LOW * pivots.max())
@@ -131,7 +131,7 @@ def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
 
 
 def _splits(one: SingularRows, other: SingularRows, d: int) -> float | None:
-    """Return when the least singular value goes through zero between two states, if rows miss there what they need."""
+    """Time of the zero of the smallest singular value between two states if no derivative exists; else None."""
     same = one.left @ other.left, one.right @ other.right
     if min(np.abs(same)) < ALIKE or same[0] * same[1] > 0:
         return None
@@ -143,7 +143,7 @@ def _splits(one: SingularRows, other: SingularRows, d: int) -> float | None:
 def _rows(
     steps: Steps, n: int, course: Varied, rank: int, directions: Directions, motions: Sequence[ChangedMotion]
 ) -> SingularRows:
-    """The rows at the start of step n, or at the end of the last."""
+    """Return the rows at the start of step n, or at the end of the last step."""
     model, slots = course.solver.model, course.solver.slots
     last = n == len(steps.trail)
     t = float(steps.trail[-1, 1] if last else steps.trail[n, 0])
@@ -159,7 +159,7 @@ def _rows(
 
 
 def _scaled(model: Model, y: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of unit length over translations and, times the size of the system, turns; and their lengths before."""
+    """Rows of unit length over translations and, times the length of the system, rotations; and their lengths."""
     A = tangent_rows(model, Kinematics.of(model.carried.state(y)), t).reshape(model.rows, -1, 6)
     scaled = np.concatenate([A[..., :3], A[..., 3:] / model.length], axis=2).reshape(model.rows, -1)
     lengths = np.linalg.norm(scaled, axis=1)

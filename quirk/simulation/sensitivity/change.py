@@ -1,4 +1,4 @@
-"""Changes of a system and of its start, one for each number that may vary, as directions of its model."""
+"""Changes of a system and of its start per unit of each parameter, as directions of its model."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from quirk.system.system import System
 
 FRAME = 12
-# In place of an input where a number of a part is none.
+# Index for numbers of a part that are not inputs.
 UNUSED = -1
 
 
 @dataclass(frozen=True)
 class ParameterChange:
-    """What one number changes, per unit of it.
+    """Changes per unit of one scalar parameter.
 
     Attributes
     ----------
-    numbers : of parts, see `quirk.simulation.sensitivity.part_parameters`
-    start : of bodies by name (12,), how their states at the start change; see `quirk.dynamics.model.directions`
-    motions : of a part and the name of a motion of it, by what that changes
-    size : of the number, or of the vector that it is one of; 0 where that says nothing
+    numbers : changes of numbers of parts, see `quirk.simulation.sensitivity.part_parameters`
+    start : change of the initial state (12,) of bodies, by name; see `quirk.dynamics.model.directions`
+    motions : change of a motion, by part and name of the motion
+    size : magnitude of the parameter, or of the vector it belongs to; 0 if unknown
     """
 
     numbers: Mapping[Key, np.ndarray] = field(default_factory=dict)
@@ -51,15 +51,15 @@ class ParameterChange:
 
     @property
     def reshapes(self) -> bool:
-        """Whether it is one of numbers of constraints."""
+        """Whether it changes numbers of constraints."""
         return any(kind == RELATION or kind.startswith(GAP) for kind, _, _ in self.numbers)
 
 
 def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping[str, Any]) -> list[ParameterChange]:
-    """Return what changes where events have put other parts, by name, in the place of those of a system.
+    """Return the changes that apply after events have replaced parts of a system by `others`, by name.
 
-    A parameter is a number of the part that the system has: a force element that replaces it does not vary with it, nor
-    does the motion that a driver follows instead of its own.
+    A parameter belongs to the original part: a force element that replaces it does not depend on it, nor does a motion
+    that a driver follows instead of its own.
     """
     replaced = {name for name, part in others.items() if isinstance(part, ForceElement) and _is_new(part, system[name])}
 
@@ -80,12 +80,12 @@ def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping
 
 
 def _is_new(part: ForceElement, own: Any) -> bool:
-    """Whether a part was made by itself, and is no copy of the system's own."""
+    """Return whether a part was constructed independently, and is not a copy of the system's own."""
     return made_with(part) is None or made_with(part) is not made_with(own)
 
 
 def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Directions:
-    """Return changes of parameters as directions of a model, one each; parts that it does not have change nothing."""
+    """Return changes of parameters as directions of a model; changes of parts that it does not contain are zero."""
     made = Directions.none(model, len(changes))
     laws, relations = dict[int, dict[int, np.ndarray]](), dict[int, dict[int, np.ndarray]]()
     made = replace(made, laws=laws, relations=relations)
@@ -113,7 +113,7 @@ def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Direction
 
 
 def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: float) -> Directions:
-    """Return the same with what motions change at time t among the inputs of laws and relations."""
+    """Return the directions with the changes of motions at time t added to the inputs of laws and relations."""
     laws, relations = (
         {number: dict(inputs) for number, inputs in given.items()} for given in (directions.laws, directions.relations)
     )
@@ -128,12 +128,12 @@ def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: fl
 
 
 def directions_at(model: Model, changes: Sequence[ParameterChange], t: float) -> Directions:
-    """Return changes of parameters as directions of a model at time t, those of motions among them."""
+    """Return changes of parameters as directions of a model at time t, with those of motions."""
     return with_motions(directions_of(model, changes), motions_of(model, changes), t)
 
 
 def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarray, np.ndarray]:
-    """Return how the start changes: motions (n, 12, D) of the bodies, and internal variables (k, D)."""
+    """Return the changes of the initial state: of the bodies (n, 12, D), and of auxiliary states (k, D)."""
     bodies = np.zeros((len(model.mass), FREEDOMS, len(changes)))
     internal = np.zeros((model.carried.size, len(changes)))
     for c, change in enumerate(changes):
@@ -146,7 +146,7 @@ def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarr
 
 
 def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[ChangedMotion]:
-    """Return the motions that change, with where the model has them."""
+    """Return the motions that change, with their places in the model."""
     found = []
     for c, change in enumerate(changes):
         for (name, argument), motion in change.motions.items():
@@ -166,7 +166,7 @@ def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[Changed
 
 
 def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-    """Return changes (D, 13 n + k) of a state y from motions (n, 12, D) and changes (k, D) of what is carried."""
+    """Return changes (D, 13 n + k) of a state y from motions (n, 12, D) and changes (k, D) of auxiliary states."""
     n = len(model.mass)
     orientation = model.carried.state(y).orientation
     found = np.zeros((bodies.shape[-1], y.size))
@@ -180,7 +180,7 @@ def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.nda
 
 
 def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return motions (n, 12, D) and changes (k, D) of what is carried, from changes (D, 13 n + k) of a state y."""
+    """Return motions (n, 12, D) and changes (k, D) of auxiliary states from changes (D, 13 n + k) of a state y."""
     n = len(model.mass)
     orientation = model.carried.state(y).orientation * [1.0, -1.0, -1.0, -1.0]
     of_bodies = changes[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
@@ -190,7 +190,7 @@ def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.nda
 
 
 def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.ndarray) -> np.ndarray:
-    """Return derivatives (13 n + k,) by a state, from those by motions (n, 12) of bodies and by what is carried."""
+    """Return derivatives (13 n + k,) by a state from those by motions (n, 12) of bodies and by auxiliary states."""
     n = len(orientation)
     of_bodies = np.zeros((n, STATE_SIZE))
     turn = np.concatenate([np.zeros((n, 1)), by_motions[:, TURN]], axis=1)
@@ -200,7 +200,7 @@ def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.
 
 
 class _Places:
-    """Where numbers of parts are among the inputs of laws and relations: kind, number of the element, and places."""
+    """Inputs of laws and relations with the numbers of parts: kind, index of the element, and indices of inputs."""
 
     def __init__(self, model: Model) -> None:
         self.found: dict[Key, tuple[str, int, list[int]]] = {}
@@ -220,7 +220,7 @@ class _Places:
             first = placed.rows.start - model.joint_rows[name].start
             owner = next(one for one, _ in model.joint_bodies if one.name == name)
             if isinstance(owner, Sticking):
-                # Of the numbers of the friction only its radii are numbers of the rows that hold.
+                # Only the radii of friction are numbers of the rows of sticking.
                 unused = owner.friction.numbers.size - layout.numbers
                 inputs[layout.numbers : layout.numbers] = [UNUSED] * unused
                 self.found[LAW, name, 0] = RELATION, number, inputs

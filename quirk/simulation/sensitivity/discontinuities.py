@@ -1,8 +1,8 @@
-"""Where accelerations jump within a step of a run, as loads do that change abruptly with the state.
+"""Detection of jumps of accelerations within steps of a run, as of loads that change abruptly with the state.
 
-By how much later a motion with changed parameters comes there is not known then, so what the jump adds to derivatives
-is missing. The jump shows in the velocities at the ends of steps: error control makes the step across it so short that
-accelerations change incomparably faster in it than in the steps beside it.
+The change of the time of such a jump is not known, so its contribution to derivatives is missing. The jump is visible
+in the velocities at the ends of steps: error control makes the step across it so short that accelerations change much
+faster in it than in the steps beside it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from quirk.dynamics.sparse.stepping.run_state import STEP_END, STEP_HEAD, STEP_S
 from quirk.dynamics.sparse.variation.variation import Steps
 from quirk.errors import SensitivityWarning, outside
 
-# Accelerations jump where they change so many times as fast as in the steps beside,
+# Ratio of the rate of change of accelerations in a jump to the rates in the steps beside it;
 FASTER = 1000.0
-# by so many times what round-off makes of them, and by more than this part of the largest.
+# ratio of a jump to its round-off; and least jump over the largest acceleration.
 CERTAIN, NOTICED = 1e3, 1e-6
-# A jump at the end of a step, as where a function of time jumps, is no jump within it. One within a step shows in the
-# mean acceleration there, which differs by more than this part of the jump from both of those beside it.
+# A jump at the end of a step, as of a function of time, does not count. In a step with a jump the mean acceleration
+# differs from both neighboring means by more than this fraction of the jump.
 WITHIN = 2.0 / FASTER
-# Steps by series come close to a jump from one side, ever shorter, and go on from the other in one that is so many
-# times as long. So close to the start of the steps is what the event there has to do with.
+# Steps of Taylor series become ever shorter before a jump; the step after it is longer by this factor. Jumps as close
+# to the start of the steps belong to the event there.
 SUDDENLY = 1e3
-# Fewer steps have none with two on either side. Of so many jumps at most the times are told.
+# Minimum number of steps, as two are needed on either side; and maximum number of jumps whose times are listed.
 FEWEST, TOLD = 5, 3
 
 
@@ -39,10 +39,10 @@ def warn_of_jumps(owner: str, remedy: str, parts: Sequence[Steps], solver: Solve
 
     Parameters
     ----------
-    owner : in whose name
-    remedy : what to do about it
-    parts : the steps of one stretch of a run
-    solver : of the model by which it was computed
+    owner : name at the beginning of the message
+    remedy : advice at its end
+    parts : steps of one interval of a run
+    solver : of the model of these steps
     """
     found = [(times_of_jumps(steps, solver.model, solver.slots), times_met(steps, solver)) for steps in parts]
     times = np.unique(np.concatenate([np.concatenate(both) for both in found]))
@@ -58,16 +58,16 @@ def warn_of_jumps(owner: str, remedy: str, parts: Sequence[Steps], solver: Solve
 
 
 def times_of_jumps(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
-    """Return at the starts of which steps (k,), s, accelerations jump."""
+    """Return the start times (k,), s, of the steps in which accelerations jump."""
     start, end = steps.trail[:, STEP_START], steps.trail[:, STEP_END]
     if len(start) < FEWEST:
         return np.zeros(0)
     velocity = _velocities(steps, model, slots)
     length, middle = end - start, 0.5 * (start + end)
     mean = np.diff(velocity, axis=0) / length[:, None]
-    step = np.abs(np.diff(mean, axis=0)).max(axis=1)  # from one to the next
+    step = np.abs(np.diff(mean, axis=0)).max(axis=1)  # between neighboring steps
     rate = step / np.diff(middle)
-    # Across steps from the third to the last but two: between the means of the steps beside.
+    # Jump across steps from the third to the third last: difference of the means in the neighboring steps.
     jump = np.abs(mean[3:-1] - mean[1:-3]).max(axis=1)
     beside = np.maximum(rate[:-3], rate[3:])
     noise = np.finfo(float).eps * np.abs(velocity).max() / np.minimum(length[1:-3], length[3:-1])
@@ -78,10 +78,10 @@ def times_of_jumps(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
 
 
 def times_met(steps: Steps, solver: Solver) -> np.ndarray:
-    """Return the ends of which steps (k,), s, accelerations jump at, where steps became ever shorter before.
+    """Return the end times (k,), s, of sequences of ever shorter steps at which accelerations jump.
 
-    They are on either side of the jump at both ends of the last of these, and differ incomparably more than they change
-    in the steps beside it.
+    The states at both ends of the last step of such a sequence are on either side of the jump, and their accelerations
+    differ much more than they change in the neighboring steps.
     """
     start, end = steps.trail[:, STEP_START], steps.trail[:, STEP_END]
     length = end - start
@@ -99,7 +99,7 @@ def times_met(steps: Steps, solver: Solver) -> np.ndarray:
 
 
 def _accelerations(solver: Solver, y: np.ndarray, t: float) -> np.ndarray:
-    """Accelerations over the size of the system, and angular ones, at a state in lanes (6 bodies,), 1/s^2."""
+    """Accelerations over the length of the system, and angular ones, (6 n,), 1/s^2, at a state in blocks of eight."""
     y = y.copy()
     solver.settle(y, float(t))
     rates = solver.slots.body_states(solver.rates(float(t), y)[None])[0, :, 7:]
@@ -108,7 +108,7 @@ def _accelerations(solver: Solver, y: np.ndarray, t: float) -> np.ndarray:
 
 
 def _velocities(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
-    """Velocities over the size of the system, and angular ones, at the ends of all steps (n + 1, 6 bodies), 1/s."""
+    """Velocities over the length of the system, and angular ones, at the ends of all steps (n + 1, 6 bodies), 1/s."""
     end = steps.end[: STATE_SIZE * slots.bodies].reshape(1, -1, STATE_SIZE)
     rows = np.concatenate([slots.body_states(steps.trail[:, STEP_HEAD:])[..., 7:], end[..., 7:]])
     rows[..., :3] /= model.length

@@ -1,9 +1,9 @@
-"""How changes go on where something happens: the time of it changes, and so do what jumps and what moves bodies then.
+"""Changes of a state across an event: its time changes, and with it jumps and the motion until then.
 
-At an event the quantity g is zero. Along a change d of the state it happens d_tau = -dg / g' later (g' along the motion
-before). States at that time change by d + f- d_tau, go through the jump, and are taken back to the time itself: from
-what that gives f+ d_tau is taken, f- and f+ being the rates of the state before and after (the saltation matrix; see
-Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, section 7).
+At an event the quantity g is zero. Along a change d of the state the event is later by d_tau = -dg / g' (g' along the
+motion before). States at the event change by d + f- d_tau, pass the jump, and are referred back to the original time by
+subtracting f+ d_tau, with f- and f+ the rates of the state before and after (the saltation matrix; see Leine and
+Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, section 7).
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ from .part_parameters import GAP
 from .slipping import limit_is_reached, slip_ends
 
 OWNER = "simulate: sensitivities"
-# What happens at times that change by amounts that differ by more than this part of them does not happen at once.
+# Largest relative difference between the changes of the times of simultaneous events for which they stay simultaneous.
 AT_ONCE = 1e-6
-# Loads on either side of an event are taken where bodies have moved by this part of the size of the system, or of a
-# turn, and by twice that, and are followed back by a straight line.
+# Loads on either side of an event are evaluated where bodies have moved by this fraction of the length of the system,
+# or of a rad, and by twice that, and are extrapolated linearly to the event.
 ASIDE = 1e-9
-# What is below so many times what changes there on one side is smooth motion and round-off, and no jump.
+# Ratio of a jump to the smooth change on either side below which it is not a jump, but round-off.
 DISTINCT = 100.0
-# Poses that jump by more than this part of the size of the system.
+# Largest jump of poses, over the length of the system, that counts as none.
 MOVED = 1e-8
 
 
 class Jump:
-    """What happens between two stretches of a run.
+    """The event between two intervals of a run.
 
     Parameters
     ----------
     system : System
-    before, after : stretches
-    changes : that the state and parameters undergo
-    courses : those of both stretches
+    before, after : intervals of steps
+    changes : of the state and parameters
+    courses : forward propagation in both intervals
 
     Attributes
     ----------
-    later : (D,) by how much later it happens, s
+    later : (D,) change of the time of the event, s
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class Jump:
         self.later = np.zeros(len(changes))
 
     def point(self) -> Point:
-        """Return the state before it."""
+        """Return the operating point before the event."""
         return self._point(self._before, self._before.end, self._courses[0])
 
     def across(self, now: np.ndarray) -> np.ndarray:
-        """Return changes (D, 13 n + k) behind it, from those before."""
+        """Return changes (D, 13 n + k) after the event from those before it."""
         before, after, model = self._before, self._after, self._before.plant.model
         point = self.point()
         bodies, internal = as_motions(model, before.end, now)
@@ -108,7 +108,7 @@ class Jump:
         return as_changes(model, after.start, bodies, internal)
 
     def _past_loads(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return changes behind an event that changes nothing, but at which loads may jump with the state."""
+        """Return changes after an event that changes neither state nor parts, but at which loads may jump."""
         speed = max(np.abs(_flow(point)[:, SHIFT]).max() / point.model.length, np.abs(_flow(point)[:, TURN]).max())
         if not speed > 0.0:
             return bodies, internal
@@ -122,7 +122,7 @@ class Jump:
         return bodies - moved, internal
 
     def _rates_aside(self, point: Point, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """How bodies (n, 12) and internal variables (k,) change a time h from the event, s, along the motion."""
+        """Rates of bodies (n, 12) and of internal variables (k,) at a time h from the event, s, along the motion."""
         model, y = point.model, self._before.end
         carried = np.zeros((y.size - STATE_SIZE * point.bodies, 1))
         carried[: point.internal, 0] = h * point.internal_rates
@@ -131,7 +131,7 @@ class Jump:
         return _flow(there), there.internal_rates
 
     def _continuous(self, guard: EventFunction) -> bool:
-        """Whether loads go on without a jump where it crosses: a contact that opens as its load falls to zero."""
+        """Return whether loads are continuous at the event: a contact that opens when its load falls to zero."""
         if not isinstance(guard.key, tuple):
             return False
         if guard.key[2] == "solvable":
@@ -153,7 +153,7 @@ class Jump:
     def _when(
         self, point: Point, bodies: np.ndarray, internal: np.ndarray, asked: Sequence[EventFunction]
     ) -> np.ndarray:
-        """By how much later (D,) it happens."""
+        """Return the change of the time of the event (D,)."""
         directions = directions_at(point.model, self._changes, point.t)
         directions.bodies[:], directions.internal[:] = bodies, internal
         at = QuantityDerivatives(point, point.variation(directions))
@@ -170,11 +170,11 @@ class Jump:
         rate, change = self._quantity(at, guard)
         if not np.isfinite(change).all():
             raise InputError(f"{OWNER}: {guard.title}: its function has no derivatives: write it of plain arithmetic")
-        with np.errstate(divide="ignore", invalid="ignore"):  # what stands still at zero crosses by round-off
+        with np.errstate(divide="ignore", invalid="ignore"):  # a constant quantity at zero crosses by round-off
             return np.asarray(-change / rate)
 
     def _quantity(self, at: QuantityDerivatives, guard: EventFunction) -> tuple[float, np.ndarray]:
-        """How fast a quantity changes along the motion, and its changes (D,)."""
+        """Return the rate of a quantity along the motion, and its changes (D,)."""
         quantity = guard.quantity
         if isinstance(quantity, Reading):
             found = self._of_element(at, quantity)
@@ -193,7 +193,7 @@ class Jump:
 
     @staticmethod
     def _of_element(at: QuantityDerivatives, reading: Reading) -> tuple[float, np.ndarray] | None:
-        """The same of a coordinate of a force element that acts; None of what is something else."""
+        """Return rate and changes of a coordinate of an enabled force element; None for other readings."""
         for element, rows in at.point.model.forces:
             if element is reading.of and reading.what in element.coordinates:
                 terms, moved = at.coordinate_terms(element, rows, element.coordinates.index(reading.what), {})
@@ -201,7 +201,7 @@ class Jump:
         return None
 
     def _of_friction(self, at: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
-        """By how much later (D,) slip ends, or friction reaches its limit."""
+        """Return the change of the time (D,) at which slip ends, or friction reaches its limit."""
         assert isinstance(guard.quantity, Reading)
         if guard.key[2] == "slip":  # type: ignore[index]
             return slip_ends(at, str(guard.quantity.of and guard.quantity.of.name))
@@ -213,7 +213,7 @@ class Jump:
         return limit_is_reached(at, QuantityDerivatives(point, point.variation(along)), guard.quantity, self._changes)
 
     def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
-        """What parameters change of the frames of a gap, as inputs of its law, and of its numbers (k, D)."""
+        """Return the changes of the frames of a gap as inputs of its law, and of its numbers (k, D)."""
         key, layout = (GAP + gap.label, gap.name, 0), gap.layout()
         count = len(gap.numbers_of_gap)
         given = [change.numbers.get(key, np.zeros(count + FRAME * layout.frames)) for change in self._changes]
@@ -224,24 +224,24 @@ class Jump:
 
 
 def _of_slip(guard: EventFunction) -> bool:
-    """Whether it is of friction that ceases or begins to slide."""
+    """Return whether an event is the begin or end of slip."""
     return isinstance(guard.key, tuple) and guard.key[2] in ("slip", "cone")
 
 
 def _of_border(guard: EventFunction) -> bool:
-    """Whether it is of a contact that passes from one part of a bounded surface to another: no velocity jumps."""
+    """Whether an event is the transition of a contact between parts of a bounded surface, without velocity jump."""
     return isinstance(guard.key, tuple) and guard.key[2] == "border"
 
 
 def _jump_between(far_before: np.ndarray, before: np.ndarray, after: np.ndarray, far_after: np.ndarray) -> np.ndarray:
-    """By how much rates jump, each side followed up to the event by a straight line; zero where none is distinct."""
+    """Return the jump of rates, with each side extrapolated linearly to the event; zero if it is not distinct."""
     jump = (2.0 * after - far_after) - (2.0 * before - far_before)
     smooth = np.maximum(np.abs(before - far_before), np.abs(after - far_after)).max(axis=0, initial=0.0)
     return np.where(np.abs(jump) > DISTINCT * smooth, jump, 0.0)
 
 
 def _flow(point: Point) -> np.ndarray:
-    """How the bodies move (n, 12) along the motion; see `quirk.dynamics.model.directions`."""
+    """Return the rates (n, 12) of the bodies' states along the motion; see `quirk.dynamics.model.directions`."""
     found = np.zeros((point.bodies, 12))
     found[:, SHIFT], found[:, TURN] = point.state.velocity, point.state.angular_velocity
     found[:, VELOCITY], found[:, OMEGA] = point.linear, point.angular
@@ -249,7 +249,7 @@ def _flow(point: Point) -> np.ndarray:
 
 
 def times_of(jumps: Sequence[Jump]) -> Mapping[tuple[float, str], np.ndarray]:
-    """Return by how much later (D,) what is known by time and name happens."""
+    """Return the changes (D,) of the times of events, by time and name."""
     found: dict[tuple[float, str], np.ndarray] = {}
     for jump in jumps:
         for guard in jump._before.hit:

@@ -1,4 +1,4 @@
-"""Sensitivities of a run: changes of its start and of parameters carried along the steps that it took."""
+"""Forward sensitivities of a run: changes of its start and of parameters propagated along its steps."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from .parameters import Parameter
 from .sensitivities import Sensitivities
 
 AT_JUMPS = "an Event whose quantity crosses its level right there completes them"
-# Of rows that follow from others: what they miss along a change, over the size of the change.
+# Largest violation of dependent rows along a change, over the size of the change.
 CONTRADICTED = 1e-6
 
 
 def sensitivities_of(
     result: Result, stretches: Sequence[Stretch], phases: RunFactory, parameters: Sequence[Parameter]
 ) -> Sensitivities:
-    """Return how a run changes with parameters.
+    """Return the sensitivities of a run by parameters.
 
     Parameters
     ----------
     result : of the run
     stretches : its steps
-    phases : by which it was computed
-    parameters : which vary
+    phases : RunFactory of the run
+    parameters : parameters of the sensitivities
     """
     changes = [change for parameter in parameters for change in parameter.changes]
     kept = rows_held(result, stretches)
@@ -76,9 +76,9 @@ def _along(
     into: np.ndarray,
     first: bool,
 ) -> np.ndarray:
-    """Fill rows of a segment with the changes along stretches, each with rows of its own, that go on in each other.
+    """Fill rows of a segment with the changes along consecutive intervals without jumps, each with rows of its own.
 
-    Returns the changes (stretches, D, 13 n + k) at the end of each.
+    Returns the changes (intervals, D, 13 n + k) at the end of each.
     """
     stretch, steps = stretches[0], steps_of(stretches)
     model, held = stretch.plant.model, [row for own in rows for row in own]
@@ -96,7 +96,7 @@ def _along(
         at[:, done:end], now = course.along(own, now, directions, motions, asked, sizes)
         if first and done == 0:
             check_rows(stretch, course, at[:, 0], directions, motions, changes)
-        # The direction of a slip that comes to its end changes without bound.
+        # The direction of slip changes without bound as the slip ends.
         if not (stretch.resting.rubbing and own is steps[-1] and course.coarse >= own.trail[-1, STEP_START]):
             _warn_of_fast_changes(course.coarse)
         warn_of_splits(own, course, directions, motions, names)
@@ -112,9 +112,10 @@ def _along(
 def _asked(
     result: Result, stretches: Sequence[Stretch], rows: Sequence[list[int]]
 ) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Times (nt,) and states (nt, 13 n + k): where the first stretch starts, of its rows, where it ends, and so on.
+    """Return times (nt,), states (nt, 13 n + k), and the indices of the ends of intervals among these.
 
-    The end of the last is left out. Which of them are ends comes third.
+    The times are the start of the first interval, its output times, its end, and so on; the end of the last is left
+    out.
     """
     times, states, ends = [np.array([stretches[0].t])], [stretches[0].start[None]], list[int]()
     for stretch, own in zip(stretches, rows, strict=True):
@@ -142,7 +143,7 @@ def _warn_of_fast_changes(t: float) -> None:
 
 
 def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """How the state (D, 13 n + k) at the start changes, before constraints are looked at."""
+    """Return the changes (D, 13 n + k) of the initial state, before projection onto the constraints."""
     model = stretch.plant.model
     bodies, internal = start_of(model, changes)
     return as_changes(model, stretch.start, bodies, internal)
@@ -156,7 +157,7 @@ def check_rows(
     motions: Sequence[ChangedMotion],
     changes: Sequence[ParameterChange],
 ) -> None:
-    """Raise InputError if rows that follow from others contradict these along a change of a parameter."""
+    """Raise InputError if dependent rows contradict the others along a change of a parameter."""
     model, solver = stretch.plant.model, course.solver
     if not solver.redundant or solver.model.rows == 0:
         return
@@ -177,7 +178,7 @@ def check_rows(
 
 
 def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
-    """Which rows of its segment each stretch holds."""
+    """Return the rows of its segment that belong to each interval of steps."""
     held: list[list[int]] = [[] for _ in stretches]
     for number, segment in enumerate(result.segments):
         mine = [k for k, stretch in enumerate(stretches) if stretch.segment == number]
@@ -190,7 +191,7 @@ def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
 
 
 def _behind(stretch: Stretch, following: Stretch, t: float, y: np.ndarray) -> bool:
-    """Whether a state belongs to what follows a stretch."""
+    """Return whether a state belongs to the interval after this one."""
     if t != stretch.reached:
         return t > stretch.reached
     return not np.array_equal(y, stretch.end) and np.array_equal(y, following.start)

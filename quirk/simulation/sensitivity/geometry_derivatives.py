@@ -1,4 +1,4 @@
-"""What quantities change at one state when frames of joints are moved in their bodies, or numbers of gaps change."""
+"""Changes of quantities at one state by displacement of joint frames in their bodies, or by numbers of gaps."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from quirk.events.quantity import Gap, Quantity
 from .change import FRAME, ParameterChange
 from .part_parameters import RELATION
 
-# Differences of a quantity over this, halved so often: it depends smoothly on where frames are.
+# Difference quotients: first step, relative to the size of the number, and number of halvings for the extrapolation.
+# Quantities depend smoothly on the frames.
 STEP, HALVINGS = 1e-2, 4
 
 
 def gap_changes(gap: Gap, at: QuantityDerivatives, numbers: np.ndarray) -> np.ndarray:
-    """Return the changes (D,) of a gap at the same state, from those (k, D) of its numbers."""
+    """Return the changes (D,) of a gap at the same state, from changes (k, D) of its numbers."""
     found = np.zeros(numbers.shape[1])
     for k, change in enumerate(numbers):
         if not change.any():
@@ -51,7 +52,7 @@ def _extrapolated(table: list[float]) -> float:
 
 
 def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the changes (D,) of a quantity at the same state, by those of the frames of its joints."""
+    """Return the changes (D,) of a quantity at the same state by displacement of the frames of its joints."""
     found = np.zeros(len(changes))
     for d, change in enumerate(changes):
         moved = {name: _frames(part, change) for name, part in quantity.parts.items() if isinstance(part, Constraint)}
@@ -63,7 +64,7 @@ def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Seque
 
 
 def _frames(constraint: Constraint, change: ParameterChange) -> np.ndarray | None:
-    """Changes (24,) of both frames of a constraint, or None if there are none."""
+    """Return the changes (24,) of both frames of a constraint, or None if there are none."""
     for (kind, name, _), numbers in change.numbers.items():
         if kind == RELATION and name == constraint.name and len(constraint.ends) == 2:
             frames = numbers[-2 * FRAME :]
@@ -81,7 +82,7 @@ def _difference(quantity: Quantity, at: QuantityDerivatives, moved: dict[str, An
 
 
 def _with_frames(part: Any, change: np.ndarray | None, step: float) -> Any:
-    """A constraint whose frames are moved: shifted, and turned as their axes change."""
+    """Return a constraint with displaced frames: shifted, and rotated according to the changes of their axes."""
     if change is None:
         return part
     made = copy(part)

@@ -1,7 +1,7 @@
-"""How velocities after impulses change: what contacts and constraints that engage exert in an instant.
+"""Changes of velocities after impulses of contacts and of constraints that are enabled.
 
-Velocities before and after, v and w, satisfy M (w - v) = A^T L, where the rates of the rows are zero after it or, of
-contacts that bounce, -e times those before. Differentiated, that is a linear system with the same matrix.
+Velocities before and after, v and w, satisfy M (w - v) = A^T L, where the rates of the rows are zero afterwards or, for
+contacts with rebound, -e times those before. Differentiated, that is a linear system with the same matrix.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ..hybrid.step_history import Stretch
 from .change import ParameterChange, directions_of, motions_of, with_motions
 from .part_parameters import RESTITUTION
 
-# Momenta that impulses do not account for, over the largest; impulses that are round-off, over the largest; and poses
-# that constraints miss which engage, over how far bodies move.
+# Largest change of momentum not explained by impulses, over the largest change; impulses that are round-off, over the
+# largest; and largest violation of poses by an enabled constraint along a change, over the change of the bodies.
 UNEXPLAINED, NOTHING, MISSED = 1e-6, 1e-10, 1e-6
 
 
@@ -41,7 +41,7 @@ def after_impulse(
     changes: Sequence[ParameterChange],
     later: np.ndarray,
 ) -> np.ndarray:
-    """Return motions (n, 12, D) behind a jump of velocities, from those before it, at a time that changes by (D,)."""
+    """Return motions (n, 12, D) after a velocity jump from those before it, at a time that changes by `later` (D,)."""
     _refuse_friction(system, before, after)
     plant, t = _plant(system, before, after), before.reached
     model = plant.model
@@ -85,7 +85,7 @@ def after_impulse(
 
 
 def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
-    """Raise InputError if a contact that closes has friction: its impulses depend on the slip, though they be zero."""
+    """Raise InputError if a closing contact has friction: its impulses depend on the slip, even if they are zero."""
     names = {guard.key[0] for guard in before.hit if isinstance(guard.key, tuple)} | {*after.resting.pushing}
     for force in system.forces:
         if isinstance(force, Friction) and force.name not in after.base.idle and force.on.name in names:
@@ -95,7 +95,7 @@ def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
 
 
 def _plant(system: System, before: Stretch, after: Stretch) -> CompiledModel:
-    """What computes with rows of all contacts that may have exerted an impulse."""
+    """Return the compiled model with rows of all contacts that may have exerted an impulse."""
     closed = {guard.key[0]: guard.key[1] for guard in before.hit if isinstance(guard.key, tuple)}
     for stretch in (before, after):
         closed.update({name: number for name, (number, _) in stretch.resting.pushing.items()})
@@ -119,9 +119,9 @@ def _bounces(
     changes: Sequence[ParameterChange],
     resting: Collection[str],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of each row how it bounces, e (m,), -1 for those that hold both ways; and (m, D) what changes of e make of it.
+    """Return the restitution e (m,) of each row, -1 for bilateral ones; and the effect (m, D) of changes of e.
 
-    What is `resting` already does not bounce: its rate before is round-off.
+    Contacts in `resting` have no rebound: their rate before is round-off.
     """
     before, after = (residuals(model, Kinematics.of(state), t, 1)[:, 1] for state in states)
     bounce, by_restitution = -np.ones(model.rows), np.zeros((model.rows, len(changes)))
@@ -141,7 +141,7 @@ def _bounces(
 
 
 def _check_poses(before: Stretch, missed: np.ndarray, bodies: np.ndarray) -> None:
-    """Raise InputError where constraints that engage would not fit after a change."""
+    """Raise InputError if constraints that are enabled would not fit after a change."""
     if missed.size and np.abs(missed).max() > MISSED * (1e-6 + np.abs(bodies[:, :6]).max()):
         named = ", ".join(guard.title for guard in before.hit)
         raise InputError(
@@ -159,7 +159,7 @@ def _free(
     bodies: np.ndarray,
     directions: Directions,
 ) -> np.ndarray:
-    """Changes (n, 6, D) of velocities after it but for those by changes of the impulses."""
+    """Return changes (n, 6, D) of velocities after the jump at constant impulses."""
     jumped, momentum = jump
     force = loads[:, :3] - directions.mass[:, None] * jumped[:, :3, None]
     moment = np.einsum("nji,njd->nid", kin.rotation[:-1], loads[:, 3:])

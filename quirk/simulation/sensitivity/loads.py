@@ -1,4 +1,4 @@
-"""Derivatives of accelerations and loads along a segment of a run, found in one compiled pass over its outputs."""
+"""Derivatives of accelerations and loads along a segment of a run, computed in one compiled pass over its outputs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ FORCE, MOMENT, ENERGY = slice(0, 3), slice(3, 6), 6
 
 
 def is_load(quantity: object) -> TypeGuard[Reading]:
-    """Whether a quantity is a load or the energy of one constraint or force element."""
-    # What is derived from Reading, as loads that resting contacts share, follows from several of them.
+    """Return whether a quantity is a load or the energy of one constraint or force element."""
+    # Subclasses of Reading, such as loads shared by resting contacts, combine several multipliers.
     if type(quantity) is not Reading:
         return False
     return isinstance(quantity.of, Constraint | ForceElement) and quantity.what in ("force", "torque", "energy")
@@ -45,7 +45,7 @@ class SegmentLoads:
 
     Attributes
     ----------
-    accelerations : (nt, n, 6, D), linear in N and angular in body axes
+    accelerations : (nt, n, 6, D), linear in the inertial frame and angular in body axes
     """
 
     def __init__(self, system: System, segment: Segment, found: np.ndarray, changes: Sequence[ParameterChange]) -> None:
@@ -61,12 +61,12 @@ class SegmentLoads:
 
     @property
     def complete(self) -> bool:
-        """Whether all that was found is a number."""
+        """Whether all derivatives are finite."""
         loads = self._loads
         return all(np.isfinite(part).all() for part in (loads.accelerations, loads.joints, loads.forces))
 
     def knows(self, reading: Reading) -> bool:
-        """Whether a load or energy is found here, as it is of all but friction."""
+        """Return whether the derivative of a load or energy is available, as for all parts except friction."""
         if isinstance(reading.of, Constraint):
             return True
         assert isinstance(reading.of, ForceElement)
@@ -76,7 +76,7 @@ class SegmentLoads:
         return not isinstance(element, Friction) and reading.what not in element.coordinates
 
     def of(self, reading: Reading) -> np.ndarray:
-        """Return the derivatives (nt, D) of a load or energy that is known; zero of what is switched off."""
+        """Return the derivatives (nt, D) of an available load or energy; zero for disabled parts."""
         model, none = self._model, np.zeros(self._found.shape[:2])
         if isinstance(reading.of, Constraint):
             names = list(model.joint_rows)
@@ -99,7 +99,7 @@ class SegmentLoads:
         return _component(self._at(loads, rows[-1], element.ends[-1][1].origin, moved), reading)
 
     def _moved_with_j(self, name: str) -> np.ndarray:
-        """Change (3, D) of the origin of frame j of a constraint in its body, by parameters."""
+        """Return changes (3, D) of the origin of frame j of a constraint in its body, by parameters."""
         own = self._model.joint_rows[name]
         placed = [(r, p) for r, p in enumerate(self._relations) if own.start <= p.rows.start < own.stop]
         if not placed:
@@ -110,13 +110,13 @@ class SegmentLoads:
         return self._inputs(inputs, layout.first_frame + layout.frame_size)
 
     def _inputs(self, given: Mapping[int, np.ndarray], first: int) -> np.ndarray:
-        """Changes (3, D) of three inputs of a law or relation."""
+        """Return changes (3, D) of three inputs of a law or relation."""
         return np.array([given.get(first + c, np.zeros(self._directions.count)) for c in range(3)])
 
     def _at(self, loads: np.ndarray, body: int, origin: np.ndarray, moved: np.ndarray) -> np.ndarray:
-        """Loads (nt, 6, 1 + D) with the moment about a point of a body in place of its center of mass.
+        """Return loads (nt, 6, 1 + D) with the moment about a point of a body instead of its center of mass.
 
-        The point is at `origin` (3,) in the body, and moves there by `moved` (3, D).
+        The point is at `origin` (3,) in the body, and changes by `moved` (3, D) there.
         """
         count = len(self._found)
         if body == len(self._model.mass):
@@ -125,7 +125,7 @@ class SegmentLoads:
             q, first = self._state.orientation[:, body], STATE_SIZE * body + 3
             change = self._found[:, :, first : first + 4]
             R = rotation.matrix(q)
-            # The turn in body axes is twice the vector part of q* dq.
+            # The rotation in body axes is twice the vector part of q* dq.
             turn = 2 * rotation.multiply(np.broadcast_to(rotation.conjugate(q)[:, None], change.shape), change)[..., 1:]
             arm, shift = R @ origin, np.cross(turn, origin)
             moving = R @ (np.swapaxes(shift, 1, 2) + moved)
@@ -139,7 +139,7 @@ class SegmentLoads:
 def loads_along(
     system: System, segment: Segment, found: np.ndarray, changes: Sequence[ParameterChange]
 ) -> SegmentLoads | None:
-    """Return the derivatives along a segment, or None where one is no number or a function fails."""
+    """Return the derivatives along a segment, or None if one is not finite or a function fails."""
     try:
         loads = SegmentLoads(system, segment, found, changes)
     except InputError:
@@ -148,7 +148,7 @@ def loads_along(
 
 
 def _component(load: np.ndarray, reading: Reading) -> np.ndarray:
-    """Changes (nt, D) of a component of loads (nt, 6, 1 + D), or of its magnitude."""
+    """Return changes (nt, D) of a component of loads (nt, 6, 1 + D), or of the magnitude."""
     vector = load[:, MOMENT if reading.what == "torque" else FORCE]
     if reading.axis is not None:
         return vector[:, reading.axis, 1:]

@@ -1,4 +1,4 @@
-"""How motions change with the numbers that they are made with: motions again."""
+"""Derivatives of motions by their numbers, as motions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OWNER = "simulate: sensitivities"
 
 
 def motion_derivatives(part: Any, argument: str, motion: Motion, number: str) -> tuple[tuple[int, ...], list[Motion]]:
-    """Return the shape of a number of a motion, and by what the motion changes with each entry of it."""
+    """Return the shape of a number of a motion, and the derivative of the motion by each of its entries."""
     made = made_with(motion)
     given: dict[str, Any] = {} if made is None else dict(made.arguments)
     maker = "" if made is None else made.maker.__name__

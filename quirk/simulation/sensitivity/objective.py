@@ -1,4 +1,4 @@
-"""A number that a run is judged by, with its derivatives by what it is made of."""
+"""Objective of a run: a scalar function of quantities, with its derivatives."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 from quirk.errors import InputError
 from quirk.util.misuse import explained
 
-# From quantities (nt, q) at the times of the output: the number, and its derivatives (nt, q) by all of them.
+# Function from quantities (nt, q) at the output times to the value and its derivatives (nt, q) by the quantities.
 Judged = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 @explained
 class Objective:
-    """A number that follows from quantities along a run, for `simulate(..., objective=, sensitivities=)`.
+    """A scalar function of quantities along a run, for `simulate(..., objective=, sensitivities=)`.
 
     Parameters
     ----------
     quantities : list of names
-        Such as "rod.position.x", "hinge.angle" or "hinge.angular_velocity": of poses and velocities.
+        Such as "rod.position.x", "hinge.angle" or "hinge.angular_velocity": quantities of poses and velocities.
     function : callable
-        ``f(values)`` with the quantities (nt, q) at all times of the output, SI units; returns the number and its
-        derivatives (nt, q). A sum of squares: ``lambda x: (np.sum((x - seen) ** 2), 2 * (x - seen))``.
+        ``f(values)`` with the quantities (nt, q) at all output times, SI units; returns the value and its derivatives
+        (nt, q). A sum of squares: ``lambda x: (np.sum((x - seen) ** 2), 2 * (x - seen))``.
 
     Examples
     --------
@@ -49,10 +49,10 @@ class Objective:
         return f"Objective({list(self.quantities)!r})"
 
     def judged(self, values: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the number and its derivatives (nt, q) by the quantities (nt, q)."""
+        """Return the value and its derivatives (nt, q) by the quantities (nt, q)."""
         try:
             returned: Any = self.function(values.copy())
-        except Exception as error:  # what a user wrote may raise any
+        except Exception as error:  # user functions may raise any exception
             raise InputError(
                 f"Objective: its function failed with the quantities {values.shape}: {type(error).__name__}: {error}"
             ) from error
@@ -65,5 +65,5 @@ class Objective:
         if slopes.shape != values.shape:
             raise InputError(f"{wanted}; got derivatives {slopes.shape}")
         if not (np.isfinite(value) and np.isfinite(slopes).all()):
-            raise InputError(f"{wanted}; what it returned is not finite")
+            raise InputError(f"{wanted}; the returned numbers are not finite")
         return value, slopes

@@ -1,4 +1,4 @@
-"""Quantities that a run is judged by, at the times that it keeps, and how they pull back to states and parameters."""
+"""Quantities of an objective at the output times of a run, and their gradients by states and parameters."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ OWNER, ARGUMENT = "simulate: objective", "a quantity"
 
 
 class ObjectiveDerivatives:
-    """Reads quantities along a segment of a run.
+    """Quantities of an objective along a segment of a run.
 
     Parameters
     ----------
     system : System
     segment : of the result
-    rows : of its times those at which quantities count
-    solver : for states
+    rows : rows of the times used by the objective
+    solver : Solver of the segment's model
     changes : of parameters
     """
 
@@ -52,7 +52,7 @@ class ObjectiveDerivatives:
             self._points.append(Point.along(system, segment.plant, solver, state, t, segment.angles[row]))
 
     def values(self, names: Sequence[str]) -> np.ndarray:
-        """Return the quantities (rows, q), and keep what they are."""
+        """Return the quantities (rows, q), and store their definitions."""
         if not self._points:
             return np.zeros((0, len(names)))
         self._listed = quantities(OWNER, ARGUMENT, self._points[0].system, names)
@@ -66,10 +66,7 @@ class ObjectiveDerivatives:
         )
 
     def pulled_back(self, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives by states (nt, 13 n + k), all of the segment, and by parameters (D,).
-
-        From those (rows, q) by quantities.
-        """
+        """Derivatives by states (nt, 13 n + k) of the segment, and by parameters (D,), from `slopes` (rows, q)."""
         sources = np.zeros(self._shape)
         found = np.zeros(len(self._changes))
         if not self._points:
@@ -93,7 +90,7 @@ class ObjectiveDerivatives:
             )
 
     def _by_state(self, point: Point, one: Named, slope: float, into: np.ndarray) -> None:
-        """Add the derivatives by a state (13 n + k,) of a quantity, times a number."""
+        """Add the derivatives by a state (13 n + k,) of a quantity, times `slope`."""
         model = point.model
         bodies = [row for row in _rows(point, one) if row < len(model.mass)]
         internal = model.carried.size
@@ -107,19 +104,19 @@ class ObjectiveDerivatives:
         into += as_weights(point.state.orientation, by_motions, moved[FREEDOMS * len(bodies) :])
 
     def _varied(self, one: Named) -> list[int]:
-        """Which changes are of numbers of the parts that a quantity reads."""
+        """Return the changes that affect numbers of the parts of a quantity."""
         names = {part.name for part in _parts(one) if not isinstance(part, Body)}
         return [d for d, change in enumerate(self._changes) if any(name in names for _, name, _ in change.numbers)]
 
     def _by_parameters(self, point: Point, one: Named, changes: Sequence[ParameterChange]) -> np.ndarray:
-        """How a quantity changes at the same state."""
+        """Return the changes of a quantity at the same state."""
         along = _changes(point, directions_of(point.model, changes))
         moved = one.read(along)[1]
         return moved + explicit_changes(one.of, along, changes) if isinstance(one.of, Quantity) else moved
 
 
 def _changes(point: Point, directions: Directions) -> QuantityDerivatives:
-    """Changes along directions of poses and velocities; those of accelerations are not asked for."""
+    """Return changes along directions of poses and velocities; those of accelerations are not needed."""
     nothing, internal = np.zeros(0), np.zeros((0, directions.count))
     tangent = Tangent(nothing, nothing, nothing, nothing, nothing, nothing)
     return QuantityDerivatives(
@@ -132,10 +129,10 @@ def _parts(one: Named) -> list[Any]:
 
 
 def _element(one: Named) -> Any:
-    """The element of whose coordinate a quantity is."""
+    """Return the element to which the quantity or its coordinate belongs."""
     return one.of.of if isinstance(one.of, Reading) else one.of
 
 
 def _rows(point: Point, one: Named) -> list[int]:
-    """The numbers of the bodies that a quantity is of, each once."""
+    """Return the indices of the bodies on which a quantity depends, each once."""
     return sorted(set(rows_of(point, _element(one))))

@@ -1,4 +1,4 @@
-"""Parameters by name: which number of which part varies, and what that changes."""
+"""Parameters of sensitivities by name, and the changes of the system by each."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from quirk.system.system import System
 
 OWNER = "simulate: sensitivities"
-# Of bodies: what their states at the start are, and where each is among the twelve numbers of a motion.
+# Initial state of bodies: first of the twelve numbers of a motion for each name.
 STATES = {"position": 0, "orientation": 3, "velocity": 6, "angular_velocity": 9}
 CENTER = ("center_of_mass", "centre_of_mass")
 GRAVITY_NAME = "gravity"
@@ -50,11 +50,11 @@ GRAVITY_NAME = "gravity"
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter.
+    """A parameter of sensitivities.
 
     Attributes
     ----------
-    key : as it was given: (part, name), or "gravity"
+    key : as given: (part, name), or "gravity"
     shape : of its value
     changes : one for each of its numbers
     """
@@ -65,25 +65,28 @@ class Parameter:
 
     @property
     def size(self) -> int:
-        """How many numbers its value has."""
+        """Number of entries of its value."""
         return math.prod(self.shape)
 
 
 def parameters_of(system: System, start: State, given: Any) -> list[Parameter]:
-    """Return the parameters that names mean, for a run from a state."""
+    """Return the parameters for the given names, for a run from state `start`."""
     if isinstance(given, str | dict) or not isinstance(given, Iterable):
         raise InputError(f'{OWNER} must be a list, such as [("rod", "mass")]; got {given!r}')
     found = [_parameter(system, start, what) for what in given]
     twice = [one.key for n, one in enumerate(found) if one.key in [other.key for other in found[:n]]]
     if twice:
-        raise InputError(f"{OWNER}: {twice[0]!r} is there twice: leave one out")
+        raise InputError(f"{OWNER}: {twice[0]!r} is listed twice: remove one")
     return found
 
 
 def checked_parameters(
     system: System, start: State, given: Any, method: str, solver: str, checkpoint: Any, judged: bool
 ) -> list[Parameter]:
-    """Return the same for a run that is made so; InputError if such a run has none, or if `judged` no gradient."""
+    """Return the parameters for the given names; raise InputError if the run does not support them.
+
+    With `judged` the run must support gradients by the adjoint method.
+    """
     found = parameters_of(system, start, given)
     methods = (*TABLEAUX, TAYLOR, *(() if judged else (*IMPLICIT_METHODS, "auto")))
     if found and (solver != "sparse" or method not in methods):
@@ -94,7 +97,7 @@ def checked_parameters(
             f"{', '.join(methods)}, and solver='sparse'; got method={method!r}, solver={solver!r}"
         )
     if found and checkpoint is not None:
-        raise InputError(f"{OWNER}: a run with checkpoint= has none: leave out one of both")
+        raise InputError(f"{OWNER}: not available in a run with checkpoint=: remove one of both")
     return found
 
 
@@ -144,7 +147,10 @@ def _of_body(system: System, start: State, body: Body, parameter: str) -> tuple[
 
 
 def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Three principal moments, if it was made with them, or the tensor, of which both entries count half each."""
+    """Return changes of the three principal moments, if the body was made with them, or of the tensor.
+
+    Both off-diagonal entries of the tensor count half each.
+    """
     made = made_with(body)
     given = None if made is None else made.arguments.get("inertia")
     principal = given is not None and np.shape(given) == (3,)
@@ -164,9 +170,9 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Param
 
 
 def _center_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> ParameterChange:
-    """The center of mass goes along an axis of the body, and all that is fixed in it stays where it is.
+    """Change by displacement of the center of mass along a body axis, with all other points fixed in the body.
 
-    What acts at the center of mass itself goes with it.
+    Loads applied at the center of mass itself move with it.
     """
     R, omega = rotation.matrix(start.orientation[row]), start.angular_velocity[row]
     moved = np.concatenate([R @ axis, np.zeros(3), R @ np.cross(omega, axis), np.zeros(3)])
@@ -188,7 +194,7 @@ def _center_moved(system: System, start: State, body: Body, row: int, axis: np.n
 
 
 def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """A number of a constraint or force element, one of a motion that it follows, or where a frame of it is."""
+    """Return changes by a number of a constraint or force element, of one of its motions, or of the pose of a frame."""
     frame, _, of_frame = parameter.partition(".")
     if isinstance(part, Constraint) and frame in ("frame_i", "frame_j") and of_frame in ("origin", "rotation"):
         return (3,), _frame_moved(system, part, frame, of_frame)
@@ -203,19 +209,19 @@ def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...]
 
 
 def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """A parameter of a law, with what else follows from it where the element is made."""
+    """Return changes by a parameter of a law, including numbers derived from it in the construction of the element."""
     made, own = made_with(element), _constant(element, parameter)
     given = None if made is None else made.arguments.get(parameter)
     if given is not None and own is not None and np.shape(given) == np.shape(own):
         try:
             return _by_remaking(system, element, parameter)
         except InputError:
-            pass  # no such element could be made, as of a damping that puts energy in in some direction
+            pass  # the perturbed element is invalid, such as damping with negative values in some direction
     return _law_numbers(element, parameter)
 
 
 def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Parameters that laws are handed as they are."""
+    """Return changes by parameters that are inputs of laws without conversion."""
     place = 0
     for name in element.parameters:
         given = _constant(element, name)
@@ -233,7 +239,7 @@ def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...]
 
 
 def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[ParameterChange]:
-    """A frame of a joint shifted along the axes of its body, or turned about its own."""
+    """Return changes by displacement of a joint frame along the axes of its body, or by rotation about its own axes."""
     made = made_with(part)
     if made is None or "frame_i" not in construction(type(part)).parameters:
         raise InputError(f"{OWNER}: {part} is not made with frame_i and frame_j; vary its own arguments")
@@ -254,7 +260,7 @@ def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[
 def _by_remaking(
     system: System, part: Any, parameter: str, check: Any = None
 ) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """A number that a part is made with: the part is made anew with others, and all that were made of it."""
+    """Return changes by an argument of a part: the part and its dependents are constructed again with other values."""
     made = made_with(part)
     known = [] if made is None else _numbers_among(part, made)
     if parameter not in known:
@@ -287,7 +293,7 @@ def _numbers_along(
 
 
 def _all_numbers(system: System, old: Any, new: Any, others: Sequence[Any]) -> dict[Key, np.ndarray]:
-    """Numbers of a part that was made anew, and of all that were made of it."""
+    """Return the numbers of a part that was constructed again, and of all its dependents."""
     found: dict[Key, np.ndarray] = {}
     for part in with_dependents(system, old, new, others):
         found.update(numbers_of(part))
@@ -295,7 +301,7 @@ def _all_numbers(system: System, old: Any, new: Any, others: Sequence[Any]) -> d
 
 
 def _numbers_among(part: Any, made: Any) -> list[str]:
-    """Names of the arguments of a part that are numbers."""
+    """Return the names of the arguments of a part that are numbers."""
     maker = made.maker
     names = construction(maker).parameters if isinstance(maker, type) else made.arguments
     if isinstance(part, ForceElement):
@@ -304,7 +310,7 @@ def _numbers_among(part: Any, made: Any) -> list[str]:
 
 
 def _constant(element: ForceElement, parameter: str) -> Any:
-    """A parameter of a law, or None if it is no number but a function, a table or nothing."""
+    """Return a parameter of a law, or None if it is not a number but a function, a table or missing."""
     given = getattr(element, parameter)
     return given.constant if isinstance(given, Value) else given
 

@@ -1,4 +1,4 @@
-"""The numbers by which parts of a system enter the equations of motion, and how these change when a part is remade."""
+"""Numbers of parts in the equations of motion, and their derivatives by reconstruction of parts."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from quirk.util.construction import made_with
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# What kind of number, whose (the name of a part), and which of several alike.
+# Kind of number, name of the part, and index among several of the same kind.
 Key = tuple[str, str, int]
 MASS, INERTIA, LAW, RELATION, INTERNAL, GRAVITY = "mass", "inertia", "law", "relation", "internal", "gravity"
-# Of a unilateral constraint: its restitution, and each gap, by the label of that.
+# For unilateral constraints: restitution, and each gap, by its label.
 RESTITUTION, GAP = "restitution", "gap "
 Numbers = Mapping[Key, np.ndarray]
 
-# Differences of what is made of numbers: over this part of a number, halved so often.
+# Difference quotients: first step over the size of the number, and number of halvings for the extrapolation.
 STEP, HALVINGS = 1e-2, 5
-# Differences that differ by no more than this part of them do so by round-off.
+# Relative difference of difference quotients that is round-off; the dependence is then linear.
 LINEAR = 1e-13
 
 
 def numbers_of(part: Any) -> dict[Key, np.ndarray]:
     """Return all numbers of a part.
 
-    Of a body its mass and inertia; of a force element the parameters of its law, followed by its frames (12 each), and
-    the internal variables it starts with; of a constraint the same of each of its relations, primitives being one; of
-    a unilateral one of each of its gaps, and its restitution.
+    Bodies have mass and inertia; force elements the parameters of their laws, followed by their frames (12 each), and
+    initial internal variables; constraints the same for each of their relations, with consecutive primitives as one;
+    unilateral constraints the same for each of their gaps, and restitution.
     """
     if isinstance(part, Body):
         return {(MASS, part.name, 0): np.array([part.mass]), (INERTIA, part.name, 0): part.inertia.ravel().copy()}
@@ -57,7 +57,7 @@ def numbers_of(part: Any) -> dict[Key, np.ndarray]:
 
 
 def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
-    """First row and numbers of each relation of a constraint, in which neighboring primitives are one."""
+    """Yield first row and numbers of each relation of a constraint, with consecutive primitives as one."""
     first = 0
     own = [frame_numbers(frame) for frame in (constraint.frame_i, constraint.frame_j)]
     for of_primitives, group in groupby(constraint.primitives, lambda part: isinstance(part, Primitive)):
@@ -72,18 +72,18 @@ def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
 
 
 def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()) -> Any:
-    """Return the part made again with other arguments in place of some."""
+    """Return a part constructed again with some arguments replaced."""
     made = made_with(part)
     if made is None:
-        raise InputError(f"simulate: sensitivities: it is not known how {part} was made: make it by its class")
+        raise InputError(f"simulate: sensitivities: the construction of {part} is unknown: make it by its class")
     given = {name: value for name, value in made.arguments.items() if name not in left_out}
     return made.maker(**{**given, **arguments})
 
 
 def dependents(system: System, old: Any) -> list[Any]:
-    """Return all parts that were made of a part, in the order of the system.
+    """Return all parts constructed from a part, in the order of the system.
 
-    Constraints on a body do not depend on it, but on where it is; of force elements some take over its mass.
+    Constraints on a body depend only on its pose; some force elements depend on its mass.
     """
     found: dict[int, Any] = {id(old): None}
     for part in (*system.constraints, *system.forces):
@@ -97,7 +97,7 @@ def dependents(system: System, old: Any) -> list[Any]:
 
 
 def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -> list[Any]:
-    """Return a part and all `others` that were made of it, with a new one in its place."""
+    """Return a part and all `others` that depend on it, constructed again with `new` in its place."""
     replaced: dict[int, Any] = {id(old): new}
     bodies = [replaced.get(id(body), body) for body in system.bodies]
     if isinstance(new, ForceElement):
@@ -112,7 +112,7 @@ def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -
 
 
 def _substituted(x: Any, replaced: Mapping[int, Any]) -> Any:
-    """An argument with parts replaced; the same object where there are none."""
+    """Return an argument with parts replaced; the same object if it contains none of them."""
     if id(x) in replaced:
         return replaced[id(x)]
     if isinstance(x, tuple | list):
@@ -121,20 +121,20 @@ def _substituted(x: Any, replaced: Mapping[int, Any]) -> Any:
     return x
 
 
-# Why there is no derivative by a number on which the structure of a part depends.
-CHANGING = "how many numbers the part is made of changes with it, so that there is no derivative"
+# Reason in messages if a number determines the structure of a part.
+CHANGING = "the number of parameters of the part depends on it, so that there is no derivative"
 
 
 def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, np.ndarray]:
-    """Return the derivative at 0 of numbers as functions of one, by extrapolated differences.
+    """Return the derivative at 0 of the numbers of a part as functions of one variable, by extrapolated differences.
 
-    `size` is that of the number: what is differentiated is the arithmetic of making parts, which is smooth.
+    `size` is the magnitude of the variable; the construction of parts is smooth arithmetic.
     """
     h = STEP * (size if size > 0 else 1.0)
     try:
         table = _halved(lambda x: _difference(function(x), function(-x), 2 * x), h)
         base = 4.0
-    except InputError:  # it may not be less than it is
+    except InputError:  # its value may be at a lower limit
         here = function(0.0)
         table = _halved(lambda x: _difference(function(x), here, x), h)
         base = 2.0
@@ -150,7 +150,7 @@ def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, n
 
 
 def _halved(difference: Callable[[float], dict[Key, np.ndarray]], h: float) -> list[dict[Key, np.ndarray]]:
-    """Differences over h, halved again and again; two of them where they are the same: numbers are linear."""
+    """Return difference quotients over h and its halves; only two if they are equal, as the dependence is linear."""
     table = [difference(h), difference(0.5 * h)]
     if all(_same(x, table[0].get(key, np.zeros(0))) for key, x in table[1].items()):
         return table
@@ -164,5 +164,5 @@ def _same(one: np.ndarray, other: np.ndarray) -> bool:
 def _difference(one: Numbers, two: Numbers, over: float) -> dict[Key, np.ndarray]:
     if {key: x.shape for key, x in one.items()} != {key: x.shape for key, x in two.items()}:
         raise InputError(CHANGING)
-    # What is the same changes nothing, though it be infinite, as the friction of what never slips.
+    # Equal values do not change, even if infinite, such as an infinite friction coefficient.
     return {key: np.subtract(x, two[key], out=np.zeros(x.shape), where=x != two[key]) / over for key, x in one.items()}

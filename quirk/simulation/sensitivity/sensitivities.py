@@ -1,4 +1,4 @@
-"""What is known of the sensitivities of a run, by parameter and by part."""
+"""Sensitivities of a run, by parameter and by part."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Sensitivities:
     Attributes
     ----------
     result : Result
-    parameters : keys by which they are found
+    parameters : keys of the parameters
     """
 
     def __init__(
@@ -53,21 +53,21 @@ class Sensitivities:
 
     @property
     def parameters(self) -> list[Any]:
-        """The parameters, as they were given to `simulate`."""
+        """The parameters, as passed to `simulate`."""
         return [one.key for one in self._parameters]
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
-        """The parameters with all that they change, in the order of the numbers D of `states`."""
+        """The parameters with their changes, in the order of the D columns of `states`."""
         return self._parameters
 
     def __getitem__(self, key: Any) -> Sensitivity:
-        """Return derivatives by a parameter: the pair, or "gravity", that `simulate` was given."""
+        """Return derivatives by a parameter: the pair, or "gravity", as passed to `simulate`."""
         for one in self._parameters:
             if one.key == (tuple(key) if isinstance(key, list) else key):
                 return Sensitivity(self, one)
         listed = ", ".join(repr(one) for one in self.parameters)
-        raise InputError(f"Result: sensitivity: there is none by {key!r}; there are: {listed}")
+        raise InputError(f"Result: no sensitivity to parameter {key!r}; available: {listed}")
 
     def __iter__(self) -> Any:
         return iter(self.parameters)
@@ -80,12 +80,12 @@ class Sensitivities:
 
     @cached_property
     def states(self) -> np.ndarray:
-        """Derivatives (nt, D, 13 n + k) of all states, by all numbers of all parameters."""
+        """Derivatives (nt, D, 13 n + k) of all states by all entries of all parameters."""
         return joined(self._segments)
 
     @cached_property
     def accelerations(self) -> np.ndarray:
-        """Derivatives (nt, n, 6, D) of accelerations, linear in N and angular in body axes."""
+        """Derivatives (nt, n, 6, D) of accelerations, linear in the inertial frame and angular in body axes."""
         return joined([
             np.array([one.variation.bodies[:, 6:].copy() for one in self._instants(k)])
             if loads is None
@@ -94,7 +94,7 @@ class Sensitivities:
         ])  # fmt: skip
 
     def quantities(self, names: Sequence[str]) -> list[np.ndarray]:
-        """Return derivatives (nt, D) of quantities by name, those that are no loads all in one pass along the run."""
+        """Return derivatives (nt, D) of quantities by name; those that are not loads are computed in one pass."""
         missing = [name for name in names if name not in self._quantities]
         if missing:
             found = [self._in_segment(k, missing) for k in range(len(self._segments))]
@@ -102,7 +102,7 @@ class Sensitivities:
         return [self._quantities[name] for name in names]
 
     def _in_segment(self, k: int, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Derivatives (nt, D) of quantities along a segment, by name."""
+        """Return derivatives (nt, D) of quantities along a segment, by name."""
         named = {one.name: one.of for one in quantities_of(OWNER, "a quantity", self.result.system, names)}
         self._refuse_shared(k, named)
         loads = self._loads[k] if any(is_load(of) for of in named.values()) else None
@@ -116,7 +116,7 @@ class Sensitivities:
         return found
 
     def _refuse_shared(self, k: int, named: Mapping[str, object]) -> None:
-        """Raise InputError if a quantity is a load that contacts share in a segment: the motion leaves it open."""
+        """Raise InputError if a quantity is a load shared by contacts, which the motion does not determine."""
         contacts = self.result._contact_loads[k]
         for name, of in named.items():
             if contacts is not None and is_load(of) and getattr(of.of, "name", "") in contacts.shared:
@@ -128,7 +128,7 @@ class Sensitivities:
 
     @cached_property
     def _loads(self) -> list[SegmentLoads | None]:
-        """Accelerations and loads along each segment, or None where each time is to be looked at by itself."""
+        """Accelerations and loads along each segment, or None where each time must be evaluated separately."""
         pairs = zip(self.result.segments, self._segments, strict=True)
         return [loads_along(self.result.system, segment, found, self._changes) for segment, found in pairs]
 
@@ -137,13 +137,13 @@ class Sensitivities:
         return [change for one in self._parameters for change in one.changes]
 
     def _instants(self, k: int) -> Iterator[Instant]:
-        """What is known at each time of a segment."""
+        """Return an iterator over the times of a segment."""
         return instants(self.result.system, self.result.segments[k], self._segments[k], self._changes)
 
 
 @explained
 class Sensitivity:
-    """Derivatives of a run by one parameter; arrays are as those of the result, with the parameter's shape behind.
+    """Derivatives of a run by one parameter; arrays have the shape of the result's, followed by that of the parameter.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ class Sensitivity:
         return f"<Sensitivity by {self.parameter!r}>"
 
     def __getitem__(self, name: str) -> Any:
-        """Return derivatives of what the result shows of a body, a constraint or a force element, by its name."""
+        """Return derivatives of the views of a body, a constraint or a force element, by name."""
         part = self._every.result.system[name]
         if isinstance(part, Body):
             return BodySensitivity(self, self._every.result.system.bodies.index(part))
@@ -181,17 +181,17 @@ class Sensitivity:
 
     @property
     def columns(self) -> slice:
-        """Its numbers among those of all parameters."""
+        """Columns of this parameter among those of all parameters."""
         return self._every._columns[self.parameter]
 
     def shaped(self, array: np.ndarray) -> np.ndarray:
-        """Return derivatives (nt, c, d) with the parameter's shape in place of its numbers: (nt, c, ...)."""
+        """Return derivatives (nt, c, d) reshaped to (nt, c, ...) with the shape of the parameter."""
         return array.reshape(*array.shape[:-1], *self.shape)
 
 
 @explained
 class BodySensitivity:
-    """Derivatives of the motion of a body by one parameter, (nt, 3, ...) with the parameter's shape behind."""
+    """Derivatives of the motion of a body by one parameter: (nt, 3, ...), followed by the shape of the parameter."""
 
     def __init__(self, of: Sensitivity, row: int) -> None:
         self._of, self._row = of, row
@@ -206,17 +206,17 @@ class BodySensitivity:
 
     @property
     def position(self) -> np.ndarray:
-        """Of the center of mass in N, m."""
+        """Derivative of the position of the center of mass, inertial frame, m."""
         return self._part(0, 3)
 
     @property
     def orientation(self) -> np.ndarray:
-        """Of the quaternion, (nt, 4, ...)."""
+        """Derivative of the quaternion, (nt, 4, ...)."""
         return self._part(3, 4)
 
     @property
     def turn(self) -> np.ndarray:
-        """The small turn of the body, as a rotation vector in body axes, rad."""
+        """Derivative of the orientation as a rotation vector in body axes, rad."""
         q = self._of._every.result.state.orientation[:, self._row] * [1.0, -1.0, -1.0, -1.0]
         start = STATE_SIZE * self._row + 3
         changes = self._of._every.states[:, self._of.columns, start : start + 4]
@@ -225,22 +225,22 @@ class BodySensitivity:
 
     @property
     def velocity(self) -> np.ndarray:
-        """Of the center of mass in N, m/s."""
+        """Derivative of the velocity of the center of mass, inertial frame, m/s."""
         return self._part(7, 3)
 
     @property
     def angular_velocity(self) -> np.ndarray:
-        """In body axes, rad/s."""
+        """Derivative of the angular velocity, body axes, rad/s."""
         return self._part(10, 3)
 
     @property
     def acceleration(self) -> np.ndarray:
-        """Of the center of mass in N, m/s^2."""
+        """Derivative of the acceleration of the center of mass, inertial frame, m/s^2."""
         return self._of.shaped(self._of._every.accelerations[:, self._row, :3, self._of.columns])
 
     @property
     def angular_acceleration(self) -> np.ndarray:
-        """In body axes, rad/s^2."""
+        """Derivative of the angular acceleration, body axes, rad/s^2."""
         return self._of.shaped(self._of._every.accelerations[:, self._row, 3:, self._of.columns])
 
 
@@ -255,11 +255,11 @@ class LoadSensitivity:
         return f"<Sensitivity of {self._part} by {self._of.parameter!r}>"
 
     def force(self) -> np.ndarray:
-        """Return derivatives (nt, 3, ...) of the force in N on body j, or on the body of the last end, newton."""
+        """Derivatives (nt, 3, ...) of the force on body j or on the body of the last end, inertial frame, newton."""
         return self._load("force")
 
     def torque(self) -> np.ndarray:
-        """Return derivatives (nt, 3, ...) of the torque in N at the joint point on that body, newton meter."""
+        """Derivatives (nt, 3, ...) of the torque at the joint point on that body, inertial frame, newton meter."""
         return self._load("torque")
 
     def _load(self, what: str) -> np.ndarray:

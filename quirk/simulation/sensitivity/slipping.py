@@ -1,4 +1,4 @@
-"""By how much later friction ceases or begins to slide, along changes of the state and of parameters."""
+"""Changes of the times at which slip begins or ends, by changes of the state and of parameters."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from quirk.forces.friction import NORMAL, Friction
 from .change import ParameterChange
 from .part_parameters import LAW
 
-# Numbers of a frame before its axes.
+# Number of inputs of a frame (its origin) before the axes.
 ORIGIN = 3
 
 
 def slip_ends(at: QuantityDerivatives, name: str) -> np.ndarray:
-    """Return by how much later (D,) the slip of a friction falls to zero, in its direction there, s."""
+    """Return the change of the time (D,), s, at which the slip of friction falls to zero in its final direction."""
     point = at.point
     number, element, rows = next((k, one, rows) for k, (one, rows) in enumerate(point.model.forces) if one.name == name)
     assert isinstance(element, Friction)
@@ -37,7 +37,7 @@ def slip_ends(at: QuantityDerivatives, name: str) -> np.ndarray:
 def limit_is_reached(
     at: QuantityDerivatives, flow: QuantityDerivatives, cone: Reading, changes: Sequence[ParameterChange]
 ) -> np.ndarray:
-    """Return by how much later (D,) what sticks reaches the limit of its friction, s; `flow` is along the motion."""
+    """Change of the time (D,), s, at which sticking friction reaches its limit; `flow` is along the motion."""
     friction = cone.of
     assert isinstance(friction, Friction)
     if (
@@ -63,7 +63,7 @@ def limit_is_reached(
 def _room(
     at: QuantityDerivatives, cone: Shared, friction: Friction, higher: np.ndarray, longer: np.ndarray
 ) -> np.ndarray:
-    """How what friction could hold, less what it does, changes (D,), N.
+    """Return the change (D,) of the margin of sticking friction to its limit, N.
 
     `higher` and `longer` (D,) are changes of its coefficient and of its length.
     """
@@ -77,7 +77,7 @@ def _room(
 
 
 def _load(at: QuantityDerivatives, friction: Friction, longer: np.ndarray) -> tuple[float, np.ndarray]:
-    """The load of a joint that counts, and its changes (D,)."""
+    """Return the normal load of joint friction, and its changes (D,)."""
     load, moved = at.joint_load(friction.on)
     point, given = at.point, at.variation.directions.relations
     first = point.model.joint_rows[friction.on.name].start

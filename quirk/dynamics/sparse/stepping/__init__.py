@@ -1,1 +1,1 @@
-"""Whole runs, compiled: steps and what watches them."""
+"""Compiled runs: time steps of all methods, event location, step size control and method switching."""

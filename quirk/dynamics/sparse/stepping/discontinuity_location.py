@@ -1,4 +1,4 @@
-"""Location of jumps of a user's function within a step: called where its values at the stages are not enough."""
+"""Location of jumps of a user function within a step, for steps whose stages do not resolve them."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ from quirk.integrators.changes import IN_TIME, Values, located
 
 from .probed_functions import Functions, ProbedStretch
 
-# A function that differs by more than HIDDEN is not seen by the stages; less may be the interpolation, which then is
-# allowed MORE than it was found to be wrong. Fixed steps have no tolerance that would tell.
+# Difference of a function from its interpolation between the stages, over its change in the step, beyond which the
+# stages have missed a change: for adaptive and for fixed steps, which have no tolerance. Smaller differences may be
+# errors of the interpolation; the limit of the function is then raised to MORE times the difference.
 ADAPTIVE_HIDDEN, FIXED_HIDDEN, MORE = 0.5, 0.2, 2.0
-# Changes so often found between neighboring times, with other values beside them, are noise.
+# Number of changes between neighboring times, with other values beside them, after which a function counts as noise.
 NOISE = 3
-# Jumps in one step that are this part of the largest are located together.
+# Jumps in one step of at least this fraction of the largest one are located together.
 COMPARABLE = 0.3
 
 
 class Discontinuity(NamedTuple):
-    """A time at which a step should end, and the longest step after it."""
+    """A time at which a step must end, and the maximum size of the next step."""
 
     time: float
     first: float = np.inf
 
 
 def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) -> list[Discontinuity]:
-    """Return the times at which function p jumps in a step, or at which a step should end to resolve how it changes.
+    """Return the times at which function p jumps in a step, or at which a step must end to resolve its change.
 
     Parameters
     ----------
-    seen : time at which some function differs from the interpolation between stages; infinite if the stages themselves
-        differ much from each other
+    seen : time at which a function differs from its interpolation between stages
+        Infinite if values at the stages differ strongly from each other.
     """
 
     def held(t: float, at: float) -> np.ndarray:
-        """What is returned at time t with the inputs of another."""
+        """Return the outputs at time t with the inputs of another time."""
         return functions.ask(p, min(max(t, step.low), step.high), functions.inputs(p, step.part(at)))
 
     def value(t: float) -> np.ndarray:
@@ -45,19 +46,19 @@ def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) 
         return held(t, t)
 
     def beyond(t: float) -> np.ndarray:
-        """How far that is from what the stages say."""
+        """Return the difference of the outputs from their interpolation between the stages."""
         return value(t) - functions.expected(p, step.part(t))
 
     limit, returned = functions.asked.limit, functions.returned(p)
     if not np.isfinite(limit[2 * p]) or not np.isfinite(returned).all():
         return []
     if not np.array_equal(value(step.middle), value(step.middle), equal_nan=True):
-        limit[2 * p] = np.inf  # it is no function of what it is asked
+        limit[2 * p] = np.inf  # its outputs are not determined by its inputs
         return []
     nodes, off, change = step.times(functions.asked.fractions), 0.0, np.ptp(returned, axis=0).max()
-    # The node behind that time, or at it.
+    # The first node at or after that time.
     k = min(max(int(np.searchsorted(nodes, seen)), 1), len(nodes) - 1)
-    # Where the stages themselves show it, or between a stage and when it was seen.
+    # The jump is between stages that differ, or between a stage and the time at which it was detected.
     changes = np.abs(np.diff(returned, axis=0)).max(axis=1)
     shown = np.flatnonzero(changes > COMPARABLE * changes.max())
     intervals: list[tuple[Values, float, float]] = [(value, nodes[n], nodes[n + 1]) for n in shown]
@@ -94,7 +95,7 @@ def _jumps(
     if not jump and np.nextafter(before, np.inf) >= after:
         functions.strikes[p] += 1
         if functions.strikes[p] >= NOISE:
-            functions.asked.limit[2 * p] = np.inf  # it has no value next to any time
+            functions.asked.limit[2 * p] = np.inf  # it is noise, without a limit at any time
     if not jump:
         return []
     whole, in_time = held(after, after) - held(before, before), held(after, before) - held(before, before)

@@ -1,10 +1,10 @@
-"""Detection of changes in users' functions between the stages of a step, in kernels.
+"""Detection of changes of user functions between the stages of a step, in kernels.
 
-Stages are few and may lie far apart, so that a step can miss a short pulse or a jump. Inputs and outputs of each
-function at the stages are interpolated by polynomials in time. Where a function, called between the stages with
-interpolated inputs, differs from its interpolated outputs, the step has missed something. So it has where a function
-returned something quite different at a stage that has no weight in the step: as a stop that throws the stages that
-follow, and with them all that have weight, to where it is not felt.
+Stages are few and may be far apart, so that a step can miss a short pulse or a jump. Inputs and outputs of each
+function at the stages are interpolated by polynomials in time. If a function, called between the stages with
+interpolated inputs, differs from its interpolated outputs, the step has missed a change. The same holds if outputs at a
+stage without weight in the step are far outside the range of the others: for example, a stop may act at such a stage
+and thereby change the states of all following stages, so that no stage with weight is in contact.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from quirk.jit.function_pointers import call
 from quirk.jit.record import record
 from quirk.jit.simd import at, put
 
-# Entries of each function: whose it is; its address; where in the arrays that it is called with its inputs start, which
-# of them change and how many do, and where what it writes starts; the first output that is looked at, how many are, and
-# the distance between two of these; where its inputs and outputs start in a record.
+# Entries per function: kind; address; first element of its inputs, first of these that change and their number, and
+# first element of its outputs; first output that is monitored, number of these, and distance between two; positions of
+# its inputs and outputs in a record.
 KIND, ADDRESS, READS, FIRST_IN, INS, WRITES, FIRST_OUT, OUTS, STRIDE, PLACE_IN, PLACE_OUT = range(11)
 ASKED_SIZE = 11
 
-# Whose a function is; each kind is called with arrays of its own.
+# Kinds of functions; each kind is called with its own arrays.
 OF_FORCE, OF_PROFILE, OF_RELATION, OF_MOTION = range(4)
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
-# Values that differ from the interpolation by less than this part of the largest may do so by round-off.
+# Differences from the interpolation below this fraction of the largest value may be round-off.
 ROUND_OFF = 1e-9
-# A limit that was raised falls by this factor in each step.
+# Factor by which a raised limit decreases in each step.
 RELAXED = 0.8
-# Between the nodes of a fixed step a function changes by no more than so many times what it does in the two steps
-# before, unless it jumps.
+# Ratio of the change of a function in a fixed step to the larger change in the two steps before, beyond which it jumps.
 CHANGE_GROWTH = 4.0
-# At stages without weight a function is outside the range of those with weight by so many times that range at most.
+# Distance of values at stages without weight outside the range at the others, over that range, beyond which they count
+# as a missed change.
 ASTRAY = 0.5
 
 
 @record
 class Asked(NamedTuple):
-    """Users' functions of a run, with their inputs and outputs at each stage of the present step; P functions.
+    """User functions of a run, with their inputs and outputs at each stage of the present step; P functions.
 
-    entries: integers as above · limit (2 P,): by what part of its change in a step each function may differ from the
-    interpolation, infinite for those not looked at; and the least such part, to which the first returns ·
-    changes (2 P,): how much each changed in the last two steps · stages, fractions (n,): stages that are nodes of the
-    interpolation, in the order of time, and where in the step they are · weightless, apart (w,): those that are not,
-    and where in the step they are · basis (n,) · inputs, outputs: the records, one after the other
+    entries: integers as above · limit (2 P,): allowed difference of each function from the interpolation, over its
+    change in the step, infinite for functions that are not monitored; and its lower limit, to which it returns ·
+    changes (2 P,): change of each function in the last two steps · stages, fractions (n,): stages that are nodes of the
+    interpolation, in order of time, and their fractions of the step · weightless, apart (w,): the other stages, and
+    their fractions of the step · basis (n,) · inputs, outputs: the records of all stages
     """
 
     entries: np.ndarray
@@ -64,7 +64,7 @@ class Asked(NamedTuple):
 
 
 def no_functions() -> Asked:
-    """Return a table of no functions."""
+    """Return an empty table of functions."""
     whole, real = np.zeros(0, dtype=np.int64), np.zeros(0)
     return Asked(whole, real, real, whole, real, whole, real, real, real, real)
 
@@ -86,21 +86,21 @@ def note(asked: Asked, ins: Arrays, outs: Arrays, stage: int) -> None:
 
 @kernel
 def record_in(asked: Asked, stage: int) -> int:
-    """Return where the inputs of all functions at a stage start in `asked.inputs`."""
+    """Return the first element of the inputs of all functions at a stage in `asked.inputs`."""
     p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
     return stage * (asked.entries[p + PLACE_IN] + asked.entries[p + INS])
 
 
 @kernel
 def record_out(asked: Asked, stage: int) -> int:
-    """Return where the outputs of all functions at a stage start in `asked.outputs`."""
+    """Return the first element of the outputs of all functions at a stage in `asked.outputs`."""
     p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
     return stage * (asked.entries[p + PLACE_OUT] + asked.entries[p + OUTS])
 
 
 @kernel
 def carry_on(asked: Asked, stages: int) -> None:
-    """Copy the record of the last evaluation of a step to the first stage of the next; note how functions changed."""
+    """Copy the record of the last stage of a step to the first stage of the next; store the changes of functions."""
     count = asked.limit.shape[0] // 2
     for p in range(count):
         e = ASKED_SIZE * p
@@ -131,9 +131,9 @@ def spread(asked: Asked, p: int) -> tuple[float, float]:
 
 @kernel
 def roughness(asked: Asked, highest: np.ndarray) -> float:
-    """How large the highest terms of polynomials through the outputs at the nodes are, over the range of these.
+    """Largest ratio of the highest terms of interpolation polynomials of outputs to the range of the outputs.
 
-    Of the function of which that is most; `highest` (2 n,) are the weights of the nodes in two terms.
+    `highest` (2 n,) are the weights of the nodes in the two highest terms.
     """
     worst, nodes = 0.0, asked.stages.shape[0]
     for p in range(asked.limit.shape[0] // 2):
@@ -153,7 +153,7 @@ def roughness(asked: Asked, highest: np.ndarray) -> float:
 
 @kernel
 def failed(asked: Asked) -> bool:
-    """Whether a function returned no numbers in this step: the run then tells why it did, or takes a shorter step."""
+    """Return whether a function returned nan in this step; the run then reports an error, or takes a shorter step."""
     total = 0.0
     for o in range(asked.outputs.shape[0]):
         total += 0.0 * at(asked.outputs, o)
@@ -162,7 +162,7 @@ def failed(asked: Asked) -> bool:
 
 @kernel
 def jumped(asked: Asked) -> bool:
-    """Whether a function changes much more in this step than in the two before."""
+    """Return whether a function changes much more in this step than in the two before."""
     count = asked.limit.shape[0] // 2
     for p in range(count):
         change, largest = spread(asked, p)
@@ -176,18 +176,18 @@ def jumped(asked: Asked) -> bool:
 def overlooked(
     asked: Asked, ins: Arrays, outs: Arrays, step: tuple[float, float, float, float], gap: float, cleared: float
 ) -> float:
-    """Return a time at which a function differs from what stages with weight tell of it; infinity if there is none.
+    """Return a time at which a function differs from its interpolation between stages with weight; infinity if none.
 
-    `step` is its start and size, and between which times in it functions are called; `gap` is the longest time between
-    two calls, and `cleared` the time up to which the step has been searched before. A function that fails there does
-    not count: the run may never call it there.
+    `step` is its start and size, and the range of times in it at which functions may be called; `gap` is the maximum
+    interval between two calls, and `cleared` the time up to which the step has been searched before. Failures of a
+    function between stages are ignored, as the run itself may never call it there.
     """
     t, h, low, high = step
     count = asked.limit.shape[0] // 2
     if count == 0:
         return math.inf
     for w in range(asked.weightless.shape[0]):
-        # Rounded, the time of a stage at the end of the step may lie beyond it.
+        # The time of a stage at the end of the step may be rounded to a time beyond it.
         time = min(max(t + asked.apart[w] * h, low), high)
         for p in range(count):
             if time > cleared and asked.limit[2 * p] < math.inf and astray(asked, p, asked.weightless[w]):
@@ -207,7 +207,7 @@ def overlooked(
 
 @kernel
 def astray(asked: Asked, p: int, stage: int) -> bool:
-    """Whether function p returned at a stage without weight what is far outside the range of those with weight."""
+    """Return whether outputs of function p at a stage without weight are far outside the range at the other stages."""
     e, found = ASKED_SIZE * p, False
     change, largest = spread(asked, p)
     for c in range(asked.entries[e + OUTS]):
@@ -222,7 +222,7 @@ def astray(asked: Asked, p: int, stage: int) -> bool:
 
 @kernel
 def find_basis(asked: Asked, theta: float) -> None:
-    """Fill asked.basis with the Lagrange polynomials of the nodes at a part theta of the step."""
+    """Fill asked.basis with the Lagrange polynomials of the nodes at fraction theta of the step."""
     for m in range(asked.stages.shape[0]):
         weight = 1.0
         for j in range(asked.stages.shape[0]):
@@ -246,7 +246,8 @@ def differs(asked: Asked, ins: Arrays, outs: Arrays, p: int, time: float) -> boo
     for c in range(asked.entries[e + OUTS]):
         put(returned, out + c * stride, math.nan)
     call(asked.entries[e + ADDRESS], time, given, asked.entries[e + READS], returned, asked.entries[e + WRITES])
-    # Some are constants, which an interpolation changes by round-off, and angles go on from those of the step's end.
+    # Some outputs are constants, to which the interpolation adds round-off; angles have the reference of the step's
+    # end.
     place = record_in(asked, asked.stages[nodes - 1]) + asked.entries[e + PLACE_IN]
     for c in range(asked.entries[e + INS]):
         put(given, first + c, at(asked.inputs, place + c))

@@ -1,4 +1,4 @@
-"""Whether a step may have met or passed over an abrupt change of a user's function."""
+"""Test for abrupt changes of user functions in a step."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .discontinuity_probe import Arrays, failed, jumped, note, overlooked
 from .run_state import CLEARED, REST, SEEN, T_NEW, RunState, Settings, T
 from .step_control import in_piece
 
-# A step that is wrong by so many times its tolerance has likely met something abrupt.
+# Ratio of error to tolerance beyond which a step probably contains an abrupt change.
 ABRUPT_ERROR = 100.0
 
 
 @kernel
 def called_with(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
-    """Arrays that functions of each kind get their inputs from, and write their outputs to."""
+    """Return the arrays of inputs, and of outputs, of each kind of function."""
     relations = nodes.relations
     ins = forces.inputs, forces.outputs, relations.inputs, relations.outputs
     return ins, (forces.outputs, forces.inputs, relations.outputs, relations.inputs)
@@ -27,7 +27,7 @@ def called_with(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
 
 @kernel
 def note_all(mechanism: Mechanism, settings: Settings, run: RunState, stage: int) -> None:
-    """Record what functions were asked in a stage, and returned."""
+    """Record inputs and outputs of all functions at a stage."""
     if settings.gap < math.inf:
         ins, outs = called_with(mechanism.forces, mechanism.nodes)
         note(run.functions, ins, outs, stage)
@@ -35,9 +35,9 @@ def note_all(mechanism: Mechanism, settings: Settings, run: RunState, stage: int
 
 @kernel
 def suspect(mechanism: Mechanism, settings: Settings, run: RunState, error: float) -> bool:
-    """Whether functions need a closer look in a step with this error over the tolerance.
+    """Return whether functions must be searched for jumps in a step with this error over the tolerance.
 
-    They do where a step has overlooked something, is far from right, or is fixed and functions jump in it.
+    This is so if a change was missed between stages, if the error is very large, or if functions jump in a fixed step.
     """
     clock, counts = run.clock, run.counts
     clock[SEEN] = math.inf

@@ -1,4 +1,4 @@
-"""The quantities that a run watches: their values at states within a step, in kernels."""
+"""Event functions of a run: their values at states within a step, in kernels."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from ..kernels.evaluate import evaluate
 from ..kernels.mechanism import Mechanism
 from ..kernels.readings import kinetic, potential, reading
 
-# Parts of a step at which quantities are sampled where one may cross.
+# Number of intervals per step at whose ends event functions are sampled if one may cross zero.
 SAMPLES = 16
-# How many events are noted before Python takes them over.
+# Maximum number of events recorded between two entries into compiled code.
 ROOM = 4096
-# Of each event noted: time, quantity, whether it rises or falls, and the total energy.
+# Entries per recorded event: time, index of the function, direction (rising or falling), and total energy.
 WHEN, WHICH, WAY, TOTAL = range(4)
 NOTED = 4
-# How a quantity has come to the other side: through zero, or by a jump of the state.
+# Kinds of sign changes: through zero, or by a jump of the state.
 AT_ZERO, BY_A_JUMP = 1, 2
 
 
@@ -76,14 +76,14 @@ class WatchedTables(NamedTuple):
 
 @kernel
 def place_of_value(laws: Forces, e: int) -> int:
-    """Where in the outputs of law e its value is, with the rate behind it."""
+    """Return the index of the value in the outputs of law e; its rate follows."""
     o = ELEMENT_SIZE * e
     return laws.entries[o + OUTPUT] + 8 * (laws.entries[o + SIDE_END] - laws.entries[o + SIDE]) + 1
 
 
 @kernel
 def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Find what all quantities need of a state."""
+    """Evaluate the quantities of a state that event functions depend on."""
     if watched.readings.kind.shape[0] > 0:
         evaluate(mechanism, t, y, alpha, beta, watched.slope)
     else:
@@ -92,19 +92,19 @@ def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarra
 
 @kernel
 def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: np.ndarray) -> tuple[float, float]:
-    """Value and rate of a quantity at a state that has been prepared."""
+    """Return value and rate of an event function at a state that has been prepared."""
     count = watched.laws.entries.shape[0] // ELEMENT_SIZE
     if e >= count:
         return reading(mechanism, watched.readings, e - count, y), math.nan
     laws, first = watched.laws, place_of_value(watched.laws, e)
-    put(laws.outputs, first, math.nan)  # what a function that fails leaves
+    put(laws.outputs, first, math.nan)  # remains nan if the function fails
     run_law(laws, e, t, y, mechanism.work.kin)
     return at(laws.outputs, first), at(laws.outputs, first + 1)
 
 
 @kernel
 def refer_to(watched: WatchedTables, t: float, found: np.ndarray) -> None:
-    """Let angles go on from values and rates (2 Q,) of all quantities at time t."""
+    """Set the reference for counting turns to values and rates (2 Q,) of all functions at time t."""
     for n in range(watched.turning.shape[0]):
         e, o = watched.turning[n], watched.laws.turns[TURN_ENTRIES * n + REFERENCE_AT]
         put(watched.laws.inputs, o, at(found, 2 * e))
@@ -116,7 +116,7 @@ def refer_to(watched: WatchedTables, t: float, found: np.ndarray) -> None:
 def values(
     mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float, out: np.ndarray
 ) -> bool:
-    """Fill `out` (2 Q,) with values and rates of all quantities at a state; False if a value is not a number."""
+    """Fill `out` (2 Q,) with values and rates of all functions at a state; return False if a value is nan."""
     prepare(mechanism, watched, t, y, alpha, beta)
     known = True
     for e in range(watched.side.shape[0]):
@@ -134,7 +134,7 @@ def energy(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray
     return kinetic(mechanism.constants, y) + potential(mechanism, watched.readings, y)
 
 
-# What `quantities_at` finds: values and rates, or the total energy.
+# Tasks of `quantities_at`: values and rates, or the total energy.
 VALUES, ENERGY = range(2)
 
 
@@ -142,9 +142,9 @@ VALUES, ENERGY = range(2)
 def quantities_at(
     task: int, mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, out: np.ndarray
 ) -> bool:
-    """Fill `out` (2 Q,) with values and rates of all quantities at a state, or its first place with the energy.
+    """Fill `out` (2 Q,) with values and rates of all event functions at a state, or its first element with the energy.
 
-    For runs whose steps Python takes. Returns False if a value is not a number.
+    For runs stepped in Python. Returns False if a value is nan.
     """
     if task == VALUES:
         return values(mechanism, watched, t, y, 0.0, 0.0, out)
@@ -153,5 +153,5 @@ def quantities_at(
 
 
 def speeds(rates: np.ndarray) -> np.ndarray:
-    """Return magnitudes of rates, and the smallest number that is not zero where a rate is not known."""
+    """Return magnitudes of rates, and the smallest positive number where a rate is unknown."""
     return np.maximum(np.nan_to_num(np.abs(rates), nan=0.0), np.finfo(float).tiny)

@@ -1,9 +1,9 @@
-"""Where in a step watched quantities cross zero.
+"""Location of zero crossings of event functions within a step.
 
-All quantities are evaluated at the end of each step, and where one is near zero in its middle as well, which is that of
-the cubic through both ends with their slopes. Only where these say that one may have crossed, or come back from the
-other side, is the step's continuous extension sampled, on the constraints, and each crossing located to round-off. A
-step with an event that does something is taken again, to end there.
+All functions are evaluated at the end of each step and, if one is near zero, in its middle as well, a point of the
+cubic through both ends with their slopes. Only if these values indicate that a function may have crossed zero, once or
+twice, is the continuous extension of the step sampled, on the constraints, and each crossing located to round-off. A
+step with an event that has an action is repeated, to end at the event.
 """
 
 from __future__ import annotations
@@ -58,50 +58,51 @@ from .step_control import keeps_to_constraints, shortest
 
 Kernel = Callable[..., Any]
 
-# A crossing is located when so many steps of root-finding, at most, have brought it between neighboring times.
+# Maximum number of root-finding iterations per crossing, which is located between neighboring floats.
 MOST_ITERATIONS = 100
-# Steps of the search for the lowest point of a quantity that comes near to zero.
+# Number of golden-section steps in the search for the minimum of a function near zero.
 DESCENTS = 40
 GOLDEN = 0.3819660112501051
-# A step is taken again so often at most to end at the same event.
+# Maximum number of repetitions of a step to end at the same event.
 MOST_RETAKEN = 12
-# Events closer together than so many of the shortest steps are at one time.
+# Interval within which events are simultaneous, as a multiple of the smallest step.
 TOGETHER = 2.0
-# A step that ends so many times as near to an event ends at it.
+# Distance from an event at which a step counts as ending at it, as a multiple of that interval.
 ABOUT = 4.0
-# After so many steps in a row that ended at an event which was not there yet, by round-off, it is there.
+# Number of successive steps that end just before an event, by round-off, after which the event is taken to have
+# happened.
 MOST_MISSED = 3
-# A quantity that is so many times as far from zero as it moves in a step does not cross within it.
+# Distance from zero, over its change in the step, beyond which a function cannot cross in the step.
 FAR = 4.0
-# Crossings by less than this part of the largest magnitude of a quantity are round-off.
+# Crossings by less than this fraction of the largest magnitude of a function are round-off.
 NOISE = 1e-14
-# What a quantity moves in this part of a run is as good as nothing where it starts.
+# Fraction of the duration of a run in which a function that starts at zero counts as not moving.
 AT_ONCE = 1e-13
-# What has just crossed is at zero still within this part of the largest magnitude of the quantity.
+# A function that has just crossed counts as still zero within this fraction of its largest magnitude.
 AT_ZERO_STILL = 1e-9
-# It is held there if its rate is less than this part of that with which it has crossed: the round-off of an impulse.
+# It is held at zero if its rate is below this fraction of that at the crossing: the round-off of an impulse.
 HELD = 1e-13
-# A search begins at zero where a quantity is less than this part of what it is at the end of the search.
+# A function counts as zero at the start of a search below this fraction of its value at the end.
 AS_GOOD_AS_ZERO = 1e-6
 
 
 @kernel
 def onto_constraints(mechanism: Mechanism, settings: Settings, run: RunState, t: float) -> None:
-    """Bring a state within the step to where one that is kept would be: where drivers say, for instance."""
+    """Project a state within the step onto the constraints, as output states are, for example for drivers."""
     if keeps_to_constraints(mechanism, settings):
         project(mechanism, t, run.watched.state, settings.length, run.counts, False)
 
 
 @kernel
 def noise(settings: Settings, watched: WatchedTables, e: int) -> float:
-    """How far a quantity may be beyond zero by round-off; without projection, by the drift of what is held at zero."""
+    """Return how far a function may be beyond zero by round-off or, without projection, by constraint drift."""
     drifts = settings.interval <= 0 and (settings.alpha > 0.0 or settings.beta > 0.0)
     return (max(NOISE, settings.rtol) if drifts else NOISE) * watched.scale[e]
 
 
 @kernel
 def far(watched: WatchedTables, e: int, h: float) -> bool:
-    """Whether a quantity is much farther from zero, at both ends of a step of size h, than it moves in such a step."""
+    """Whether a function is much farther from zero, at both ends of a step of size h, than its change in the step."""
     g0, r0, g1, r1 = (
         at(watched.start, 2 * e), at(watched.start, 2 * e + 1), at(watched.end, 2 * e), at(watched.end, 2 * e + 1),
     )  # fmt: skip
@@ -114,18 +115,18 @@ def far(watched: WatchedTables, e: int, h: float) -> bool:
 
 @kernel
 def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float) -> bool:
-    """Whether a quantity may dip below zero between two times h apart, from values and rates times its side."""
+    """Return whether a function may dip below zero between two times h apart, from values and rates times its sign."""
     a, b, p, q = side * g0, side * g1, side * r0 * h, side * r1 * h
     if not (p < 0.0 < q):
         return False
-    # Both tangents meet below the lowest point of what is curved in one sense.
+    # For a convex function both tangents meet below its minimum.
     s = (b - q - a) / (p - q)
     return a + p * s <= 0.0
 
 
 @kernel
 def dips(side: float, g0: float, g1: float, g2: float) -> bool:
-    """Whether the parabola through three values at equal distances leaves its side between the outer two."""
+    """Return whether the parabola through three equidistant values changes sign between the outer two."""
     a, b, c = side * g0, side * g1, side * g2
     bend, slope = a - 2.0 * b + c, 0.5 * (c - a)
     return bend > 0.0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0.0
@@ -133,16 +134,16 @@ def dips(side: float, g0: float, g1: float, g2: float) -> bool:
 
 @kernel
 def on_side(side: float, ga: float, gb: float) -> float:
-    """Value with which the search between `ga`, on this side of zero, and `gb` begins.
+    """Return the value with which the search between `ga`, with this sign, and `gb` begins.
 
-    What starts at zero, leaves it to this side and comes back would by its own value lead the search to the start.
+    With its own value a function that starts at zero, becomes nonzero and returns would lead the search to the start.
     """
     return ga if side * ga > AS_GOOD_AS_ZERO * abs(gb) else side * abs(gb)
 
 
 @kernel
 def note(run: RunState, e: int, t: float, way: float, total: float) -> None:
-    """Note that quantity e crosses at time t, rising for `way` 1 and falling for -1, with this total energy."""
+    """Record that event function e crosses zero at time t with total energy `total`; `way` 1 rising, -1 falling."""
     o = NOTED * run.counts[HAPPENED]
     put(run.watched.noted, o + WHEN, t)
     put(run.watched.noted, o + WHICH, float(e))
@@ -153,16 +154,16 @@ def note(run: RunState, e: int, t: float, way: float, total: float) -> None:
 
 @kernel
 def sign(x: float) -> float:
-    """-1, 0 or 1; 0 of what is not a number."""
+    """Return -1, 0 or 1; 0 for nan."""
     return 1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0
 
 
 @kernel
 def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
-    """Find on which side of zero each quantity is at the start of a step; returns the reason, EVENT or GONE_ON.
+    """Determine the sign of each event function at the start of a step; return the reason, EVENT or GONE_ON.
 
-    Those that were on the other side have crossed by a jump of the state, unless it is what their own crossing has led
-    to. Those that are at zero, within what they move in a time that counts as none, are on the side to which they move.
+    Functions with another sign than before have crossed by a jump of the state, unless it is a result of their own
+    event. Functions at zero, within their change in a negligible time, have the sign of their rate.
     """
     watched, clock, reason = run.watched, run.clock, GONE_ON
     run.counts[UNSETTLED] = 0
@@ -179,11 +180,12 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
         speed, watched.at_speed[e] = watched.at_speed[e], 0.0
         own = speed > 0.0
         if still or (own and abs(g) <= AT_ZERO_STILL * watched.scale[e]):
-            # The rate of what is held where it is, such as a joint that has just closed, is round-off and says nothing.
+            # The rate of a quantity that is held constant, such as the gap of a closed contact, is round-off and is
+            # ignored.
             moves = abs(rate) * (settings.end - settings.start) > noise(settings, watched, e)
             if moves and abs(rate) > HELD * speed:
                 watched.side[e] = sign(rate)
-            elif own and abs(g) > 0.5 * noise(settings, watched, e):  # so that what is left to noise keeps it there
+            elif own and abs(g) > 0.5 * noise(settings, watched, e):  # so that round-off keeps its sign
                 watched.side[e] = sign(g)
             else:
                 watched.side[e] = before
@@ -200,7 +202,7 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
 
 @kernel
 def suspicious(settings: Settings, watched: WatchedTables, e: int, h: float) -> bool:
-    """Whether a quantity may cross in the present step."""
+    """Return whether a function may cross zero in the present step."""
     side = watched.side[e]
     g0, gm, g1 = at(watched.start, 2 * e), at(watched.middle, 2 * e), at(watched.end, 2 * e)
     if side == 0.0:
@@ -221,11 +223,11 @@ def suspicious(settings: Settings, watched: WatchedTables, e: int, h: float) -> 
 
 
 def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
-    """Return the search for crossings in the steps of a method, from two kernels of its stepper."""
+    """Return the kernel that searches for crossings in the steps of a method, from two kernels of its stepper."""
 
     @kernel
     def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, t: float) -> float:
-        """Return the value of quantity e at a time within the step."""
+        """Return the value of function e at a time within the step."""
         watched = run.watched
         between(mechanism, stepper, settings, run, t, watched.state)
         run.counts[WITHIN] = DENSE
@@ -247,10 +249,10 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         b: float,
         gb: float,
     ) -> float:
-        """Return the first time between a and b, to round-off, at which quantity e has left this side of zero.
+        """Return the first time between a and b, to round-off, at which function e has lost this sign.
 
-        By the Illinois variant of false position, with bisection where that is slow. Zero is beyond if the quantity
-        comes onto it from this side; if it was at zero, it is not.
+        By the Illinois variant of false position, with bisection where that is slow. Zero counts as beyond if the
+        function reaches it, but not if it was zero initially.
         """
         width, onto, fresh = b - a, side * ga > 0.0, True
         ga = on_side(side, ga, gb) if gb != 0.0 else ga
@@ -259,7 +261,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                 break
             t = b - gb * (b - a) / (gb - ga) if gb != ga else a
             if gb == 0.0 and fresh:
-                # It may have been at zero for a while already.
+                # It may have been zero for a while.
                 t = b - 4.4e-16 * (abs(a) + abs(b))
             fresh = gb != 0.0
             if (n % 3 == 2 and b - a > 0.25 * width) or not a < t < b:
@@ -281,7 +283,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
     def lowest(
         mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, a: float, c: float
     ) -> float:
-        """Return a time between a and c at which quantity e has left its side, or infinity; by golden sections."""
+        """Time between a and c at which function e has lost its sign, or infinity, by golden-section search."""
         b = a + GOLDEN * (c - a)
         gb, below = side * sampled(mechanism, stepper, settings, run, e, b), -noise(settings, run.watched, e)
         for _ in range(DESCENTS):
@@ -307,7 +309,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
     def next_crossing(
         mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, since: float
     ) -> float:
-        """Return the first time after `since` at which quantity e has left this side of zero; or infinity."""
+        """Return the first time after `since` at which function e has lost this sign, or infinity."""
         watched, clock = run.watched, run.clock
         h, size, least = clock[T_NEW] - clock[T], 2 * watched.side.shape[0], -noise(settings, watched, e)
         for m in range(1, SAMPLES + 1):
@@ -316,7 +318,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                 continue
             before, o = clock[T] + h * (m - 1) / SAMPLES, m * size + 2 * e
             a, g, rate = max(before, since), at(watched.samples, o), at(watched.samples, o + 1)
-            # Where it has just crossed, it is at zero.
+            # If it has just crossed, its value is zero.
             ga = at(watched.samples, o - size) if before >= since else 0.0
             if side * g < least or (g == 0.0 and side * ga > -least):
                 return root(mechanism, stepper, settings, run, e, side, a, ga, b, g)
@@ -334,7 +336,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
 
     @kernel
     def sample(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> None:
-        """Fill the samples with the values and rates of all quantities along the step."""
+        """Fill the samples with the values and rates of all functions along the step."""
         watched, clock = run.watched, run.clock
         size, h = 2 * watched.side.shape[0], clock[T_NEW] - clock[T]
         for o in range(size):
@@ -352,7 +354,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
 
     @kernel
     def first_that_acts(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> float:
-        """Return when in the step the first event happens that does something; infinity if none does."""
+        """Return the time of the first event with an action in the step; infinity if there is none."""
         watched, first = run.watched, math.inf
         for e in range(watched.side.shape[0]):
             if watched.acts[e] == 0:
@@ -370,7 +372,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
 
     @kernel
     def settle(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, together: float) -> int:
-        """Note the crossings of the step, none of which but those at its end do anything; returns EVENT or GONE_ON."""
+        """Record the crossings of the step, of which only those at its end have actions; return EVENT or GONE_ON."""
         watched, clock, reason = run.watched, run.clock, GONE_ON
         last = clock[T_NEW] >= settings.end
         for e in range(watched.side.shape[0]):
@@ -390,11 +392,11 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                     note(run, e, t, side, total)
                 else:
                     watched.hit[e], reason = AT_ZERO, EVENT
-            # What is about to cross in no time does so now: where steps are as short as they can be, round-off may keep
-            # it from ever being there.
+            # A function that is about to cross counts as crossing now: round-off may prevent the crossing if steps
+            # cannot get shorter.
             g, side, rate = at(watched.end, 2 * e), watched.side[e], at(watched.end, 2 * e + 1)
             open_to = watched.hit[e] == 0 and watched.direction[e] * side <= 0.0
-            # A quantity that is held at zero has a rate too, of round-off.
+            # A function that is held at zero also has a rate, of round-off.
             moves = -side * rate * (clock[T_NEW] - clock[T]) > noise(settings, watched, e)
             open_to = open_to and ((last and moves) or (watched.acts[e] != 0 and run.counts[RETAKEN] > 0))
             about = side * rate < 0.0 and side * g + side * rate * ABOUT * together <= noise(settings, watched, e)
@@ -413,9 +415,9 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
 
     @kernel
     def look(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-        """Look for events in a step that can be accepted; returns the reason (`stepping.run_state`).
+        """Search for events in a step that can be accepted; return the reason (`stepping.run_state`).
 
-        Where the step is to be taken again, to end at clock[CAP], counts[WITHIN] is BETWEEN then.
+        If the step must be repeated, to end at clock[CAP], counts[WITHIN] is set to BETWEEN.
         """
         watched, clock, counts = run.watched, run.clock, run.counts
         count, h = watched.side.shape[0], clock[T_NEW] - clock[T]
@@ -451,7 +453,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                 return GONE_ON
             reason = settle(mechanism, stepper, settings, run, together)
             values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end)
-            # States within the step are to be those of a run that looks at nothing, to the last digit.
+            # States within the step must be bit-identical with those of a run without events.
             counts[WITHIN] = TAKEN
         refer_to(watched, clock[T_NEW], watched.end)
         for e in range(count):

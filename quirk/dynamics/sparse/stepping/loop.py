@@ -1,19 +1,19 @@
-"""The march: steps of any method, taken, judged and continued, with the states that are asked for on the way.
+"""The step loop: steps of any method are taken, accepted or rejected, with the output states in between.
 
-A method is a stepper: four kernels and a record that they share. `march_of` makes a march of them, which an entry of
-the method's own calls; that is compiled when the method is first used.
+A method is represented by a stepper: four kernels and a record that they share. `march_of` generates its step loop,
+which is called by an entry of the method that is compiled on first use.
 
-* ``take(mechanism, stepper, settings, run, h)`` fills run.y_new with the state at clock[T_NEW], on the constraints
-  where the run keeps to them; returns its error over the tolerance, infinity where there is no such state, 0 for fixed
-  steps that arrive. It may end the step earlier.
+* ``take(mechanism, stepper, settings, run, h)`` fills run.y_new with the state at clock[T_NEW], projected onto the
+  constraints if the run is; returns the error over the tolerance, infinity if there is no such state, 0 for fixed
+  steps. It may end the step earlier.
 * ``between(mechanism, stepper, settings, run, t, state)`` fills a state within the step, and returns whether it is
   finite.
-* ``middle(stepper, run, h, state)`` fills a state near the middle of the step, at the cost of a few sums.
-* ``close(stepper, settings, run)`` lets what the end of a step is known by serve the start of the next.
-* ``parts(mechanism, stepper, settings, run)``, of methods whose steps others cannot take, says into how many parts, of
-  which another method takes each, a step is cut where steps are noted: MOST_PARTS at most.
+* ``middle(stepper, run, h, state)`` fills a state near the middle of the step, at the cost of a few sums. *
+``close(stepper, settings, run)`` makes the results at the end of a step those of the start of the next. *
+``parts(mechanism, stepper, settings, run)``, for methods whose steps other methods cannot repeat, returns into how many
+  parts a recorded step is divided, each a step of another method: at most MOST_PARTS.
 
-The record has `exponent`: the error grows as the step to the power of one over it.
+The record has `exponent`: the error grows as the step size to the power of one over it.
 """
 
 from __future__ import annotations
@@ -103,15 +103,15 @@ from .step_control import (
 
 Kernel = Callable[..., Any]
 
-# So often a quantity crosses in a step at most, as far as samples can tell.
+# Maximum number of crossings of a function in a step that samples can resolve.
 MOST_NOTED = 2 * SAMPLES
-# Into so many parts a step is cut at most where steps are noted.
+# Maximum number of parts of a recorded step.
 MOST_PARTS = 32
 
 
 @kernel
 def wanted(settings: Settings, run: RunState) -> bool:
-    """Whether this step holds a state that is to be kept: its end, once, or one at an asked time."""
+    """Return whether this step has an output state: its end, once, or a state at an output time."""
     if settings.every:
         return run.counts[ASKED] < run.counts[STEPS]
     return run.counts[ASKED] < run.asked.shape[0] and run.asked[run.counts[ASKED]] <= run.clock[T_NEW]
@@ -119,15 +119,15 @@ def wanted(settings: Settings, run: RunState) -> bool:
 
 @kernel
 def projects(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Whether it does so at the end of the present step."""
+    """Return whether the state at the end of the present step is projected onto the constraints."""
     return keeps_to_constraints(mechanism, settings) and (run.counts[STEPS] + 1) % settings.interval == 0
 
 
 @kernel
 def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) -> bool:
-    """Bring run.y_new to unit quaternions and, where it is to be, onto the constraints; False if that is too far.
+    """Normalize run.y_new and, if due, project it onto the constraints; return False if it is too far from them.
 
-    The factorization in `work` is of a state nearby, or of one further `away`.
+    The factorization in `work` is that of a nearby state, or of one further `away`.
     """
     arrived, y = finite(run.y_new), run.y_new
     normalise(mechanism.constants, y)
@@ -142,7 +142,10 @@ def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) ->
 def slope_at(
     mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray, on_rows: bool
 ) -> None:
-    """Fill `slope` with y' at (t, y); where y is `on_rows`, the constraints, the choice of rows is looked after."""
+    """Fill `slope` with y' at (t, y); with `on_rows`, check the selection of independent rows too.
+
+    `on_rows` says that y lies on the constraints.
+    """
     evaluate(mechanism, t, y, settings.alpha, settings.beta, slope)
     run.counts[EVALUATIONS] += 1
     if on_rows and watch(mechanism, t, y, run.counts[BEST_RANK]):
@@ -154,7 +157,10 @@ def slope_at(
 def tolerance_of_work(
     mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, slope: np.ndarray
 ) -> tuple[float, float]:
-    """Tolerance of the work of a step: parts in J and in W; y, with its slope, was evaluated last: see `work_error`."""
+    """Return the tolerance of the work of a step, parts in J and in W; see `work_error`.
+
+    The state y, with its slope, must have been evaluated last.
+    """
     before = run.clock[EXCHANGED] + exchanged(mechanism.forces, run.y, y)
     h = run.clock[T_NEW] - run.clock[T]
     return work_tolerance(mechanism, y, slope, before, h, settings.rtol, settings.atol)
@@ -162,14 +168,14 @@ def tolerance_of_work(
 
 @kernel
 def carry_functions_on(settings: Settings, run: RunState, stages: int) -> None:
-    """Let what users' functions returned at the last of so many stages stand for the start of the next step."""
+    """Make the record of user functions at the last of the stages that of the start of the next step."""
     if settings.gap < math.inf:
         carry_on(run.functions, stages)
 
 
 @kernel
 def full(run: RunState) -> bool:
-    """Whether there is no room to note a further step, or the events that it may hold."""
+    """Return whether there is no room to record a further step, or its events."""
     if (
         run.trail.shape[0] > 0
         and (run.counts[TRAILED] + MOST_PARTS) * (STEP_HEAD + run.y.shape[0]) > run.trail.shape[0]
@@ -180,19 +186,19 @@ def full(run: RunState) -> bool:
 
 @kernel
 def one_part(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-    """Note steps as they are taken."""
+    """Return 1: steps are recorded as they are taken."""
     return 1
 
 
 @kernel
 def look_at_nothing(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-    """Accept a step without a look at quantities, of which there are none."""
+    """Accept a step without a search for events."""
     return GONE_ON
 
 
 @kernel
 def take_no_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
-    """Begin without a look at quantities."""
+    """Begin a run without event functions."""
     run.counts[UNSETTLED] = 0
     return GONE_ON
 
@@ -207,18 +213,18 @@ def march_of(
     watching: bool,
     planned: bool = False,
 ) -> Kernel:
-    """Return the march of a method, for its entry to call: march(mechanism, stepper, settings, run, most_steps).
+    """Step loop of a method, to be called by its entry: march(mechanism, stepper, settings, run, most_steps).
 
-    It takes steps until the run ends or cannot go on, or `most_steps` are tried; and returns the reason. With
-    `watching` it looks for events; without, it takes a third less time to compile. `planned` says whether steps across
-    singular configurations are planned for the stages of explicit methods.
+    It takes steps until the run ends or fails, or `most_steps` have been tried; and returns the reason. With `watching`
+    it searches for events; without, compilation takes a third less time. `planned` tells whether steps across singular
+    configurations are planned for the stages of explicit methods.
     """
     look = crossings_of(between, middle) if watching else look_at_nothing
     begin = take_sides if watching else take_no_sides
 
     @kernel
     def attempt(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-        """Try a step: it is taken, or left for a smaller one, or there is a reason to return."""
+        """Try a step. Return GONE_ON if it was accepted or is to be repeated smaller, else why to return."""
         clock, counts = run.clock, run.counts
         h = choose_end(settings, run)
         if not h >= shortest(settings, run):
@@ -259,7 +265,7 @@ def march_of(
 
     @kernel
     def write_down(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-        """Keep the states that are asked for in the step just taken."""
+        """Store the output states of the step just taken."""
         clock, counts, size = run.clock, run.counts, run.y.shape[0]
         while wanted(settings, run):
             if counts[KEPT] >= run.times.shape[0]:
@@ -287,7 +293,7 @@ def march_of(
 
     @kernel
     def leave_trail(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> bool:
-        """Note the step just taken, if steps are asked for; returns whether the states within it could be found."""
+        """Record the step just taken, if steps are recorded; return whether the states within it are finite."""
         if run.trail.shape[0] == 0:
             return True
         clock, width, piece = run.clock, STEP_HEAD + run.y.shape[0], PIECE_SIZE * run.counts[PIECE]
@@ -320,7 +326,7 @@ def march_of(
         run: RunState,
         most_steps: int,
     ) -> int:
-        """Take steps until the run ends or cannot go on, or `most_steps` are tried; returns the reason."""
+        """Take steps until the run ends or fails, or `most_steps` have been tried; return the reason."""
         clock, counts, tried = run.clock, run.counts, 0
         while True:
             if counts[WITHIN] == BETWEEN:

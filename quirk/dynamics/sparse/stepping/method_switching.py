@@ -1,16 +1,16 @@
-"""Which of two methods a run continues with: an explicit one, or an implicit one where that advances faster.
+"""Switching between an explicit method and an implicit one, whichever advances faster for its cost.
 
-The steps of an explicit method are short for one of three reasons: the motion changes fast; something decays fast that
-no longer shows in the motion; or round-off limits the error estimate. In the second case steps times rates need not
-come near the bound of stability: what has decayed follows the motion with an order that is lower than that of the
-method (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.15), so the error estimate keeps steps below
-that bound, the farther the smaller the tolerance. So the motion itself decides: where it is a polynomial of low degree
-over many explicit steps, an implicit method takes one step in place of all of them.
+The steps of an explicit method are short for one of three reasons: the motion changes fast; a component decays fast
+that is no longer visible in the motion; or round-off limits the error estimate. In the second case step sizes need not
+come near the stability bound: decayed components follow the motion with an order lower than that of the method (Hairer
+and Wanner, Solving Ordinary Differential Equations II, IV.15), so the error estimate keeps steps below that bound, the
+further the smaller the tolerance. Therefore the motion itself decides: if it is a polynomial of low degree over many
+explicit steps, an implicit method takes one step in place of all of them.
 
-Whether the implicit method is still the better one is found by trial: the explicit method takes a few steps, and the
-method that advances further for its cost continues. Costs are counted in evaluations and not measured by the clock, so
-that runs repeat bit for bit. Each decision waits until the work since the last one equals all work before it, so that
-wrong ones at most double the cost of a run.
+Whether the implicit method is still faster is decided by trial: the explicit method takes a few steps, and the method
+that advances further for its cost continues. Costs are counted in evaluations and not measured in time, so that runs
+are reproducible bit for bit. Each decision waits until the work since the last one equals all work before it, so that
+wrong decisions at most double the cost of a run.
 """
 
 from __future__ import annotations
@@ -29,39 +29,40 @@ from ..solver.solver import Solver
 from .run_state import PIECE, H, RunState, Settings, T
 from .stiffness_detection import FEWEST, fast_modes, smooth
 
-# Steps tried until the first look, and the growth of the work from each look to the next.
+# Number of steps tried before the first decision, and growth of the work from each decision to the next.
 FIRST_LOOK, GROWTH = 400, 2
-# More steps than any run takes.
+# A number of steps that no run reaches.
 NEVER = 1 << 40
-# Evaluations that take as long as an implicit step (50 to 120 were measured), and the least gain for which to change.
+# Cost of an implicit step in evaluations (50 to 120 were measured), and the least gain for a change of method.
 IMPLICIT_COST, WORTH = 100, 2
-# Number of intervals into which the explicit steps that cost as much as WORTH implicit ones are divided; the state is
-# noted at the ends of each.
+# Number of intervals into which the explicit steps with the cost of WORTH implicit ones are divided; the state is
+# recorded at the ends of each.
 SPANS = 13
-# Steps are not judged while the error allows longer ones by one over this factor: behind a jump they grow anew.
+# Explicit steps are not limited by stability if the error estimate allows steps longer by one over this factor, as
+# after a jump, when they grow again.
 LEAST = 0.5
-# A change of method is prepared for about as long as this many evaluations of one body take, and with functions or laws
-# of users, whose derivatives are compiled for it, as long as the second number of them. Shorter rests are not worth it.
+# Cost of a change of method, in evaluations of one body: compilation of derivatives, without and with user functions or
+# laws. A change must be useful for at least as long.
 PREPARED, PREPARED_FOR_USERS = 3e4, 3e5
-# Explicit steps tried to compare their progress with that of implicit ones; only the second half of them counts.
+# Number of explicit steps in a trial; only the second half of them counts.
 TRIAL = 40
-# Modes count as damped if they decay by more than this part of the speed of the fastest. A mode no longer shows in the
-# motion where it has fallen by this power of e since the last look.
+# Modes count as damped if they decay faster than this fraction of the fastest rate. A mode is no longer visible in the
+# motion after it has decayed by this power of e since the last decision.
 DAMPED, GONE = 0.01, 10.0
-# Part of a run that the first step takes after a change of method where the old one could not go on.
+# First step after a change of method because the previous one failed, as a fraction of the duration.
 AFRESH = 1e-8
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What is known of the progress of a run, for the next interval of it with other active parts.
+    """Progress of a run with each method, for the next interval of it with other active parts.
 
     Attributes
     ----------
-    implicit : whether the implicit method is at work
-    work : evaluations, or what takes as long, up to the last look
-    spent : evaluations since
-    advanced : s, since
+    implicit : whether the implicit method is in use
+    work : cost in evaluations up to the last decision
+    spent : cost in evaluations since then
+    advanced : time advanced since then, s
     """
 
     implicit: bool = False
@@ -78,7 +79,7 @@ class MethodChange:
     ----------
     method : Method
     h : s, first step to try, or 0 for the present one
-    told : whether it is to be noted in the statistics
+    told : whether it is recorded in the statistics
     """
 
     method: Method
@@ -87,14 +88,14 @@ class MethodChange:
 
 
 class MethodSwitching:
-    """Decides after amounts of work which method an adaptive run continues with.
+    """Decision between two methods for an adaptive run, at increasing intervals of work.
 
     Parameters
     ----------
-    method : the run begins with it; unless it is an explicit Runge-Kutta method nothing is decided
-    switch : the method that takes over where it is the better one, or None to warn of stiffness
+    method : initial method; without effect unless it is an explicit Runge-Kutta method
+    switch : implicit method, or None to warn of stiffness
     stepper : returns the stepper of a method
-    of_users : whether users' functions or laws are part of the system
+    of_users : whether the system has user functions or laws
     """
 
     def __init__(
@@ -120,11 +121,11 @@ class MethodSwitching:
 
     @property
     def switches(self) -> bool:
-        """Whether methods change where the system is stiff."""
+        """Whether the run changes to an implicit method where the system is stiff."""
         return self._looking and self._switch is not None
 
     def start(self, t: float, judged: Judged) -> MethodChange | None:
-        """Begin at time t, after what is known so far; returns the method to begin with, if it is for this to say."""
+        """Begin at time t with the progress so far; return the change to the initial method, or None to keep it."""
         self._judged, self._urged, change = judged, False, None
         if self._switch is not None and self._looking:
             change = MethodChange(self._explicit, told=judged.implicit)
@@ -133,20 +134,20 @@ class MethodSwitching:
                     self._stepper(self._switch)
                     change = MethodChange(self._switch, told=False)
                 except InputError:
-                    pass  # something acts here that it does not take, such as friction that slides
+                    pass  # the system has a part that it does not support, such as sliding friction
         if change is None or change.method is not self._switch:
             self._judged = replace(judged, implicit=False)
         self._plan(t, 0)
         return change
 
     def judged(self, t: float, tried: int) -> Judged:
-        """What is known at time t, after a number of steps tried."""
+        """Return the progress at time t, after a number of steps tried."""
         if self._looking:
             self._account(t, tried)
         return self._judged
 
     def due(self, tried: int) -> int:
-        """How many steps may be tried, after a number of them, until `other` is to be called again."""
+        """Return the number of steps to try, after `tried` steps, before the next call of `other`."""
         if not self._looking:
             return NEVER
         if tried < self._noting:
@@ -155,7 +156,7 @@ class MethodSwitching:
         return spacing - (tried - self._noting) % spacing
 
     def other(self, run: RunState, tried: int) -> MethodChange | None:
-        """Return the change of method, or None if there is to be none, between two steps."""
+        """Return the change of method between two steps, or None for none."""
         if not self._looking or tried < self._noting:
             return None
         t = float(run.clock[T])
@@ -169,7 +170,7 @@ class MethodSwitching:
         if (tried - self._noting) % self._spacing == 0:
             self._note(run)
             if len(self._times) == FEWEST and not self._smooth():
-                self._noting, self._rough = self._next, True  # most motions need no further notes
+                self._noting, self._rough = self._next, True  # most motions are decided by these
         if tried < self._next:
             return None
         since = self._settled(t, tried)
@@ -186,7 +187,7 @@ class MethodSwitching:
             self._plan(t, tried)
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
-        """Return the change to a method that may go on where the present one cannot, or None if there is none."""
+        """Return the change to a method that may continue where the present one fails, or None if there is none."""
         if not self.switches:
             return None
         t = float(run.clock[T])
@@ -200,7 +201,7 @@ class MethodSwitching:
             return MethodChange(self._explicit, h)
         if not stalled or self._urged:
             return None
-        # The next look comes now; if that changes nothing the run ends when it stalls again.
+        # Decide now; if the method stays, the run ends when it stalls again.
         self._urged = True
         self._account(t, tried)
         self._judged = replace(self._judged, spent=self._needed)
@@ -209,25 +210,25 @@ class MethodSwitching:
 
     @property
     def _needed(self) -> float:
-        """Work from the last look to the next."""
+        """Work from the last decision to the next."""
         return max(FIRST_LOOK * self._explicit.stages, (GROWTH - 1) * self._judged.work)
 
     def _account(self, t: float, tried: int) -> None:
-        """Add what was done since this was called last."""
+        """Add the steps and time since the last call to the progress."""
         known, steps = self._judged, tried - self._tried
         cost = IMPLICIT_COST if known.implicit and self._trial is None else self._explicit.stages
         self._judged = replace(known, spent=known.spent + cost * steps, advanced=known.advanced + t - self._since)
         self._since, self._tried = t, tried
 
     def _settled(self, t: float, tried: int) -> float:
-        """Let the next interval begin; returns how long the last one was, s."""
+        """Start the next interval between decisions; return the length of the last one, s."""
         self._account(t, tried)
         known = self._judged
         self._judged = Judged(known.implicit, known.work + known.spent)
         return known.advanced
 
     def _plan(self, t: float, tried: int) -> None:
-        """Choose when to look, at time t after a number of steps tried."""
+        """Choose the number of steps at which to decide next, at time t after `tried` steps."""
         self._since, self._tried, self._trial = t, tried, None
         if not self._looking:
             return
@@ -242,7 +243,7 @@ class MethodSwitching:
         self._rough = False
 
     def _note(self, run: RunState) -> None:
-        """Keep the states of bodies, the step that the errors allow, and between which breaks."""
+        """Record the states of bodies, the step size allowed by the errors, and the interval between breaks."""
         t = float(run.clock[T])
         if not self._times or t > self._times[-1]:
             self._times.append(t)
@@ -251,12 +252,12 @@ class MethodSwitching:
             self._pieces.add(int(run.counts[PIECE]))
 
     def _smooth(self) -> bool:
-        """Whether the motion is smooth, as far as it was noted."""
+        """Return whether the recorded motion is smooth."""
         states = self._solver.slots.body_states(np.array(self._states))
         return smooth(np.array(self._times), states, self._settings.rtol, self._settings.atol)
 
     def _onward(self, y: np.ndarray, t: float, since: float) -> MethodChange | None:
-        """Return the change to the implicit method where that is faster, or warn; the last look was `since` s ago."""
+        """Return the change to the implicit method if it is faster, or warn; the last decision was `since` s ago."""
         if self._rough or len(self._pieces) != 1:
             return None
         took = self._times[-1] - self._times[0]
@@ -274,7 +275,7 @@ class MethodSwitching:
             if self._switch is not None:
                 return MethodChange(method)
         except InputError as error:
-            # There is something in the system, such as friction that slides, that it does not take.
+            # The system has a part that it does not support, such as sliding friction.
             advice = f'method="{method.name}" would take longer steps, but: {error}'
         if stiff:
             self._looking = False
@@ -287,9 +288,9 @@ class MethodSwitching:
         return None
 
     def _worthwhile(self, t: float, h: float, rate: float, speed: float) -> bool:
-        """Whether to change from steps h to the implicit method, where modes of a speed decay at a rate, 1/s."""
+        """Return whether to change from steps h to the implicit method, for modes of this speed and decay rate, 1/s."""
         rest = (self._settings.end - t) / h * self._explicit.stages * self._solver.slots.bodies
-        # Modes of internal variables are not among those that are known.
+        # The modes of internal variables are unknown.
         damped = rate > DAMPED * speed or self._solver.model.carried.internal
         return bool(damped and rest >= self._rest)
 

@@ -1,4 +1,4 @@
-"""Steppers of the compiled march, made ready for one run: of each kind of method."""
+"""Steppers of all methods: their arrays and compiled step loops for one run."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from .taylor import march_taylor, march_taylor_watching
 
 
 class RungeKuttaStepper:
-    """The stepper of a Runge-Kutta method.
+    """Stepper of a Runge-Kutta method.
 
     Attributes
     ----------
-    record : what the march is handed
-    march, watching : the march without events, and with them
+    record : arguments of the step loop
+    march, watching : step loop without events, and with events
     """
 
     march, watching = staticmethod(march_runge_kutta), staticmethod(march_runge_kutta_watching)
@@ -47,7 +47,7 @@ class RungeKuttaStepper:
         )
 
     def begin(self, slope: np.ndarray) -> None:
-        """Take over the slope (size,) at the start of the run."""
+        """Set the slope (size,) at the start of the run."""
         self.record.k[: self._size] = slope
 
     @property
@@ -57,7 +57,7 @@ class RungeKuttaStepper:
 
 
 class RosenbrockStepper:
-    """The stepper of a Rosenbrock method; see `RungeKuttaStepper`."""
+    """Stepper of a Rosenbrock method; see `RungeKuttaStepper`."""
 
     march, watching = staticmethod(march_rosenbrock), staticmethod(march_rosenbrock_watching)
 
@@ -90,7 +90,7 @@ class RosenbrockStepper:
         )
 
     def begin(self, slope: np.ndarray) -> None:
-        """Take over the slope (size,) at the start of the run: it is found anew, with all derivatives."""
+        """Set the slope (size,) at the start of the run; it is evaluated again, with all derivatives."""
         self.record.slope[:] = slope
         self.record.known[:] = np.nan
 
@@ -100,14 +100,14 @@ class RosenbrockStepper:
         return self.record.u
 
 
-# Arrays of a Radau IIA method that are as large as a state.
+# Arrays of a Radau IIA method with the size of a state.
 OF_STATES = (
     "origin", "base", "past_origin", "past_base", "slope", "slope_new", "centre", "seen", "stage", "change",
 )  # fmt: skip
 
 
 class RadauStepper:
-    """The stepper of a Radau IIA method; see `RungeKuttaStepper`."""
+    """Stepper of a Radau IIA method; see `RungeKuttaStepper`."""
 
     march, watching = staticmethod(march_radau), staticmethod(march_radau_watching)
 
@@ -136,7 +136,7 @@ class RadauStepper:
         )
 
     def begin(self, slope: np.ndarray) -> None:
-        """Take over the slope (size,) at the start of the run: it is found anew."""
+        """Set the slope (size,) at the start of the run; it is evaluated again."""
         self.record.slope[:] = slope
         self.record.known[:] = np.nan
 
@@ -147,7 +147,7 @@ class RadauStepper:
 
 
 class TaylorStepper:
-    """The stepper of Taylor series; see `RungeKuttaStepper`."""
+    """Stepper of Taylor series; see `RungeKuttaStepper`."""
 
     march, watching = staticmethod(march_taylor), staticmethod(march_taylor_watching)
 
@@ -166,7 +166,7 @@ class TaylorStepper:
         )
 
     def begin(self, slope: np.ndarray) -> None:
-        """Take over the slope (size,) at the start of the run: it is found anew, with the series."""
+        """Set the slope (size,) at the start of the run; it is evaluated again, with the series."""
         self.record.slope[:] = slope
         self.record.known[0] = np.nan
 
@@ -182,5 +182,5 @@ STEPPERS: dict[type, Any] = {
 
 
 def stepper_of(solver: Solver, method: Method) -> Any:
-    """Return the stepper of a method."""
+    """Return a new stepper of a method."""
     return STEPPERS[type(method)](solver, method)

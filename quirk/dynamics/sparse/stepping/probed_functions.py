@@ -1,4 +1,4 @@
-"""Users' functions of a compiled run, and laws that come and go, at the stages of the present step: to find jumps."""
+"""User functions and switching laws of a compiled run, with their values at the stages of a step, to detect jumps."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ from .discontinuity_probe import (
 )
 from .discontinuity_test import called_with
 
-# By what part of its change over a step a function may differ from its interpolation: little where tolerances are
-# kept; fixed steps are taken as they are.
+# Allowed difference of a function from its interpolation, over its change in a step: smaller for adaptive steps, which
+# keep tolerances, than for fixed ones.
 ADAPTIVE_LIMIT, FIXED_LIMIT = 0.01, 0.05
-# So close to a node, as a part of the step, a function is as it is there.
+# Distance from a node, over the step, within which a function has the value of the node.
 AT_NODE = 1e-13
 
 
 def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
-    """Entries for laws that may come and go: their loads and rates of internal variables are looked at.
+    """Return entries for laws that may switch on and off: their loads and rates of internal variables are monitored.
 
-    In steps of a `fixed` size those with functions of a user alone, which may jump in time.
+    With `fixed` step size only those with user functions, which may jump in time, are included.
     """
     applied, entries = solver.applied, []
     for e, (element, _) in enumerate(solver.model.forces):
@@ -72,7 +72,7 @@ def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
 
 
 def _of_profiles(solver: Solver) -> list[list[int]]:
-    """Entries for functions of time that laws follow: their values are looked at."""
+    """Return entries for functions of time in laws: their values are monitored."""
     table, entries = solver.applied.table, []
     for e, (element, _) in enumerate(solver.model.forces):
         first, motion = (table.entries[ELEMENT_SIZE * e + which] for which in (PROFILES, LAW_MOTION))
@@ -84,7 +84,7 @@ def _of_profiles(solver: Solver) -> list[list[int]]:
 
 
 def _of_relations(solver: Solver) -> list[list[int]]:
-    """Entries for relations with functions of a user: the second derivative of Phi is looked at, of each row."""
+    """Return entries for relations with user functions: the second derivative of Phi of each row is monitored."""
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):
         if placed.relation.of_user:
@@ -96,7 +96,7 @@ def _of_relations(solver: Solver) -> list[list[int]]:
 
 
 def _of_motions(solver: Solver) -> list[list[int]]:
-    """Entries for functions of time that relations follow: their first two derivatives are looked at."""
+    """Return entries for functions of time in relations: their first two derivatives are monitored."""
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):
         for m, motion in enumerate(placed.relation.motions):
@@ -108,20 +108,20 @@ def _of_motions(solver: Solver) -> list[list[int]]:
 
 
 class Functions:
-    """Users' functions of a run, and laws that come and go, with their inputs and outputs at the stages of a step.
+    """User functions and switching laws of a run, with their inputs and outputs at the stages of a step.
 
     Parameters
     ----------
     solver : Solver
-    tableau : that of the run's steps
+    tableau : of the method of the run
     fixed : whether the steps have a fixed size
 
     Attributes
     ----------
     count : number of functions
-    asked : the records of inputs and outputs, which kernels fill
+    asked : records of inputs and outputs, filled by kernels
     fixed : as given
-    strikes : of each function, how often it changed between neighboring times without a jump
+    strikes : number of changes between neighboring times without a jump, for each function
     """
 
     def __init__(self, solver: Solver, tableau: Method, fixed: bool) -> None:
@@ -168,7 +168,7 @@ class Functions:
         return outputs[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
 
     def astray(self, p: int, theta: float) -> bool:
-        """Whether function p returned at a stage without weight, a part theta of the step, what no other one tells.
+        """Whether outputs of function p at a stage without weight, at fraction theta, are far outside the other ones.
 
         As `quirk.dynamics.sparse.stepping.discontinuity_probe.astray`.
         """
@@ -182,14 +182,14 @@ class Functions:
         return bool((beyond > ASTRAY * (high - low).max() + ROUND_OFF * largest).any())
 
     def inputs(self, p: int, theta: float) -> np.ndarray:
-        """Return the inputs of function p, interpolated at a part theta of the step."""
+        """Return the inputs of function p, interpolated at fraction theta of the step."""
         e, fractions = self.table[p], self.asked.fractions
         inputs = self.asked.inputs.reshape(self._stages, self.sizes[0])
         given = inputs[self.asked.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
         return basis(fractions, theta) @ given
 
     def ask(self, p: int, t: float, inputs: np.ndarray) -> np.ndarray:
-        """Call function p at time t with these inputs; returns its outputs, nan where it fails."""
+        """Call function p at time t with these inputs; return its outputs, nan if it fails."""
         e, looked_at = self.table[p], self._looked_at(p)
         given, returned = self.ins[e[KIND]], self.outs[e[KIND]]
         there = slice(e[FIRST_IN], e[FIRST_IN] + e[INS])
@@ -201,19 +201,19 @@ class Functions:
         return returned[looked_at].copy()
 
     def expected(self, p: int, theta: float) -> np.ndarray:
-        """Return the outputs of function p, interpolated between the nodes at a part theta of the step."""
+        """Return the outputs of function p, interpolated between the nodes at fraction theta of the step."""
         return basis(self.asked.fractions, theta) @ self.returned(p)
 
 
 @dataclass(frozen=True)
 class ProbedStretch:
-    """The times of a step, s.
+    """Times of a step, s.
 
     Attributes
     ----------
-    t, h : its start and size
-    low, high : between which functions are called
-    gap : the longest time between two calls when functions are searched for jumps
+    t, h : start and size
+    low, high : range of times at which functions may be called
+    gap : maximum interval between two calls in the search for jumps
     """
 
     t: float
@@ -224,20 +224,20 @@ class ProbedStretch:
 
     @property
     def middle(self) -> float:
-        """The time in its middle."""
+        """The middle of the step, s."""
         return self.t + 0.5 * self.h
 
     def part(self, t: float) -> float:
-        """What part of the step has gone by at time t."""
+        """Return the fraction of the step at time t."""
         return (t - self.t) / self.h
 
     def times(self, fractions: np.ndarray) -> np.ndarray:
-        """Return the times at these parts of the step, between `low` and `high`."""
+        """Return the times at these fractions of the step, between `low` and `high`."""
         return np.clip(self.t + fractions * self.h, self.low, self.high)
 
 
 def nodes_of(tableau: Method) -> tuple[np.ndarray, np.ndarray]:
-    """Return the stages of a method that have a weight in the step, start and end added, and their parts of it (n,)."""
+    """Stages of a method with weight in the step, including start and end, and their fractions of it (n,)."""
     stage_at = {float(c): s for s, c in enumerate(tableau.c) if tableau.b[s] != 0}
     stage_at |= {0.0: 0, 1.0: tableau.stages}
     fractions = sorted(stage_at)
@@ -245,7 +245,7 @@ def nodes_of(tableau: Method) -> tuple[np.ndarray, np.ndarray]:
 
 
 def basis(fractions: np.ndarray, theta: float) -> np.ndarray:
-    """Return the Lagrange polynomials (n,) of nodes at a part theta of a step, by the barycentric formula."""
+    """Return the Lagrange polynomials (n,) of nodes at fraction theta of a step, by the barycentric formula."""
     away = theta - fractions
     if np.abs(away).min() < AT_NODE:
         return (np.abs(away) < AT_NODE).astype(float)

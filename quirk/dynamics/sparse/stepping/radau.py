@@ -1,9 +1,9 @@
-"""Radau IIA methods as steppers of the march: for stiff systems, without loss of order where motion is damped fast.
+"""Steppers of Radau IIA methods: for stiff systems, without order reduction where motion is strongly damped.
 
 Newton's method is that of RADAU5 (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8): derivatives and
-factorizations of one state serve all iterations of a step, and further steps while iterations converge fast; it starts
-from the polynomial of the step before. But the state is that in the middle of the step, as this polynomial has it, and
-all is computed in axes that turn with the bodies.
+factorizations at one state are used in all iterations of a step, and in further steps while iterations converge fast;
+it starts from the polynomial of the previous step. Unlike RADAU5, that state is the one in the middle of the step, by
+this polynomial, and all computations are in axes that rotate with the bodies.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from .step_control import in_piece, keeps_to_constraints
 
 @record
 class Radau(NamedTuple):
-    """A method of s points with the arrays of its steps; see `quirk.integrators.radau`.
+    """A method with s points, with the arrays of its steps; see `quirk.integrators.radau`.
 
-    points s · exponent: 1 / (s + 1) · a, back, forth, of_slopes (s s,), nodes, inverse, e (s,), highest (2 s + 2,) ·
-    implicit: the linear systems · matrices (s implicit.size,): the real one, then real and imaginary parts of the
-    complex ones · z, f (s size,): increments and slopes at the points, in axes that turn with the bodies · w (s size,):
-    right-hand sides · u (s size,): solutions · turned: how far axes have turned at the start and at all points ·
-    origin, base (size,): where bodies are at the start, and the state from there as the axes see it · past (s size,),
-    past_axes, past_origin, past_base: the same of the last step that was found · slope, slope_new (size,): y' at the
-    start and at the end of the step · centre (size,): where derivatives were found · seen, stage, change (size,) and
-    apart: scratch · basis (s,) · known: see below
+    points: s · exponent: 1 / (s + 1) · a, back, forth, of_slopes (s s,), nodes, inverse, e (s,), highest (2 s + 2,):
+    coefficients · implicit: the linear systems · matrices (s implicit.size,): the real one, then real and imaginary
+    parts of the complex ones · z, f (s size,): increments and slopes at the points, in rotating axes · w (s size,):
+    right-hand sides · u (s size,): solutions · turned: rotations of the axes at the start and at all points · origin,
+    base (size,): positions of bodies at the start, and the state relative to these in rotating axes · past (s size,),
+    past_axes, past_origin, past_base: the same for the last completed step · slope, slope_new (size,): y' at the start
+    and at the end of the step · centre (size,): state of the derivatives · seen, stage, change (size,), apart: scratch
+    · basis (s,) · known: see below
     """
 
     points: int
@@ -84,48 +84,49 @@ class Radau(NamedTuple):
     known: np.ndarray
 
 
-# Entries of Radau.known: time of `slope`; start and size of the step of `past`, of size 0 if there is none, and when
-# its axes had not turned; 1 while derivatives are of use, and when they were found, by axes that had not turned; step
-# of the matrices; how fast iterations converge, and by how many times its size the error of the last correction is
-# bounded; the least pivot of the rows at any point of the step, and that at the point where it is greatest.
+# Entries of Radau.known: time of `slope`; start and size of the step of `past`, size 0 if there is none, and the time
+# at which its axes coincided with the inertial ones; 1 while derivatives are usable, and their time, at which axes
+# coincided; step size of the matrices; convergence rate of iterations, and a bound of the error of the last correction
+# over its size; smallest and largest of the smallest pivots at the points of the step.
 SINCE, PAST, PAST_STEP, PAST_CENTRE, DERIVED, CENTRE, STEP, RATE, BOUND, LEAST, GREATEST = range(11)
 KNOWN = 11
 
-# Errors that iterations may leave, over the tolerance.
+# Tolerance of the iterations, as a fraction of the error tolerance.
 LEFT = 0.02
-# Iterations at most, for each point beyond the first three and for these.
+# Maximum number of iterations: per point beyond the first three, and for these.
 MORE, MOST = 2.5, 7
-# No less than this part of a correction is held to be left, however fast those before it became smaller: rates vary.
+# Lower limit of the error left after a correction, over the correction, as convergence rates vary.
 SUREST = 0.02
-# Iterations at most in steps of a fixed size, which cannot be made shorter.
+# Maximum number of iterations in fixed steps, which cannot be shortened.
 FIXED_MOST = 50
-# Where they converge more slowly than this, derivatives are found anew for the next step.
+# If the convergence rate exceeds this, derivatives are computed again for the next step.
 SLOW = 0.02
-# Iterations that leave more than this part of an error from one to the next do not converge; nor do they where the
-# second correction is so many times the first. A rate found from these two alone counts as no more than that.
+# Divergence: a convergence rate above DIVERGING, or a second correction larger than WILD times the first. A rate from
+# only these two counts as at most LEAST_CERTAIN.
 DIVERGING, WILD, LEAST_CERTAIN = 0.99, 5.0, 0.9
-# Part by which a step is shortened where they do not.
+# Factor by which a step is shortened if iterations do not converge.
 SHORTER = 0.5
-# A step that could be longer by less than this keeps its size, and so its matrices.
+# A step keeps its size, and its matrices, unless it can be longer by this factor.
 WORTH = 1.2
-# Nor is a step longer than this many times the one before, from whose polynomial it begins.
+# Maximum ratio of successive step sizes, as the initial guess extrapolates the previous polynomial.
 LONGER = 3.0
-# The tolerance of the error estimate, a much larger error than that of the step: STRICT rtol^((s + 1) / 2 s).
+# Factor of the tolerance of the error estimate, STRICT rtol^((s + 1) / 2 s); the estimate is much larger than the
+# error.
 STRICT = 1.0
-# That is so of smooth motion alone. Where the loads of laws that come and go have a kink in the step, the estimate is
-# no larger than its error. The last terms of polynomials through these loads are then about this part of their range;
-# of smooth ones in steps of an accurate run they are incomparably smaller.
+# The estimate is larger than the error for smooth motion only; if loads of switching laws have a kink in the step, they
+# are about equal. The last terms of polynomials through these loads are then about this fraction of their range; for
+# smooth loads in accurate runs they are much smaller.
 ROUGH = 0.03
-# A step holds a singular configuration where rows become dependent at one point, with a pivot below the first of these,
-# and less than the second of what it is at another point. Near its time t_s violations of the constraints grow as
-# 1 / (t - t_s)^2, which no polynomial over the step follows, nor does the error estimate see it. Of the five points of
-# a step with t_s inside it one is so close that the pivot, which falls as (t - t_s)^2, is 0.08 of the greatest or less.
+# A step contains a singular configuration if the smallest pivot at a point is below NEAR, and below SHRUNK times that
+# at another point. Near its time t_s constraint violations grow as 1 / (t - t_s)^2, which neither a polynomial over the
+# step nor the error estimate resolves. One of the five points of a step with t_s inside is so close that its pivot,
+# which is proportional to (t - t_s)^2, is at most 0.08 of the largest.
 NEAR, SHRUNK = 0.1, 0.5
 
 
 @kernel
 def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
-    """Take a step; returns its error over the tolerance."""
+    """Take a step; return its error over the tolerance."""
     known = stepper.known
     if run.counts[FRESH] != 0 or known[SINCE] != run.clock[T]:
         slope_at(mechanism, settings, run, in_piece(run, run.clock[T]), run.y, stepper.slope, False)
@@ -162,7 +163,7 @@ def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState
 
 @kernel
 def holds_singular(stepper: Radau, settings: Settings, run: RunState) -> bool:
-    """Whether there is a singular configuration within the step, which is then left to another method."""
+    """Return whether there is a singular configuration within the step, which is then left to another method."""
     least, greatest = stepper.known[LEAST], stepper.known[GREATEST]
     if settings.fixed > 0 or not (least < NEAR and least < SHRUNK * greatest):
         return False
@@ -172,7 +173,7 @@ def holds_singular(stepper: Radau, settings: Settings, run: RunState) -> bool:
 
 @kernel
 def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> None:
-    """Find all derivatives in the middle of the step, as far as that is known, and the axes to compute in."""
+    """Compute all derivatives in the middle of the step, as extrapolated, and choose the rotating axes."""
     t, known = run.clock[T], stepper.known
     if known[PAST_STEP] > 0.0:
         t += 0.5 * h
@@ -181,7 +182,7 @@ def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunStat
     else:
         copy(run.y, stepper.centre)
     t = in_piece(run, t)
-    # The matrix is of use near singular configurations only if it is that of a state on the constraints.
+    # Near singular configurations the matrix is useful only at a state on the constraints.
     if keeps_to_constraints(mechanism, settings) and known[PAST_STEP] > 0.0:
         project(mechanism, t, stepper.centre, settings.length, run.counts, False)
     slope_at(mechanism, settings, run, t, stepper.centre, stepper.change, False)
@@ -192,7 +193,7 @@ def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunStat
 
 @kernel
 def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
-    """Turn the axes, and begin with the polynomial of the last step, if there is one."""
+    """Rotate the axes, and extrapolate the polynomial of the last step, if there is one, as initial guess."""
     size, blocks, turned = run.y.shape[0], mechanism.constants.shape[0] // CON, stepper.turned
     t = run.clock[T] - stepper.known[CENTRE]
     turn_axes(stepper.implicit.axes, t, turned, 0)
@@ -213,7 +214,7 @@ def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None
 
 @kernel
 def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
-    """Fill a state as seen at the start, 0, or at a point, 1 to s."""
+    """Transform a state to the axes at the start (0), or at a point (1 to s)."""
     blocks = mechanism.constants.shape[0] // CON
     for o in range(0, y.shape[0], 8):
         store(stepper.seen, o, load(y, o) - load(stepper.origin, o))
@@ -222,7 +223,7 @@ def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int,
 
 @kernel
 def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
-    """Fill a state at any time by the last polynomial."""
+    """Fill the state at any time by the last polynomial."""
     s, blocks = stepper.points, stepper.past_axes.shape[0] // AXES
     weigh_points(stepper, (t - stepper.known[PAST]) / stepper.known[PAST_STEP])
     copy(stepper.past_base, stepper.seen)
@@ -235,7 +236,7 @@ def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
 
 @kernel
 def weigh_points(stepper: Radau, x: float) -> None:
-    """Fill the weights of the points in the polynomial through zero, after a part x of the step."""
+    """Fill the weights of the points in the polynomial through zero, at fraction x of the step."""
     for i in range(stepper.points):
         weight = x / stepper.nodes[i]
         for j in range(stepper.points):
@@ -246,7 +247,7 @@ def weigh_points(stepper: Radau, x: float) -> None:
 
 @kernel
 def factorise(mechanism: Mechanism, stepper: Radau, h: float) -> None:
-    """Factorize all matrices for a step."""
+    """Factorize all matrices for step size h."""
     implicit, constants, y = stepper.implicit, mechanism.constants, stepper.centre
     size, inverse = implicit.size, stepper.inverse
     assemble(implicit, constants, y, (h * inverse[0],), (stepper.matrices[:size],))
@@ -258,7 +259,7 @@ def factorise(mechanism: Mechanism, stepper: Radau, h: float) -> None:
 
 @kernel
 def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
-    """Find the increments by Newton's method; False if it does not converge."""
+    """Solve for the increments by Newton's method; return False if it does not converge."""
     known = stepper.known
     most = FIXED_MOST if settings.fixed > 0 else int(MOST + MORE * (stepper.points - 3))
     bound, before, rate = max(known[BOUND], SUREST) ** 0.8, 0.0, 0.0
@@ -273,11 +274,11 @@ def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSt
             now = size / before
             rate = now if n == 1 else (now * rate) ** 0.5
             if n > 1 and not rate < DIVERGING:
-                # Below the tolerance corrections that no longer shrink are round-off.
+                # Corrections below the tolerance that no longer decrease are round-off.
                 known[BOUND], known[RATE] = 1.0, 0.0
                 return size < 1.0
             if n == 1:
-                # What was wrong with the first guess says little of how the rest converges.
+                # The error of the initial guess does not indicate the convergence of the rest.
                 if not now < WILD:
                     return False
                 rate = min(rate, LEAST_CERTAIN)
@@ -294,7 +295,7 @@ def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSt
 
 @kernel
 def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
-    """Evaluate at all points; False if the run is to stop."""
+    """Evaluate at all points; return False if the run must stop."""
     size, known, least, greatest = run.y.shape[0], stepper.known, np.inf, 0.0
     for i in range(stepper.points):
         t = in_piece(run, run.clock[T] + stepper.nodes[i] * h)
@@ -312,7 +313,7 @@ def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSta
 
 @kernel
 def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> None:
-    """Fill the state at a point, in N; what the axes see is then in `seen`."""
+    """Fill the state at a point, inertial frame; `seen` then has it in rotating axes."""
     size, blocks = out.shape[0], mechanism.constants.shape[0] // CON
     for o in range(0, size, 8):
         store(stepper.seen, o, load(stepper.base, o) + load(stepper.z, i * size + o))
@@ -323,7 +324,7 @@ def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> No
 
 @kernel
 def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point: int, out: np.ndarray) -> None:
-    """Fill a slope as the axes see it at the start, 0, or at a point, of the state in `seen`."""
+    """Transform a slope to the axes at the start (0), or at a point, for the state in `seen`."""
     blocks = mechanism.constants.shape[0] // CON
     see(stepper.turned, at_point * TURNED * blocks, blocks, slope, out)
     let_turn(stepper.implicit.axes, stepper.seen, out)
@@ -351,7 +352,7 @@ def corrections(mechanism: Mechanism, stepper: Radau, f: np.ndarray, z: np.ndarr
 
 @kernel
 def correct(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState) -> float:
-    """Correct the increments; returns the largest correction over the tolerance."""
+    """Correct the increments; return the largest correction over the tolerance."""
     s, size, change, largest = stepper.points, run.y.shape[0], stepper.change, 0.0
     for i in range(s):
         clear(change)
@@ -366,7 +367,7 @@ def correct(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSt
 
 @kernel
 def arrive(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
-    """End the step whose increments are known; returns its error over the tolerance."""
+    """End the step with the increments found; return its error over the tolerance."""
     s, size = stepper.points, run.y.shape[0]
     add_work(mechanism, stepper, h)
     show_at(mechanism, stepper, s - 1, run.y_new)
@@ -385,7 +386,7 @@ def arrive(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSta
 
 @kernel
 def remember(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
-    """Keep the polynomial of a step, which ends at the state that it has led to."""
+    """Store the polynomial of a step, modified to end at the projected state."""
     size, s, known = run.y.shape[0], stepper.points, stepper.known
     last = stepper.z[(s - 1) * size : s * size]
     see_from(mechanism, stepper, run.y_new, s, last)
@@ -400,7 +401,7 @@ def remember(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> N
 
 @kernel
 def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
-    """Fill the increments of all work, on which nothing depends."""
+    """Fill the increments of all work, on which no other quantity depends."""
     s, size = stepper.points, stepper.slope.shape[0]
     for o in range(mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables, size):
         for i in range(s):
@@ -412,7 +413,7 @@ def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
 
 @kernel
 def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
-    """Error of a step over the tolerance; only what lies along the constraints counts where these are kept."""
+    """Return the error of a step over the tolerance; with projection only of its part tangential to the constraints."""
     size, e = run.y.shape[0], h * stepper.inverse[0]
     right, found, blocks = stepper.w[:size], stepper.u[:size], mechanism.constants.shape[0] // CON
     energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, stepper.slope_new)
@@ -436,7 +437,7 @@ def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Ru
 
 @kernel
 def of_estimate(points: int) -> float:
-    """Order of the error estimate over that of the error."""
+    """Return the order of the error estimate over that of the error."""
     return (points + 1) / (2.0 * points)
 
 
@@ -444,12 +445,12 @@ def of_estimate(points: int) -> float:
 def work_ratio(
     mechanism: Mechanism, stepper: Radau, change: np.ndarray, h: float, tolerance: float, least: float
 ) -> float:
-    """Error of all work over the tolerance, J, from the estimate in `change`.
+    """Return the error of all work over the tolerance, J, from the estimate in `change`.
 
-    The estimate is of lower order than the error, and so much larger: as for the motion, a power of the tolerance is
-    allowed for it, unless a part `least` of it counts. That power is taken of the tolerance over the work that the
-    largest power found in the step would do in all of it, since loads may come and go within a step. For Gaussian
-    pulses the error is then no larger than the estimate says in nine of ten steps.
+    The estimate has lower order than the error, and is much larger: as for the motion, a power of the tolerance is
+    allowed for it, unless the fraction `least` is larger. The power is taken of the tolerance over the work done in the
+    step at the largest power found in it, since loads may act for a part of the step only. For Gaussian pulses the
+    error is then no larger than the estimate in nine of ten steps.
     """
     forces, size, largest = mechanism.forces, stepper.slope.shape[0], 0.0
     for o in range(forces.work, forces.work_end):
@@ -468,7 +469,7 @@ def work_ratio(
 def ratio(
     mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, change: np.ndarray, constrained: bool
 ) -> float:
-    """A change of y over the tolerance; if `constrained`, only its part along the constraints."""
+    """Return a change of y over the tolerance; if `constrained`, only of its part tangential to the constraints."""
     rtol, atol, y_new = settings.rtol, settings.atol, run.y_new if constrained else run.y
     worst = variables_error(mechanism.forces, change, run.y, y_new, rtol, atol)
     for level in (POSES, VELOCITIES):
@@ -490,13 +491,13 @@ def between(
 
 @kernel
 def middle(stepper: Radau, run: RunState, h: float, state: np.ndarray) -> None:
-    """Fill the middle of the step, by its polynomial."""
+    """Fill the state in the middle of the step, by its polynomial."""
     on_polynomial(stepper, run.clock[T] + 0.5 * h, state)
 
 
 @kernel
 def close(stepper: Radau, settings: Settings, run: RunState) -> None:
-    """Let what is known of the end of a step stand for the start of the next, and keep its size if it may stay."""
+    """Make the results at the end of a step those of the start of the next, and keep the step size if possible."""
     clock, h = run.clock, run.clock[T_NEW] - run.clock[T]
     copy(stepper.slope_new, stepper.slope)
     stepper.known[SINCE] = clock[T_NEW]
@@ -508,14 +509,14 @@ def close(stepper: Radau, settings: Settings, run: RunState) -> None:
 
 @kernel
 def clear(array: np.ndarray) -> None:
-    """Set all numbers to zero."""
+    """Set all elements to zero."""
     for o in range(0, array.shape[0], 8):
         store(array, o, splat(0.0))
 
 
 @kernel
 def add_all(weights: np.ndarray, first: int, count: int, of: np.ndarray, factor: float, out: np.ndarray) -> None:
-    """Add to `out` so many arrays, which follow each other, times a factor and their weights."""
+    """Add `count` consecutive arrays, times `factor` and their weights, to `out`."""
     size = out.shape[0]
     for j in range(count):
         weight = factor * weights[first + j]
@@ -529,7 +530,7 @@ watching_march = march_of(take, between, middle, close, watching=True)
 
 @entry(needed_by="stiff runs need", effort=45)
 def march_radau(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, most_steps: int) -> int:
-    """March by a Radau IIA method; see `march_of`."""
+    """Step loop of Radau IIA methods; see `march_of`."""
     return march(mechanism, stepper, settings, run, most_steps)
 
 
@@ -537,5 +538,5 @@ def march_radau(mechanism: Mechanism, stepper: Radau, settings: Settings, run: R
 def march_radau_watching(
     mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """March by a Radau IIA method and look for events; see `march_of`."""
+    """Step loop of Radau IIA methods with events; see `march_of`."""
     return watching_march(mechanism, stepper, settings, run, most_steps)

@@ -1,4 +1,4 @@
-"""The compiled solver as y' = f(t, y), for the start of a run and for SciPy's integrators."""
+"""Compiled solver as right-hand side y' = f(t, y), for the start of a run and for SciPy's integrators."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..tangent.jacobian import Jacobian
 
 
 class SparseFlow:
-    """The vector field of a system and the manifold on which it lives, over flat states (13 n + k,).
+    """Vector field of a system on the manifold of its constraints, over flat states (13 n + k,).
 
     Attributes
     ----------
-    rank : the largest number of independent rows met on the constraints so far
-    evaluations : int
-    trouble : why the last evaluation failed, such as the error of a user's function, or None
+    rank : largest number of independent rows on the constraints so far
+    evaluations : number of evaluations of the right-hand side
+    trouble : cause of the failure of the last evaluation, such as an error in a user function, or None
     """
 
     def __init__(
@@ -43,19 +43,19 @@ class SparseFlow:
 
     @property
     def trouble(self) -> BaseException | None:
-        """The exception that a user's function raised when last called, or None."""
+        """Exception of the last call of a user function, or None."""
         return self.solver.applied.trouble
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n + k,), not a number where it cannot be computed; `trouble` then tells why."""
+        """Return y' (13 n + k,), or nan where it cannot be computed; `trouble` then has the cause."""
         self.evaluations += 1
         lanes = self.solver.rates(t, self.solver.slots.state_to_lanes(y), self.baumgarte)
         return self.solver.slots.state_from_lanes(lanes)
 
     def jacobian(self) -> Callable[[float, np.ndarray], np.ndarray] | None:
-        """Return the function of t and y that gives dy'/dy (13 n + k, 13 n + k), or None where there is no tangent.
+        """Return a function of t and y for dy'/dy (13 n + k, 13 n + k), or None if there is no tangent.
 
-        As y' itself, it is not a number where it cannot be computed.
+        The function returns nan where the Jacobian cannot be computed.
         """
         if any(self.baumgarte):
             return None
@@ -73,12 +73,12 @@ class SparseFlow:
         return at
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
-        """Let the angles (K, 3) of joints go on from these, at time t, at rates (K, 3)."""
+        """Set the reference for counting turns: joint angles (K, 3), rad, at time t, s, with rates (K, 3), rad/s."""
         self._reference = t, angles, rates
         self.solver.applied.refer(t, angles, rates)
 
     def turn(self, t: float, y: np.ndarray) -> None:
-        """Let friction follow the direction of slip at a state (13 n + k,), unless it has turned back."""
+        """Update the slip direction of each friction element from a state (13 n + k,), unless the slip has reversed."""
         table, applied = self.solver.frictions, self.solver.applied.table
         if not (table.size > 1).any():
             return
@@ -88,12 +88,12 @@ class SparseFlow:
             applied.inputs[into : into + size] = turned_on(slip, applied.inputs[into : into + size + 1])
 
     def angles(self, t: float) -> dict[str, np.ndarray]:
-        """Return about what the angles of joints are at a time, (3,) by name."""
+        """Return approximate joint angles (3,), rad, at a time, by name: extrapolated linearly from the reference."""
         since, angles, rates = self._reference
         return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return y with unit quaternions and, if asked for, on the constraints; None if it is too far from them."""
+        """Return y with unit quaternions and, if selected, on the constraints; None if it is too far from them."""
         lanes = self.solver.slots.state_to_lanes(y)
         if not self.solver.project(lanes, t, self.on_constraints):
             return None

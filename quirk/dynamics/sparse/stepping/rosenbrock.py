@@ -1,4 +1,4 @@
-"""Rosenbrock methods as steppers of the march: for stiff systems, with exact Jacobians, at linear cost."""
+"""Steppers of Rosenbrock methods: for stiff systems, with exact Jacobians, at linear cost."""
 
 from __future__ import annotations
 
@@ -31,12 +31,11 @@ from .step_control import in_piece, keeps_to_constraints
 class RosenbrockMethod(NamedTuple):
     """A Rosenbrock method with the arrays of its steps; see `quirk.integrators.rosenbrock`.
 
-    stages s · gamma · exponent: 1 / (order of the error estimate + 1) · a, C (s s,), c, d, m, e (s,), dense (k s,) ·
-    interpolants k · timed: whether anything depends on time · implicit: the linear systems · matrix: that of the
-    present step · u (s size,): stages · slope, drift (size,): y' and its derivative by time at the start · stage, rest,
-    change (size,): scratch · known
-    (2,): time at which derivatives were found, and e of the last factorization · power (5 k,): rates of k works at
-    NODES of the step
+    stages: s · gamma · exponent: 1 / (order of the error estimate + 1) · a, C (s s,), c, d, m, e (s,), dense (k s,):
+    coefficients · interpolants: k · timed: whether any part depends on time · implicit: the linear systems · matrix: of
+    the present step · u (s size,): stages · slope, drift (size,): y' and its partial derivative by time at the start ·
+    stage, rest, change (size,): scratch · known (2,): time of the derivatives, and e of the last factorization · power
+    (5 k,): rates of k works at NODES of the step
     """
 
     stages: int
@@ -63,20 +62,20 @@ class RosenbrockMethod(NamedTuple):
     power: np.ndarray
 
 
-# Parts of a step after which the rates of work are found. Integrals of the polynomial through these up to a part x of
-# the step, as weights of x to x^5: at its end by Boole's rule, of order 6. Weights of Simpson's rule, of order 4, less
-# those of Boole's.
+# Fractions of a step at which the rates of work are evaluated. Integrals of the polynomial through these up to fraction
+# x of the step, as weights of x to x^5: at its end Boole's rule, of order 6. Weights of Simpson's rule, of order 4,
+# minus those of Boole's.
 NODES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 INTEGRALS = np.linalg.inv(np.vander(NODES, increasing=True)).T / np.arange(1.0, 6.0)
 SIMPSON_LESS_BOOLE = np.array([8.0, -32.0, 48.0, -32.0, 8.0]) / 90.0
 
-# Entries of Method.known.
+# Entries of RosenbrockMethod.known: time of the derivatives, and e of the last factorization.
 SINCE, STEP = range(2)
 
 
 @kernel
 def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> float:
-    """Take a step; returns its error over the tolerance."""
+    """Take a step; return its error over the tolerance."""
     e, constants = stepper.gamma * h, mechanism.constants
     if run.counts[FRESH] != 0 or stepper.known[SINCE] != run.clock[T]:
         slope_at(mechanism, settings, run, in_piece(run, run.clock[T]), run.y, stepper.slope, False)
@@ -104,14 +103,14 @@ def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, ru
     note_all(mechanism, settings, run, stepper.stages)
     end_work(mechanism, stepper, run)
     energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, stepper.slope)
-    # What the next step begins with; where this one is rejected, it is found again.
+    # Derivatives for the next step; computed again if this step is rejected.
     learn(mechanism, stepper, run, run.clock[T_NEW], run.y_new)
     return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h, energy + h * power)
 
 
 @kernel
 def stages(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> bool:
-    """Find all stages; False if the run is to stop."""
+    """Compute all stages; return False if the run must stop."""
     size, e = run.y.shape[0], stepper.gamma * h
     for i in range(stepper.stages):
         if i == 0:
@@ -134,7 +133,7 @@ def stages(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, 
 
 @kernel
 def learn(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: float, y: np.ndarray) -> None:
-    """Find all derivatives at the start of a step, a state that was evaluated last, with its slope."""
+    """Compute all derivatives at the start of a step, the state evaluated last."""
     for o in range(0, stepper.drift.shape[0], 8):
         store(stepper.drift, o, splat(0.0))
     t_in = in_piece(run, t)
@@ -150,7 +149,7 @@ def learn(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: flo
 
 @kernel
 def add_stages(weights: np.ndarray, first: int, count: int, u: np.ndarray, factor: float, out: np.ndarray) -> None:
-    """Add to `out` so many stages, times a factor and their weights."""
+    """Add `count` stages, times `factor` and their weights, to `out`."""
     size = out.shape[0]
     for j in range(count):
         weight = factor * weights[first + j]
@@ -179,13 +178,13 @@ def between(
 
 @kernel
 def first_work(mechanism: Mechanism, stepper: RosenbrockMethod) -> int:
-    """Element of a state at which the work begins, behind the internal variables."""
+    """Return the first element of a state with work, after the internal variables."""
     return mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables
 
 
 @kernel
 def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> bool:
-    """Find the rates of all work at the nodes within the step; False if the run is to stop."""
+    """Evaluate the rates of all work at the nodes within the step; return False if the run must stop."""
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
         for node in range(1, NODES.shape[0] - 1):
@@ -200,7 +199,7 @@ def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settin
 
 @kernel
 def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> None:
-    """Find all work at the end of the step."""
+    """Fill all work at the end of the step."""
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
         keep_power(stepper, stepper.slope, first, NODES.shape[0] - 1)
@@ -209,7 +208,7 @@ def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> 
 
 @kernel
 def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: int) -> None:
-    """Keep the rates of all work at one of the nodes."""
+    """Store the rates of all work at one of the nodes."""
     count = stepper.power.shape[0] // NODES.shape[0]
     for n in range(count):
         put(stepper.power, node * count + n, at(slope, first + n))
@@ -217,7 +216,7 @@ def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: i
 
 @kernel
 def carry(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, x: float, state: np.ndarray) -> None:
-    """Fill all work at a part x of the step."""
+    """Fill all work at fraction x of the step."""
     first, h, nodes = first_work(mechanism, stepper), run.clock[T_NEW] - run.clock[T], NODES.shape[0]
     count = stepper.power.shape[0] // nodes
     for o in range(count):
@@ -232,7 +231,7 @@ def carry(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, x: flo
 
 @kernel
 def work_change(mechanism: Mechanism, stepper: RosenbrockMethod, h: float, change: np.ndarray) -> None:
-    """Fill in `change` the error estimates of all work at the end of the step."""
+    """Fill `change` with the error estimates of all work at the end of the step."""
     first, nodes = first_work(mechanism, stepper), NODES.shape[0]
     count = stepper.power.shape[0] // nodes
     for o in range(count):
@@ -244,7 +243,7 @@ def work_change(mechanism: Mechanism, stepper: RosenbrockMethod, h: float, chang
 
 @kernel
 def middle(stepper: RosenbrockMethod, run: RunState, h: float, state: np.ndarray) -> None:
-    """Fill the middle of the step, by the continuous extension."""
+    """Fill the state in the middle of the step, by the continuous extension."""
     for o in range(0, run.y.shape[0], 8):
         store(state, o, 0.5 * (load(run.y, o) + load(run.y_new, o)))
     power = 0.25
@@ -255,7 +254,7 @@ def middle(stepper: RosenbrockMethod, run: RunState, h: float, state: np.ndarray
 
 @kernel
 def close(stepper: RosenbrockMethod, settings: Settings, run: RunState) -> None:
-    """Let what is known of the end of a step stand for the start of the next."""
+    """Make the results at the end of a step those of the start of the next."""
     last = NODES.shape[0] - 1
     count = stepper.power.shape[0] // NODES.shape[0]
     for n in range(count):
@@ -267,7 +266,7 @@ def close(stepper: RosenbrockMethod, settings: Settings, run: RunState) -> None:
 def step_error(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float, allowed: float
 ) -> float:
-    """Error of a step over the tolerance; only what lies along the constraints counts where these are kept."""
+    """Return the error of a step over the tolerance; with projection only of its part tangential to the constraints."""
     size, constants, change = run.y.shape[0], mechanism.constants, stepper.change
     constrained = keeps_to_constraints(mechanism, settings)
     for o in range(0, size, 8):
@@ -294,7 +293,7 @@ watching_march = march_of(take, between, middle, close, watching=True)
 def march_rosenbrock(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """March by a Rosenbrock method; see `march_of`."""
+    """Step loop of Rosenbrock methods; see `march_of`."""
     return march(mechanism, stepper, settings, run, most_steps)
 
 
@@ -302,5 +301,5 @@ def march_rosenbrock(
 def march_rosenbrock_watching(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """March by a Rosenbrock method and look for events; see `march_of`."""
+    """Step loop of Rosenbrock methods with events; see `march_of`."""
     return watching_march(mechanism, stepper, settings, run, most_steps)

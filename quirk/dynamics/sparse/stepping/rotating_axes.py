@@ -1,7 +1,8 @@
-"""Axes that turn with the bodies, in kernels: what implicit steps are computed in.
+"""Axes that rotate with the bodies, for the computations of implicit steps, in kernels.
 
-Loads are stiff in directions that are often fixed in bodies. Seen from axes that turn with them at a constant rate for
-the time of a step these directions stand still, and so do the derivatives that Newton's method has of one state only.
+Loads are stiff in directions that are often fixed in bodies. In axes that rotate with the bodies at constant rates
+during a step these directions are constant, and so are the derivatives, which Newton's method evaluates at one state
+only.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from ..implicit.tables import AXES, ROTATIONS, TRANSLATIONS
 from ..kernels.bodies import CON, KIN, STATE
 from ..kernels.impose import copy
 
-# Of each block of eight bodies how far axes have turned: quaternions of those of rotations and of translations.
+# Offsets per block of eight bodies of the quaternions of the axes for rotations, and for translations.
 OF_ROTATIONS, OF_TRANSLATIONS = 0, 32
 TURNED = 64
 
 
 @kernel
 def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, axes: np.ndarray) -> None:
-    """Let axes turn with the bodies at a state that was evaluated last; `ydot` is what that gave.
+    """Choose axes that rotate with the bodies at the state evaluated last; `ydot` is the result of that evaluation.
 
-    Translations are seen from axes at rest where velocities change less in these: those of a wheel on a straight road.
+    Axes for translations are at rest where velocities change less in these, as for a wheel on a straight road.
     """
     for slot in range(8 * (constants.shape[0] // CON)):
         block, lane = slot // 8, slot % 8
@@ -49,7 +50,7 @@ def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.
 
 @kernel
 def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> None:
-    """Fill the quaternions by which axes have turned after a time, from element `first` on."""
+    """Fill the quaternions of the axes after a time, s, from element `first`."""
     for block in range(axes.shape[0] // AXES):
         for part in range(2):
             for lane in range(8):
@@ -63,7 +64,7 @@ def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> 
 
 @kernel
 def see(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` with a state, or a change of one, as seen from turned axes; angular velocities are in body axes."""
+    """Transform a state, or a change of one, to the rotated axes, in `out`; angular velocities stay in body axes."""
     copy(y, out)
     for block in range(blocks):
         s, o = block * STATE, first + block * TURNED
@@ -76,7 +77,7 @@ def see(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndar
 
 @kernel
 def show(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` with a state, or a change of one, in N, from what it is in turned axes."""
+    """Transform a state, or a change of one, from the rotated axes to the inertial frame, in `out`."""
     copy(y, out)
     for block in range(blocks):
         s, o = block * STATE, first + block * TURNED
@@ -88,7 +89,7 @@ def show(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.nda
 
 @kernel
 def let_turn(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
-    """Subtract from a slope, seen from the axes, what these turn the state y by that they see."""
+    """Subtract from a slope in rotating axes the rate of the state y due to the rotation of the axes."""
     for block in range(axes.shape[0] // AXES):
         s, o = block * STATE, block * AXES
         rate = load3(axes, o + TRANSLATIONS)
@@ -102,7 +103,7 @@ def let_turn(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
 
 @kernel
 def places(blocks: int, y: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` with the positions of a state, and zero else."""
+    """Fill `out` with the positions of a state, and zero elsewhere."""
     for o in range(0, out.shape[0], 8):
         store(out, o, splat(0.0))
     for block in range(blocks):
@@ -111,13 +112,13 @@ def places(blocks: int, y: np.ndarray, out: np.ndarray) -> None:
 
 @traced
 def rotated(w: Any, x: Any, a: Any) -> Any:
-    """A vector turned by a quaternion (w, x) of unit length."""
+    """Vector a rotated by a unit quaternion (w, x)."""
     return plus(a, times(cross(x, plus(cross(x, a), times(a, w))), 2.0))
 
 
 @traced
 def turn(w: Any, x: Any, y: Any, out: Any, q: Any) -> None:
-    """Write the product of a quaternion (w, x) and that at element q."""
+    """Write the product of a quaternion (w, x) and the one at element q."""
     v, u = load(y, q), load3(y, q + 8)
     store(out, q, w * v - dot(x, u))
     store3(out, q + 8, plus(plus(times(u, w), times(x, v)), cross(x, u)))

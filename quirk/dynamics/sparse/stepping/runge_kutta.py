@@ -1,4 +1,4 @@
-"""Runge-Kutta methods as steppers of the march: any tableau, its errors, and its continuous extension."""
+"""Steppers of explicit Runge-Kutta methods: any tableau, its error estimates, and its continuous extension."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from .loop import carry_functions_on, land, march_of, projects, slope_at, tolera
 from .run_state import FRESH, T_NEW, TAKEN, WITHIN, RunState, Settings, T
 from .step_control import in_piece, keeps_to_constraints, leads_across_singular
 
-# Relative round-off of accelerations, times the least pivot of the rows.
+# Relative round-off of accelerations times the smallest pivot of the rows.
 ROUND_OFF = EPSILON
 
-# Distance of a stage from a singular configuration, over that of the start of the step, below which its round-off is no
-# reason to accept the step: another one has no stage so close.
+# Distance of a stage from a singular configuration, over that of the start of the step, below which a step is not
+# accepted because of round-off: another step has no stage so close.
 CLOSEST = 0.02
 
-# Steps with a larger error, over the speeds of the bodies, are not accepted for round-off: they may follow the other
-# branch of motion.
+# Largest error, over the speeds of the bodies, of a step that is accepted because of round-off; with a larger error it
+# may follow the other branch of motion.
 MOST_ROUND_OFF = 1e-7
 
 
@@ -39,9 +39,9 @@ MOST_ROUND_OFF = 1e-7
 class RungeKutta(NamedTuple):
     """A tableau with the arrays of its steps.
 
-    weights · exponent: 1 / (order of the error estimate + 1) · k (buffers size,): slopes · stage, change (size,): state
-    of a stage, and the error of a step · round_off (stages + 1,): relative round-off of the slopes of a step that
-    leads across a singular configuration
+    weights: Weights · exponent: 1 / (order of the error estimate + 1) · k (buffers size,): slopes · stage, change
+    (size,): state of a stage, and the error of a step · round_off (stages + 1,): relative round-off of the slopes of a
+    step across a singular configuration
     """
 
     weights: Weights
@@ -54,7 +54,7 @@ class RungeKutta(NamedTuple):
 
 @kernel
 def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Take a step; returns its error over the tolerance."""
+    """Take a step; return its error over the tolerance."""
     weights, size, stages = stepper.weights, run.y.shape[0], stepper.weights.stages
     across = leads_across_singular(mechanism, run, h)
     if across:
@@ -80,7 +80,7 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
 
 @kernel
 def least_before(mechanism: Mechanism) -> float:
-    """Return the least pivot of the rows at the start of the step."""
+    """Return the smallest pivot of the rows at the start of the step."""
     least, before = 1.0, mechanism.work.pivots_before
     for row in range(before.shape[0]):
         pivot = at(before, row)
@@ -93,7 +93,7 @@ def least_before(mechanism: Mechanism) -> float:
 def between(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Fill a state within the step by the continuous extension, whose further stages are found when first needed."""
+    """Fill a state within the step by the continuous extension; its additional stages are computed on first use."""
     weights, size, h = stepper.weights, run.y.shape[0], run.clock[T_NEW] - run.clock[T]
     if run.counts[WITHIN] == TAKEN:
         for stage in range(weights.stages + 1, weights.buffers):
@@ -110,7 +110,7 @@ def between(
 
 @kernel
 def middle(stepper: RungeKutta, run: RunState, h: float, state: np.ndarray) -> None:
-    """Fill the middle of the cubic through both ends of the step with their slopes (Hermite)."""
+    """Fill the middle of the cubic Hermite interpolant of the step."""
     size, stages = run.y.shape[0], stepper.weights.stages
     for o in range(0, size, 8):
         bend = load(stepper.k, o) - load(stepper.k, stages * size + o)
@@ -119,7 +119,7 @@ def middle(stepper: RungeKutta, run: RunState, h: float, state: np.ndarray) -> N
 
 @kernel
 def close(stepper: RungeKutta, settings: Settings, run: RunState) -> None:
-    """Let the slope at the end of a step be that at the start of the next."""
+    """Make the slope at the end of a step that of the start of the next."""
     size, stages = run.y.shape[0], stepper.weights.stages
     for o in range(0, size, 8):
         store(stepper.k, o, load(stepper.k, stages * size + o))
@@ -128,7 +128,7 @@ def close(stepper: RungeKutta, settings: Settings, run: RunState) -> None:
 
 @kernel
 def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Error of a step over the tolerance; only what lies along the constraints counts where these are kept."""
+    """Return the error of a step over the tolerance; with projection only of its part tangential to the constraints."""
     constants, weights, change = mechanism.constants, stepper.weights, stepper.change
     constrained, rtol, atol = keeps_to_constraints(mechanism, settings), settings.rtol, settings.atol
     size, stages, first, second = run.y.shape[0], weights.stages, 0.0, 0.0
@@ -152,16 +152,16 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
     if weights.errors > 1 and 0.0 < first < np.inf:
         error = first * first / np.sqrt(first * first + 0.01 * second * second)
     if 1.0 < error < MOST_ROUND_OFF / settings.rtol and leads_across_singular(mechanism, run, h):
-        # Shorter steps would start closer to the singular configuration, with more round-off.
+        # A shorter step would start closer to the singular configuration, with more round-off.
         return min(error, max(1.0, error / round_off_error(mechanism, stepper, settings, run, h)))
     return error
 
 
 @kernel
 def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Bound of the part of the error estimate that is round-off of the accelerations, over the tolerance.
+    """Return a bound of the part of the error estimate that is round-off of the accelerations, over the tolerance.
 
-    Where the least pivot of the rows is p, accelerations have a relative round-off of up to ROUND_OFF / p.
+    For smallest pivot p of the rows, accelerations have a relative round-off of up to ROUND_OFF / p.
     """
     weights, change, size, row = stepper.weights, stepper.change, run.y.shape[0], stepper.weights.buffers
     for o in range(0, size, 8):
@@ -185,7 +185,7 @@ watching_march = march_of(take, between, middle, close, watching=True, planned=T
 def march_runge_kutta(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """March by a Runge-Kutta method; see `march_of`."""
+    """Step loop of Runge-Kutta methods; see `march_of`."""
     return march(mechanism, stepper, settings, run, most_steps)
 
 
@@ -193,5 +193,5 @@ def march_runge_kutta(
 def march_runge_kutta_watching(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """March by a Runge-Kutta method and look for events; see `march_of`."""
+    """Step loop of Runge-Kutta methods with events; see `march_of`."""
     return watching_march(mechanism, stepper, settings, run, most_steps)

@@ -1,8 +1,8 @@
-"""Which method a run goes on with while bodies slide in a plane.
+"""Switching between explicit and implicit method while bodies slide in a plane.
 
-Friction turns slip v into the direction in which loads drive it, at a rate mu N / (m |v|). Where bodies begin to slide,
-or slide slowly, that rate is far above all others: the run is stiff, and goes on with an implicit method until slip is
-fast enough.
+Friction rotates the slip v into the direction of the driving loads, at a rate mu N / (m |v|). Where bodies begin to
+slide, or slide slowly, this rate is far above all others: the run is stiff, and continues with an implicit method until
+the slip is fast enough.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from .method_switching import Judged, MethodChange
 from .run_state import RunState, T
 from .stiffness_detection import fast_modes, stability_interval
 
-# Steps from one look to the next, of explicit and of implicit methods.
+# Number of steps between tests, of the explicit and of the implicit method.
 LOOK, LOOK_BACK = 10, 4
-# Steps times the rate at which slip turns above which explicit steps are too short.
+# Step size times the rate of rotation of the slip above which the explicit method is limited by stability.
 SETTLES = 1.0
-# Determinant of the equations of friction below which it is about to have no solution, where a run cannot go on.
+# Determinant of the equations of friction below which they are about to have no solution, where a run must end.
 UNSOLVABLE = 0.02
 
 
 class SlipPacing:
-    """Looks every few steps at how fast the direction of slip settles.
+    """Test of the rate at which the slip direction settles, every few steps.
 
     Parameters
     ----------
-    solver : with friction of which `slides_in_plane` is true
-    explicit, implicit : the methods between which the run changes; it begins with the first
+    solver : with friction for which `slides_in_plane` is true
+    explicit, implicit : methods between which the run changes, beginning with the explicit one
     """
 
     switches = True
@@ -43,12 +43,12 @@ class SlipPacing:
         self._implicit, self._judged = False, Judged()
 
     def start(self, t: float, judged: Judged) -> MethodChange:
-        """Begin at time t; what is known of other intervals is kept for those behind this one."""
+        """Begin at time t; the progress of other intervals is kept for later ones."""
         self._since, self._tried, self._judged, self._implicit = t, 0, judged, False
         return MethodChange(self._explicit, told=False)
 
     def judged(self, t: float, tried: int) -> Judged:
-        """What is known of other intervals of the run."""
+        """Return the progress of other intervals of the run."""
         return self._judged
 
     def jumped(self, t: float, tried: int) -> None:
@@ -56,7 +56,7 @@ class SlipPacing:
         self._since, self._tried = t, tried
 
     def due(self, tried: int) -> int:
-        """How many steps may be tried until `other` is to be called again, after a number of them."""
+        """Return the number of steps to try, after `tried` steps, before the next call of `other`."""
         return max(1, self._tried + self._every - tried)
 
     @property
@@ -64,7 +64,7 @@ class SlipPacing:
         return LOOK_BACK if self._implicit else LOOK
 
     def other(self, run: RunState, tried: int) -> MethodChange | None:
-        """Return the change of method, or None if there is to be none, between two steps."""
+        """Return the change of method between two steps, or None for none."""
         count, t = tried - self._tried, float(run.clock[T])
         if count < self._every:
             return None
@@ -77,7 +77,7 @@ class SlipPacing:
         return None if stiff == self._implicit else self._changed()
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
-        """Return the change to the explicit method where the implicit one cannot go on; None if that is at work."""
+        """Return the change to the explicit method if the implicit one fails; None if the explicit one is in use."""
         if not self._implicit:
             return None
         self._since, self._tried = float(run.clock[T]), tried
@@ -89,9 +89,9 @@ class SlipPacing:
 
 
 def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | None:
-    """Return the error of the largest friction of sliding bodies if it grows without bound at a state (size,).
+    """Return the error of the largest sliding friction if it grows without bound at a state (size,).
 
-    It does so where the determinant of its equations, 1 without any reaction upon loads, goes to zero.
+    This is so if the determinant of its equations, 1 if friction does not affect its own loads, approaches zero.
     """
     table = solver.frictions
     sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
@@ -105,14 +105,14 @@ def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | N
 
 
 def slides_in_plane(solver: Solver) -> bool:
-    """Whether the slip of anything that slides has more components than one, and so a direction that settles."""
+    """Return whether any slip has several components, and so a direction that settles."""
     return bool((solver.frictions.size > 1).any())
 
 
 def settling_rate(solver: Solver, y: np.ndarray, t: float) -> float:
-    """Return the rate, 1/s, at which the direction of slip settles at a state (size,), of the body where it is largest.
+    """Return the largest rate, 1/s, at which the slip direction of a body settles at a state (size,).
 
-    Slip below the floor of a friction has a direction that is given.
+    Slip below the floor of a friction element has a fixed direction.
     """
     solver.rates(t, y)
     table, outputs, inputs = solver.frictions, solver.applied.table.outputs, solver.applied.table.inputs

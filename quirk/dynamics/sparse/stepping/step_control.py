@@ -1,4 +1,4 @@
-"""Where steps end, and how large the next is."""
+"""Choice of the ends of steps, and step size control."""
 
 from __future__ import annotations
 
@@ -41,43 +41,44 @@ from .run_state import (
     T,
 )
 
-# A step ends beside a singular configuration where a pivot of the rows, which is as the square of the distance, is
-# below this part of what it was at its start. It is then taken again, so many times as long: about a third of the way
-# is left, and the next step, of the same length, ends a third of the way beyond. Each time the end is compared with
-# less, by the last factor: other rows may have been chosen since, with other pivots, and the step must end in any case.
+# A step ends beside a singular configuration if a pivot of the rows, proportional to the square of the distance, is
+# below BESIDE times its value at the start. It is then repeated with SHORTENED times its size: about a third of the way
+# is left, and the next step, of the same size, ends a third of the way beyond. Each time the limit is multiplied by
+# LESS: other rows with other pivots may have been selected since, and the step must end in any case.
 BESIDE, SHORTENED, LESS = 1e-3, 2.0 / 3.0, 0.1
 
-# Round-off over a pivot, times AMPLIFIED, is to stay below the tolerance. Up to FARTHEST, a fifth of the step, the next
-# two steps end further away than that, whether the step has ended before the singular configuration or behind it.
+# Round-off over a pivot, times AMPLIFIED, must stay below the tolerance. Up to a limit FARTHEST for the pivots, a
+# distance of a fifth of the step, the next two steps end further away, whether the step has ended before the singular
+# configuration or behind it.
 AMPLIFIED, FARTHEST = 100.0, 0.03
 
-# Part of a step after which a singular configuration is far from the stages of all explicit methods: Verner's has some
-# at 0.23 and 0.52, DOP853 at 0.33 and 0.6, Tsitouras' at 0.33 and 0.9. A step that was rejected at this length, or up
-# to LONGER times it, is not tried so again.
+# Fraction of a step at which a singular configuration is far from the stages of all explicit methods: Verner's has some
+# at 0.23 and 0.52, DOP853 at 0.33 and 0.6, Tsitouras' at 0.33 and 0.9. A step that was rejected at this size, or up to
+# LONGER times it, is not tried again in this way.
 BETWEEN_STAGES, LONGER = 0.42, 1.05
 
-# Part of the way to a singular configuration that a step takes, so that the next, of the same length, passes it after
+# Fraction of the way to a singular configuration that a step covers, so that the next, of the same size, passes it at
 # 0.74 of itself: Verner's method has stages at 0.66 and 0.82, DOP853 at 0.65 and 0.86, Tsitouras' at 0.33 and 0.9, and
-# a stage right at that place has large errors.
+# a stage at the singular configuration has large errors.
 APPROACH = 0.575
 
 
 @kernel
 def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
-    """Whether the run projects its states onto the constraints."""
+    """Return whether the run projects its states onto the constraints."""
     return mechanism.nodes.rows.shape[0] > 0 and settings.interval > 0
 
 
 @kernel
 def in_piece(run: RunState, t: float) -> float:
-    """Keep a time at which to evaluate off the breaks, on the side of the piece that the step is in."""
+    """Return a time for an evaluation, moved off the breaks to the side of the interval of the step."""
     o = PIECE_SIZE * run.counts[PIECE]
     return min(max(t, run.pieces[o + LOW]), run.pieces[o + HIGH])
 
 
 @kernel
 def choose_end(settings: Settings, run: RunState) -> float:
-    """Choose where the next step ends; returns its size."""
+    """Choose the end of the next step; return its size."""
     clock, end = run.clock, run.pieces[PIECE_SIZE * run.counts[PIECE] + END]
     if settings.fixed > 0:
         clock[T_NEW] = min(whole_step(settings, run), end)
@@ -93,22 +94,22 @@ def choose_end(settings: Settings, run: RunState) -> float:
 
 @kernel
 def shortest(settings: Settings, run: RunState) -> float:
-    """The shortest step that the resolution of the times allows."""
+    """Return the smallest step that the resolution of the times allows, s."""
     return SMALLEST_STEP_ULPS * EPSILON * max(abs(run.clock[T]), abs(settings.end))
 
 
 @kernel
 def whole_step(settings: Settings, run: RunState) -> float:
-    """Where the present fixed step ends if nothing cuts it."""
+    """Return the end of the present fixed step if it is not cut."""
     n = run.counts[GRID] + 1
     return settings.end if n >= settings.fixed else settings.start + n * settings.step
 
 
 @kernel
 def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
-    """Judge a step by its error over the tolerance, and choose the size of the next.
+    """Accept or reject a step by its error over the tolerance, and choose the size of the next.
 
-    The error grows as the step to the power 1 / `exponent`.
+    The error grows as the step size to the power 1 / `exponent`.
     """
     clock, counts = run.clock, run.counts
     if not error <= 1.0:
@@ -125,11 +126,11 @@ def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
 
 @kernel
 def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Whether a step, accepted by its error, ends close to a singular configuration; the next size is then another.
+    """Return whether a step, accepted by its error, ends close to a singular configuration; it then gets another size.
 
-    At a distance d from where branches of motion cross, round-off of positions turns velocities by EPSILON / d^2, and
-    no step from there across is within the tolerance: steps would be shortened, and end ever closer, where they follow
-    any branch. Steps that have to end where they do, at breaks and events, stay.
+    At a distance d from the crossing of branches of motion, round-off of positions rotates velocities by EPSILON / d^2,
+    and no step from there across is within the tolerance: steps would become shorter and end ever closer, where they
+    follow either branch. Steps that must end at their time, at breaks and events, are accepted.
     """
     clock, counts, work = run.clock, run.counts, mechanism.work
     lost = 1.0
@@ -150,9 +151,10 @@ def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState
 
 @kernel
 def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool:
-    """Whether a step of size h leads across a configuration where a row depends on others.
+    """Return whether a step of size h leads across a configuration at which a row becomes dependent.
 
-    There the root of its pivot, which falls about evenly, is zero by extrapolation of the last two steps.
+    The square root of its pivot, about linear in time, is then zero within the step by extrapolation of the last two
+    steps.
     """
     work, part = mechanism.work, h / (h + run.clock[T] - run.clock[EARLIER])
     for row in range(work.pivots.shape[0]):
@@ -163,13 +165,13 @@ def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool
 
 @kernel
 def keep_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
-    """Let the next step be shorter, if a step that was rejected leads across a singular configuration.
+    """Shorten the next step if a rejected step leads across a singular configuration.
 
-    First it shrinks until this place is far from all stages. If that is still too long, it ends before this place.
-    A step that ends just before this place would leave a way across that is short beside the step that takes it: errors
-    of stages right behind its start, and round-off over the distance from which it starts, are then all that shows.
-    Instead two steps of one length lead across, so that the second, with this place in its middle part, is in
-    proportion to its distance. If it is too long, both shrink.
+    First it is shortened until this configuration is far from all stages. If that is still too long, it ends before it.
+    A step that ends just before it would leave a way across that is much shorter than the next step: its error would be
+    determined by stages just after its start, and by round-off over its distance from the singular configuration.
+    Instead two steps of equal size lead across, so that the second, with the singular configuration in its middle part,
+    is in proportion to its distance. If it is too long, both are shortened.
     """
     if not leads_across_singular(mechanism, run, h):
         return
@@ -184,12 +186,12 @@ def keep_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
 
 @kernel
 def passed_on(settings: Settings, run: RunState) -> None:
-    """Go on to the piece and to the whole fixed step in which the next step begins, at clock[T]."""
+    """Advance to the interval between breaks, and to the fixed step, in which the next step begins, at clock[T]."""
     clock, counts = run.clock, run.counts
     if settings.fixed > 0 and clock[T] >= whole_step(settings, run) - shortest(settings, run):
         counts[GRID] += 1
     if clock[T] >= run.pieces[PIECE_SIZE * counts[PIECE] + END] and clock[T] < settings.end:
-        # Beyond a break the slope is another, and what was learnt of the error says nothing.
+        # After a break the slope is different, and the previous error is irrelevant.
         counts[PIECE] += 1
         counts[FRESH], counts[WAS_REJECTED], clock[PREVIOUS] = 1, 0, SMALLEST_ERROR
         clock[H] = min(clock[H], run.pieces[PIECE_SIZE * counts[PIECE] + FIRST])
@@ -197,7 +199,7 @@ def passed_on(settings: Settings, run: RunState) -> None:
 
 @kernel
 def stalled(settings: Settings, run: RunState) -> bool:
-    """Whether the steps, chosen by their errors, lead nowhere."""
+    """Return whether the run makes no progress, with step sizes chosen by error control."""
     clock, counts = run.clock, run.counts
     if settings.fixed > 0:
         return False

@@ -1,4 +1,4 @@
-"""The Taylor series of the present step of a march and of the next, and the motion that they give."""
+"""Taylor series of the present and of the next step, and the motion that they represent."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from .step_control import keeps_to_constraints
 
 @record
 class StepSeries(NamedTuple):
-    """The series of the present step and of the next, and what finds them.
+    """Series of the present and of the next step, with the tables for their computation.
 
-    exponent: 1 / order · elements: of the model, with the number of terms · bodies, carried: twice the coefficients,
-    one half for either step · slope, ahead (size,): y' at the start of the step and at its end ·
-    change (size,): scratch · known: see below
+    exponent: 1 / order · elements: of the model, with the number of terms · bodies, carried: coefficients of both
+    steps, one half each · slope, ahead (size,): y' at the start of the step and at its end · change (size,): scratch ·
+    known: see below
     """
 
     exponent: float
@@ -54,19 +54,19 @@ class StepSeries(NamedTuple):
     known: np.ndarray
 
 
-# Entries of Series.known: time at which the present step starts, which half is its own, how long it may be, with which
-# last order, and how far no law changes over to another case; then the same of the next step; tolerance of the work of
-# a step, J, and per unit of its length, W, at the state evaluated last.
+# Entries of StepSeries.known: start time of the present step, the half of the arrays with its coefficients, its maximum
+# size, the last order in use, and the size up to which no law changes its branch; then the same sizes of the next step;
+# tolerance of the work of a step, J, and per unit of its size, W, at the state evaluated last.
 SINCE, HALF, LONGEST, LAST, SURE, NEXT_LONGEST, NEXT_LAST, NEXT_SURE, OF_WORK, OF_POWER = range(10)
 KNOWN = 10
 
-# Rows are about to become dependent where a pivot, over the squared length of its row, is below this.
+# Pivot, over the squared length of its row, below which rows are about to become dependent.
 NEARLY_DEPENDENT = 1e-2
 
 
 @kernel
 def coefficients(stepper: StepSeries, which: float) -> Pair:
-    """One half of the coefficients of bodies, and of those of what is carried."""
+    """Return one half of the coefficients of bodies, and of auxiliary states."""
     length, count = stepper.bodies.shape[0] // 2, stepper.carried.shape[0] // 2
     first, behind = int(which) * length, int(which) * count
     return stepper.bodies[first : first + length], stepper.carried[behind : behind + count]
@@ -74,7 +74,7 @@ def coefficients(stepper: StepSeries, which: float) -> Pair:
 
 @kernel
 def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None:
-    """Fill `change`, a change of state, with the coefficients of one order of poses and one less of all else."""
+    """Fill `change` with the coefficients of `order` of poses, and of `order - 1` of other components."""
     bodies, carried = found
     blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
     for block in range(blocks):
@@ -91,7 +91,7 @@ def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None
 
 @kernel
 def sum_up(stepper: StepSeries, h: float, state: np.ndarray) -> None:
-    """Fill the state a time h after the start of the present step."""
+    """Fill the state at a time h after the start of the present step."""
     bodies, carried = coefficients(stepper, stepper.known[HALF])
     orders, last = stepper.elements.orders, int(stepper.known[LAST])
     state_at(bodies, orders, last, h, state)
@@ -107,11 +107,11 @@ def sum_up(stepper: StepSeries, h: float, state: np.ndarray) -> None:
 def defect(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, h: float, whole: float, y: np.ndarray
 ) -> float:
-    """How far the rates of the state y, a time h after the start of a step, are from those of the series.
+    """Difference of the rates of the state y, at a time h after the start of a step, from those of the series.
 
-    Over what the last term adds at the end of a step of `whole` size: the order over that, times the tolerance of
-    velocities, or of internal variables. Where laws may change cases in the step, the last term is taken as it is at y:
-    what else differs has another cause, which may act during the whole step.
+    It is relative to the last term at the end of a step of size `whole`: order over size, times the tolerance of
+    velocities, or of internal variables. If laws may change their branch in the step, the last term is evaluated at y:
+    any other difference has another cause, which may act during the whole step.
     """
     last, known = int(stepper.known[LAST]), stepper.known
     weight = whole / last
@@ -131,23 +131,23 @@ def defect(
 def allow_work(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, y: np.ndarray, slope: np.ndarray
 ) -> None:
-    """Note the tolerance of work at a state evaluated last, while its multipliers are there."""
+    """Store the tolerance of work at the state evaluated last, whose multipliers must still be present."""
     energy, power = tolerance_of_work(mechanism, settings, run, y, slope)
     stepper.known[OF_WORK], stepper.known[OF_POWER] = energy, power
 
 
 @kernel
 def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
-    """Whether rows are about to become dependent at the state evaluated last."""
+    """Return whether rows are about to become dependent at the state evaluated last."""
     return keeps_to_constraints(mechanism, settings) and mechanism.work.summary[LEAST] < NEARLY_DEPENDENT
 
 
 @kernel
 def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: float, atol: float) -> float:
-    """The largest error over tolerance of the motion in work.motion, poses or velocities, over those of the state y.
+    """Return the largest ratio of error to tolerance of the motion in work.motion, poses or velocities, at the state y.
 
-    Where rows are about to become dependent, `beside`, velocities of all bodies have round-off in proportion to the
-    largest, over which they are then measured: what should not turn at all would never keep to the tolerance.
+    Where rows are about to become dependent, `beside`, velocities of all bodies have round-off proportional to the
+    largest one, and errors are measured relative to that; otherwise bodies at rest would never be within the tolerance.
     """
     constants, motion = mechanism.constants, mechanism.work.motion
     if level == POSES or not beside:
@@ -167,7 +167,7 @@ def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: f
 
 @kernel
 def rates_apart(stepper: StepSeries, h: float, weight: float) -> None:
-    """Fill `change` with the rates in `ahead` without those of the series a time h after its start, times a weight."""
+    """Fill `change` with the rates in `ahead` minus those of the series at a time h after its start, times `weight`."""
     ahead, change, last = stepper.ahead, stepper.change, int(stepper.known[LAST])
     bodies, carried = coefficients(stepper, stepper.known[HALF])
     orders = stepper.elements.orders

@@ -1,4 +1,4 @@
-"""What tells whether the steps of a run are shorter than its motion asks for: modes that decay, and smoothness."""
+"""Detection of stiffness: eigenvalues of fast modes, and smoothness of the motion."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from quirk.integrators import TABLEAUX
 
 from ..solver.solver import Solver
 
-# The interval is searched up to here, in steps this fine.
+# Upper limit and resolution of the search for the stability interval.
 FARTHEST, FINE = 20.0, 0.01
-# Dimension of the Krylov space at most, and what is left of an image, over its length, where the space is complete.
+# Maximum dimension of the Krylov space, and the relative remainder of an image for which the space is complete.
 DIMENSION, COMPLETE = 30, 1e-6
-# For differences of y' bodies are moved by this part of the way that the slowest of them goes in the time of interest,
-# the root of round-off, and at least so far that y' changes by this many times its round-off.
+# Difference quotients of y': displacement of the bodies over that of the slowest one in the time considered, about the
+# square root of round-off, and the least change of y' as a multiple of its round-off.
 NEARBY, ABOVE_ROUND_OFF = 1e-7, 1e4
-# Where the fastest modes change by less than this in the time of interest, differences are taken for a longer one.
+# If the fastest modes change by less than this in the time considered, differences are taken for a longer time.
 SLOW = 0.1
-# Degree of the polynomial that a motion is compared with, which is that of steps of "RadauIIA9"; how many states that
-# takes at least; and by how many tolerances they may be off: near the bound of stability they are by a few.
+# Degree of the polynomial fitted to a motion, that of steps of "RadauIIA9"; least number of states for the fit; and
+# largest residual over the tolerance: near the stability bound it is a few tolerances.
 DEGREE, FEWEST, NOISE = 5, 8, 10.0
 
 
 @cache
 def stability_interval(name: str) -> float:
-    """Return how far the real stability interval of a method reaches: steps times rates of decay that do not grow."""
+    """Return the length of the real stability interval of a method: the largest stable step size times decay rate."""
     tableau = TABLEAUX[name]
     s = tableau.stages
     for x in np.arange(FINE, FARTHEST, FINE):
@@ -39,11 +39,11 @@ def stability_interval(name: str) -> float:
 
 
 def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues (k,), 1/s, of the fastest modes at a state (size,), and by how much each misses its equation.
+    """Return eigenvalues (k,), 1/s, of the fastest modes at a state (size,), and the residual of each.
 
-    They change within the time h, s, or more slowly. By Arnoldi's method (Saad, Numerical Methods for Large Eigenvalue
-    Problems, 2011, 6.2) with differences of y', of which a few digits are enough. Velocities are measured in lengths
-    per h: so shifts and speeds of fast modes are about equal, and the modes far from parallel.
+    They change within the time h, s, or more slowly. Computed by Arnoldi's method (Saad, Numerical Methods for Large
+    Eigenvalue Problems, 2011, 6.2) with differences of y', as a few digits suffice. Velocities are measured in lengths
+    per h: so displacements and velocities of fast modes are about equal, and the modes far from parallel.
     """
     modes, missed = _modes(solver, y, t, h)
     fastest = np.abs(modes).max(initial=0.0)
@@ -51,7 +51,7 @@ def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.nd
 
 
 def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return these with differences for modes that change within about h."""
+    """Return eigenvalues and residuals with differences for modes that change within about h."""
     slots, n = solver.slots, solver.slots.bodies
     length, bodies = solver.model.length, slice(0, solver.slots.first_carried)
     scale = slots.to_lanes(np.tile(np.repeat([length, 1.0, length / h, 1.0 / h], [3, 4, 3, 3]), (n, 1)))
@@ -68,7 +68,7 @@ def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarra
         size = np.linalg.norm(image)
         if not np.isfinite(size):
             return np.zeros(0), np.zeros(0)
-        for _ in range(2):  # the second time for what round-off left
+        for _ in range(2):  # the second time for round-off
             parts = basis[: k + 1] @ image
             H[: k + 1, k] += parts
             image -= parts @ basis[: k + 1]
@@ -82,9 +82,9 @@ def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarra
 
 
 def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.ndarray) -> float:
-    """Return how far to move bodies for differences of y', in lengths of the system.
+    """Return the displacement of bodies for differences of y', in lengths of the system.
 
-    Loads that depend on velocities, such as friction near standstill, may be linear only over a part of these.
+    Loads that depend on velocities, such as friction near standstill, may be linear only for smaller displacements.
     """
     slots, length, pose = solver.slots, solver.model.length, slice(0, VELOCITY)
     states = slots.body_states(y)
@@ -95,7 +95,7 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
     round_off = slots.body_states(solver.rates(t, moved)[: slots.first_carried] - start)
 
     def sizes(of: np.ndarray) -> np.ndarray:
-        """Return the sizes (n,) of velocities or of their rates, in lengths."""
+        """Return the sizes (n,) of velocities or of their rates, in lengths of the system."""
         linear, angular = (np.linalg.norm(of[:, part], axis=1) for part in (slice(VELOCITY, OMEGA), slice(OMEGA, None)))
         return np.maximum(linear / length, angular)
 
@@ -104,9 +104,9 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
 
 
 def smooth(times: np.ndarray, states: np.ndarray, rtol: float, atol: float) -> bool:
-    """Whether bodies (times, n, 13) turn and move as polynomials of low degree, as far as the tolerances tell.
+    """Return whether the motion of bodies (times, n, 13) is a polynomial of low degree, within the tolerances.
 
-    Positions are not looked at, being integrals of velocities.
+    Positions are not tested, as they are integrals of velocities.
     """
     if len(times) < FEWEST:
         return False

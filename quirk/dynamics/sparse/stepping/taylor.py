@@ -1,4 +1,4 @@
-"""Taylor series as a stepper of the march: one evaluation and factorization a step, dense output for nothing."""
+"""Stepper of Taylor series: one evaluation and factorization per step, with dense output at no additional cost."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ from .step_series import (
 )
 from .taylor_step_size import find, reach
 
-# A step that ends so close to a singular configuration that the next reaches less than this part of it goes further by
-# this factor, to pass: its last terms are then about the tolerance.
+# A step that ends so close to a singular configuration that the next is shorter than STUCK times it is extended by
+# FURTHER, to pass the configuration: its last terms are then about the tolerance.
 STUCK, FURTHER = 0.5, 1.1
-# The rates at the end of a step may differ from those of the series by so much, in what the last term adds at the
-# tolerance, before the step is taken again: then the terms left out are larger than the last ones tell.
+# Allowed difference of the rates at the end of a step from those of the series, over the rate of the last term at the
+# tolerance. With a larger difference the truncated terms are larger than the last ones, and the step is repeated.
 ASTRAY = 3.0
-# A Runge-Kutta step of order nine is as exact as a series whose terms of this order are, if it is so many times shorter
-# than they reach.
+# A Runge-Kutta step of order nine is as accurate as a series with terms up to PARTS_ORDER if it is shorter by the
+# factor PART than the step size of these terms.
 PARTS_ORDER, PART = 10, 1.3
-# Into so many parts what comes first in a step is cut by looks, where guards say that laws may change cases there.
+# Number of intervals in which the first interval of a step is tested if guards show that laws may change their branch.
 LOOKS = 3
-# A step is made shorter by looks so often at most.
+# Maximum number of reductions of a step by these tests.
 MOST_TIMES = 50
 
 
 @kernel
 def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Take a step, or a shorter one if the series does not reach so far; returns its error over the tolerance."""
+    """Take a step, or a shorter one if the series does not converge so far; return its error over the tolerance."""
     known, clock = stepper.known, run.clock
     if run.counts[FRESH] != 0 or known[SINCE] != clock[T]:
         slope_at(mechanism, settings, run, in_piece(run, clock[T]), run.y, stepper.slope, False)
@@ -84,20 +84,20 @@ def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Run
 
 @kernel
 def unseen(stepper: StepSeries, settings: Settings) -> float:
-    """How long a step may be without a look into it, though laws may change cases there.
+    """Return the maximum size of a step without tests within it, if laws may change their branch.
 
-    Where guards tell that they may, there is none so short: a damper may so end a push that both ends of a step are
-    without it.
+    It is zero if the guards show that they may: for example, a damper may end an impact so fast that it is absent at
+    both ends of the step.
     """
     return 0.0 if settings.look < np.inf and stepper.elements.guards.shape[0] > 0 else settings.look
 
 
 @kernel
 def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Return how far into a step of size h its series is right wherever it is looked at.
+    """Return the fraction of a step of size h, as a time, in which its series agrees with the rates where tested.
 
-    A load may come and go, or turn over and back, without a trace in the series at both ends; not as long as no law
-    changes over to another case. A shorter step is looked at again, in more places.
+    A load may act for a part of a step only, without effect on the series at either end, except where no law changes
+    its branch. A shortened step is tested again, at more times.
     """
     for _ in range(MOST_TIMES):
         found = agreed_once(mechanism, stepper, settings, run, h)
@@ -109,10 +109,10 @@ def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 
 @kernel
 def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Return how far into a step of size h its series is right where it is looked at; h if everywhere.
+    """Time up to which the series of a step of size h agrees with the rates at the tested times; h if at all.
 
-    At least to where it is looked at first: what the end of so short a step tells is then enough. The first part is
-    looked at in more places where guards say that a law may change over there.
+    It is at least the first tested time: for such a short step the test at its end suffices. The first interval is
+    tested at more times if guards show that a law may change its branch there.
     """
     first, sure = min(h, settings.look), stepper.known[SURE]
     if stepper.elements.guards.shape[0] > 0:
@@ -130,7 +130,7 @@ def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, r
 def astray(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, within: float, h: float
 ) -> bool:
-    """Whether the rates are not those of the series a time `within` after the start of a step of size h."""
+    """Whether the rates differ from those of the series at a time `within` after the start of a step of size h."""
     y = run.y_new
     sum_up(stepper, within, y)
     normalise(mechanism.constants, y)
@@ -141,7 +141,7 @@ def astray(
 
 @kernel
 def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> bool:
-    """Fill the state at the end of a step, its rates and its series; returns whether there is such a state."""
+    """Fill the state at the end of a step, its rates and its series; return whether there is such a state."""
     sum_up(stepper, h, run.y_new)
     if not land(mechanism, settings, run, True):
         return False
@@ -149,7 +149,7 @@ def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
     slope_at(mechanism, settings, run, t, run.y_new, stepper.ahead, projects(mechanism, settings, run))
     if run.stop[0] != 0:
         return False
-    # First, while the multipliers of the evaluation are there.
+    # First, while the multipliers of the evaluation are present.
     allow_work(mechanism, stepper, settings, run, run.y_new, stepper.ahead)
     find(mechanism, stepper, settings, True, t, run.y_new, stepper.ahead)
     return True
@@ -167,13 +167,13 @@ def between(
 
 @kernel
 def middle(stepper: StepSeries, run: RunState, h: float, state: np.ndarray) -> None:
-    """Fill the middle of the step."""
+    """Fill the state in the middle of the step."""
     sum_up(stepper, 0.5 * h, state)
 
 
 @kernel
 def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
-    """Let the series at the end of a step be that of the next, which tells how long this may be."""
+    """Make the series at the end of a step that of the next, whose maximum size follows from it."""
     known = stepper.known
     known[SINCE], known[HALF] = run.clock[T_NEW], 1.0 - known[HALF]
     known[LONGEST], known[LAST], known[SURE] = known[NEXT_LONGEST], known[NEXT_LAST], known[NEXT_SURE]
@@ -185,7 +185,7 @@ def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
 
 @kernel
 def parts(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState) -> int:
-    """Into how many parts a step is cut for a Runge-Kutta method of order nine to take them as exactly."""
+    """Return the number of parts of a step that a Runge-Kutta method of order nine takes with the same accuracy."""
     order = min(PARTS_ORDER, int(stepper.known[LAST]))
     longest = PART * reach(mechanism, stepper, settings, coefficients(stepper, stepper.known[HALF]), run.y, order)
     h = run.clock[T_NEW] - run.clock[T]
@@ -198,7 +198,7 @@ watching_march = march_of(take, between, middle, close, parts, watching=True)
 
 @entry(needed_by="runs by Taylor series need", effort=40)
 def march_taylor(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, most_steps: int) -> int:
-    """March by Taylor series; see `march_of`."""
+    """Step loop of Taylor series; see `march_of`."""
     return march(mechanism, stepper, settings, run, most_steps)
 
 
@@ -206,5 +206,5 @@ def march_taylor(mechanism: Mechanism, stepper: StepSeries, settings: Settings, 
 def march_taylor_watching(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """March by Taylor series and look for events; see `march_of`."""
+    """Step loop of Taylor series with events; see `march_of`."""
     return watching_march(mechanism, stepper, settings, run, most_steps)

@@ -1,4 +1,4 @@
-"""How far a Taylor series reaches: how long the step that it is taken for may be, and with how many terms."""
+"""Step size of Taylor series, and number of terms."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from .step_series import (
     take_terms,
 )
 
-# Steps are so long that the last terms are this part of the tolerance, so that the errors of many steps stay below it.
+# Size of the last terms over the tolerance, so that the accumulated errors of many steps stay below it.
 LAST_TERMS = 0.1
-# Where rows are about to become dependent round-off grows from order to order, as it does not elsewhere: a series of
-# fewer terms may reach farther. It is taken if that is so much farther, and not fewer than so many terms.
+# Where rows are about to become dependent, round-off grows from order to order, so a series of fewer terms may allow a
+# longer step. It is used if the step is longer by FARTHER, with at least FEWEST terms.
 FARTHER, FEWEST = 1.2, 4
-# Terms below this are nothing: their inverse is no float.
+# Terms below this count as zero, as their inverse overflows.
 LEAST = 1e-300
 
 
@@ -53,7 +53,7 @@ def find(
     y: np.ndarray,
     slope: np.ndarray,
 ) -> None:
-    """Fill the series of this step or the next at a state that was evaluated last, and how far it reaches."""
+    """Fill the series of this step or the next at the state evaluated last, and its maximum step size."""
     known, orders = stepper.known, stepper.elements.orders
     which = 1.0 - known[HALF] if ahead else known[HALF]
     found = coefficients(stepper, which)
@@ -67,7 +67,7 @@ def find(
         if last < orders - 1 and not both > FARTHER * longest:
             break
         best, longest, farthest, last = last, both, below, last - 1
-    # What is behind the end of the run does not matter.
+    # The step size beyond the end of the run is irrelevant.
     sure = same_cases(stepper.elements, min(longest, settings.end - t), settings.look)
     if ahead:
         known[NEXT_LONGEST], known[NEXT_LAST], known[NEXT_SURE] = longest, 1.0 * best, sure
@@ -79,10 +79,10 @@ def find(
 def reach(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, found: Pair, y: np.ndarray, order: int
 ) -> float:
-    """How long a step may be for the terms of one order: of poses, and one order less of all else.
+    """Return the maximum step size for the terms of one order of poses, and one order less of the other components.
 
-    Where rows are about to become dependent only what lies along the constraints has to keep to the tolerance: all else
-    is small while it changes nothing in second order, and projection takes it away.
+    Where rows are about to become dependent only terms tangential to the constraints must be within the tolerance: the
+    normal ones are small while their second-order effect is small, and projection removes them.
     """
     constants, change = mechanism.constants, stepper.change
     take_terms(found, stepper.elements.orders, order, change)
@@ -105,9 +105,9 @@ def reach(
 
 @kernel
 def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarray, size: float, order: int) -> float:
-    """How long a step may be for the terms of one order of the work; what it may differ by may grow with the step.
+    """Return the maximum step size for the terms of one order of the work, whose tolerance may grow with the step.
 
-    Where nothing moves or acts yet nothing is said of it here; what differs is then seen at the end of the step.
+    If nothing moves or acts yet there is no limit; the error is then tested at the end of the step.
     """
     energy, power, longest = stepper.known[OF_WORK], stepper.known[OF_POWER], 0.0
     if not energy + power > 0.0:
@@ -121,9 +121,9 @@ def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarra
 
 @kernel
 def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
-    """The largest part of a change of quaternions that is along them: no turn, but terms of turns alternate with it.
+    """Largest component of a change of quaternions along these: no rotation, but terms of rotations alternate with it.
 
-    A body that starts to turn from rest has turns in every fourth term alone.
+    A body that starts to rotate from rest has rotations in every fourth term only.
     """
     largest = splat(0.0)
     for block in range(blocks):
@@ -135,9 +135,10 @@ def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
 
 @kernel
 def scaled_down(change: np.ndarray) -> float:
-    """Divide terms by the largest of their numbers, which is returned.
+    """Divide terms by the largest of their numbers, and return that.
 
-    Of motions of microseconds squares of coefficients would be beyond all floats, of motions of years below.
+    Without scaling, squares of coefficients would overflow for motions of microseconds, and underflow for motions of
+    years.
     """
     largest = splat(0.0)
     for o in range(0, change.shape[0], 8):
@@ -153,7 +154,7 @@ def scaled_down(change: np.ndarray) -> float:
 
 @kernel
 def length_for(ratio: float, size: float, order: int) -> float:
-    """How long a step may be for terms that are `size` times what is `ratio` times the tolerance; 0 for no number."""
+    """Return the maximum step size for terms of `size` times `ratio` times the tolerance; 0 if they are not finite."""
     if ratio == 0.0:
         return np.inf
     return (LAST_TERMS / ratio / size) ** (1.0 / order) if ratio < np.inf else 0.0

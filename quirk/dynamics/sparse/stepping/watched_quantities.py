@@ -1,4 +1,4 @@
-"""The quantities of events made ready to be watched by compiled runs."""
+"""Event functions of compiled runs, with their tables for kernels."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from ..solver.solver import Solver
 from ..symbolic.tables_of_readings import flat_readings
 from .event_functions import NOTED, ROOM, SAMPLES, WatchedTables
 
-# Of guards by key: the side of zero, whether it has just crossed, and the largest magnitude so far.
+# For event functions by key: sign, rate at a crossing that has just happened, and largest magnitude so far.
 Sides = Mapping[Hashable, tuple[float, float, float]]
 
 
 @dataclass(frozen=True)
 class EventFunction:
-    """A quantity that a run watches.
+    """An event function of a run.
 
     Attributes
     ----------
-    key : by which it is known, in whatever set of active parts
-    title : what messages call it
-    quantity : a force element that exerts nothing, with one coordinate, or a `Reading`
-    direction : -1, 0 or 1, in which a crossing counts
-    acts : whether something happens then, so that a step has to end there
-    positive : whether it is known to be positive wherever a run begins or jumps, up to round-off
+    key : identification, the same for all sets of active parts
+    title : name in messages
+    quantity : a force element without loads, with one coordinate, or a `Reading`
+    direction : -1, 0 or 1, direction of crossings that are events
+    acts : whether the event has an action, so that a step must end there
+    positive : whether it is known to be positive, up to round-off, wherever a run begins or the state jumps
     """
 
     key: Hashable
@@ -46,13 +46,13 @@ class EventFunction:
 
 
 class EventMonitor:
-    """Guards with the arrays in which kernels watch them; the addresses in it are valid while this lives.
+    """Event functions with their tables for kernels; the addresses in it are valid during its lifetime.
 
     Attributes
     ----------
     table : WatchedTables
-    guards : in the order of the table: those that have laws come first
-    laws : the laws of these
+    guards : event functions in the order of the table: those with laws come first
+    laws : their laws
     """
 
     def __init__(self, guards: Sequence[EventFunction], solver: Solver) -> None:
@@ -60,7 +60,7 @@ class EventMonitor:
         quantities = [guard.quantity for guard in guards if isinstance(guard.quantity, ForceElement)]
         readings = [guard.quantity for guard in guards if isinstance(guard.quantity, Reading)]
         self.laws = Applied(_as_forces(solver.model, quantities), solver.slots, solver.tables.row_lane, solver.refuse)
-        # One stop serves both.
+        # Shared by both, so that one flag stops all callbacks.
         self.laws.stop = solver.applied.stop
         count = len(guards)
         self.table = WatchedTables(
@@ -89,18 +89,18 @@ class EventMonitor:
 
     @property
     def sides(self) -> Sides:
-        """On which side of zero each guard is, how fast it has just crossed, and its scale, by key."""
+        """Sign, rate at a crossing that has just happened, and scale of each event function, by key."""
         table = self.table
         known = zip(table.side.tolist(), table.at_speed.tolist(), table.scale.tolist(), strict=True)
         return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}
 
     def take(self, sides: Sides) -> None:
-        """Begin with these sides; others are not known."""
+        """Set signs at the start of a run; those of other functions are unknown."""
         for e, guard in enumerate(self.guards):
             self.table.side[e], self.table.at_speed[e], self.table.scale[e] = sides.get(guard.key, (0.0, 0.0, 0.0))
 
     def trouble(self, t: float) -> Exception | None:
-        """Return why a quantity is not a number at time t."""
+        """Return the reason why an event function is nan at time t."""
         if self.laws.trouble is not None:
             return self.laws.trouble if isinstance(self.laws.trouble, Exception) else None
         bad = np.flatnonzero(
@@ -114,7 +114,7 @@ class EventMonitor:
 
 
 def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:
-    """The model with quantities in place of force elements."""
+    """Return the model with event functions in place of force elements."""
     number = {name: k for k, name in enumerate(model.body_names)}
     placed = [(one, tuple(number.get(body.name, len(number)) for body in one.bodies)) for one in quantities]
     return replace(model, forces=placed, carried=Carried.of(model.body_names, [], []))

@@ -1,4 +1,4 @@
-"""When a run keeps states, and where its steps end."""
+"""Checks of output times, step sizes and times at which steps end."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..integrators import STIFF_METHODS, TABLEAUX, Breaks
 from ..system.system import System
 from ..util import validate
 
-MAX_OUTPUTS = 10**8  # states; more would not fit into memory
-# Part of the duration by which breaks may miss the run through round-off.
+MAX_OUTPUTS = 10**8  # maximum number of output states; more would not fit into memory
+# Breaks outside of the run by less than this fraction of its duration count as its start or end: round-off.
 SAME_TIME = 1e-12
-# A run is resolved by the times if these are fine enough for so many of the shortest steps; and one of more than so
-# many steps would take days.
+# Minimum duration of a run, in smallest steps that round-off of the time allows; and the maximum number of steps that
+# `max_step` may require: more would take days.
 FEWEST_STEPS, MOST_STEPS = 100, 1e10
 
 
 def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
-    """Return the times asked for, or None for every step."""
+    """Return the output times, s, or None if every step is kept."""
     if output is None:
         return None
     given = validate.numbers(output)
@@ -34,12 +34,12 @@ def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
     if count > MAX_OUTPUTS:
         raise InputError(f"simulate: output every {interval:g} s would be {count:.1e} states; use a longer interval")
     times = np.minimum(start + interval * np.arange(int(count) + 1), end)
-    # The end of the run belongs to it, also where the interval does not divide the duration.
+    # The end of the run is an output time even if the interval does not divide the duration.
     return times if end - times[-1] < 1e-12 * duration else np.append(times, end)
 
 
 def checked_step(method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
-    """Return the fixed step size, if the method takes one and nothing contradicts it."""
+    """Fixed step size, s, or None for adaptive steps; raise InputError if arguments contradict each other."""
     if step is None:
         if method in TABLEAUX and not TABLEAUX[method].adaptive:
             raise InputError(f"simulate: method {method!r} has a fixed step size; give step= in seconds")
@@ -80,7 +80,7 @@ def checked_breaks(
 
 
 def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:
-    """Warn of breaks outside of a run, by more than round-off."""
+    """Warn of breaks outside of a run by more than round-off."""
     end, near = start + duration, SAME_TIME * duration
     idle = times[(times < start - near) | (times > end + near)]
     if idle.size:
@@ -93,10 +93,10 @@ def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:
 
 
 def _check_resolution(breaks: Breaks, duration: float, step: float | None) -> None:
-    """Raise InputError where times are too far apart for the steps of a run."""
+    """Raise InputError if floats near the times of a run are too far apart for its steps."""
     start, shortest = breaks.start, breaks.shortest(breaks.start)
     apart = f"times around {start:g} s are {np.spacing(max(abs(start), abs(breaks.end))):.1e} s apart"
-    cure = "let the run start nearer to t = 0, as with start=0, and forces count time from there"
+    cure = "start the run nearer to t = 0, for example with start=0, and let forces depend on the time since then"
     if duration < FEWEST_STEPS * shortest:
         raise InputError(
             f"simulate: start = {start:g} s is too late for a duration of {duration:g} s: {apart}, and steps of less "

@@ -1,4 +1,4 @@
-"""A run from its start, or from where it was left, to its end or to what stops it."""
+"""Run of a simulation from its start or a checkpoint to its end, with error reports."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ def computed(
     varied: Sequence[Parameter] = (),
     objective: Objective | None = None,
 ) -> Result:
-    """Run to the end, or go on to it from what is written down; whatever stops it, what was computed is not lost.
+    """Compute a run from its start or a checkpoint; if it stops early, return or raise with the result so far.
 
-    The result of a complete run has sensitivities by what is `varied` or, with an objective, the gradient of that.
+    The result of a complete run has sensitivities with respect to the parameters `varied` or, with an objective, the
+    gradient of the objective.
     """
     settings, statistics = phases.settings, phases.statistics
     started, before = time.perf_counter(), statistics.wall_time

@@ -1,4 +1,4 @@
-"""From a system and a duration to a result."""
+"""Simulation: from a system and a duration to a result."""
 
 from __future__ import annotations
 
@@ -65,61 +65,63 @@ def simulate(
     duration : float
         s, positive.
     method : str
-        "auto" (default) is "Vern9" and, where the system is stiff, "RadauIIA9"; it is "Vern9" throughout with `step`,
-        `objective` or ``solver="dense"`` (docs/stiff.md). Others: "RK4" (needs `step`), "RK45", "Tsit5", "DOP853" or
-        "Vern9" (adaptive, or fixed with `step`); "Taylor", which sums the series of the motion, the fastest for many
-        digits (docs/taylor.md); for stiff systems "RadauIIA9" or "Rodas5P", whose steps do not get shorter where motion
-        is damped fast, or SciPy's "Radau", "BDF" or "LSODA".
+        "auto" (default) is "Vern9", with a change to "RadauIIA9" where the system is stiff; with `step`, `objective`
+        or ``solver="dense"`` it is "Vern9" throughout (docs/stiff.md). Other methods: "RK4" (fixed steps only, needs
+        `step`); "RK45", "Tsit5", "DOP853" and "Vern9" (adaptive, or fixed with `step`); "Taylor" (Taylor series of the
+        motion, the fastest for high accuracy, docs/taylor.md); and for stiff systems "RadauIIA9" and "Rodas5P", whose
+        step size is not limited by strong damping, and SciPy's "Radau", "BDF" and "LSODA".
     rtol, atol : float
-        Bounds on the error of a step, relative and absolute (SI units), for each body's position,
-        orientation, velocity and angular velocity; default 1e-9 and 1e-12.
+        Relative and absolute tolerance (SI units) of the error of a step, for each body's position, orientation,
+        velocity and angular velocity; default 1e-9 and 1e-12.
     step : float
         Fixed step size, s.
     output : float or list of times
-        Interval of the output, s, or the times themselves, from `start` on; default: every step.
+        Interval between output states, s, or the output times, s, from `start` on; default: every step.
     initial_state : State
-        Where to start; default: `system.initial_state()`. To go on from an earlier run, give its
-        ``result.state_at()`` here and its last time as `start`; joints then keep the turns that they have made.
+        Initial state; default: `system.initial_state()`. To continue an earlier run, give its ``result.state_at()``
+        here and its last time as `start`; joint angles then include their full turns.
     start : float
-        Time at the start, s, as forces that depend on time see it.
+        Initial time, s, for all functions of time.
     stabilization : "projection", "baumgarte" or None
-        Projection moves each step's end to the nearest state on the constraints; Baumgarte adds
-        2 alpha Phi_dot + beta^2 Phi to each constraint equation; None leaves the drift.
+        "projection" moves the end of each step to the nearest state on the constraints; "baumgarte" adds
+        2 alpha Phi_dot + beta^2 Phi to each constraint equation; with None, states drift off the constraints.
     baumgarte : (alpha, beta)
         1/s, for stabilization="baumgarte".
     solver : "sparse" or "dense"
-        "sparse" is compiled and costs in proportion to the number of bodies; "dense" is the reference.
+        "sparse" is compiled, at a cost proportional to the number of bodies; "dense" is the reference solver in NumPy.
     projection_interval : int
-        Project every so many steps: more than 1 saves time, and lets residuals grow in between. States that are
-        kept are projected in any case.
+        Number of steps from one projection to the next: more than 1 saves time, but constraint residuals grow in
+        between. Output states are always projected.
     progress : bool, optional
-        Show a progress line on standard error; by default where it is a terminal and the run takes over two seconds.
+        Show a progress line on standard error; by default if it is a terminal and the run takes over two seconds.
     max_step : float
-        Longest step of an adaptive method, s.
+        Maximum step size of an adaptive method, s.
     breaks : list of times
-        s; times at which a step ends, as where a force is switched on; in any order. Those outside of the run have no
-        effect, and a `BreaksWarning` names them. Fixed steps are divided there. Where functions of time jump is found
-        without it if what they do lasts for a thousandth of the duration; see docs/method-events.md.
+        Times, s, in any order, at which a step ends, for example when a force is switched on; fixed steps are divided
+        there. A `BreaksWarning` names times outside of the run, which have no effect. Jumps of functions of time are
+        also found without `breaks` if their effect lasts for at least a thousandth of the duration; see
+        docs/method-events.md.
     events : list of Event
-        Watched in this run, beside those of the system.
+        Events of this run, in addition to those of the system.
     checkpoint : path, optional
-        A folder in which the run writes down what it computes, about every second; memory then does not grow with
-        the output. The same call goes on from there if the run was killed, and is bit-identical with one that was
-        not; if the run is complete, it returns its result. `quirk.read_checkpoint` shows what is there so far.
+        Folder in which the run saves its results, about every second; memory then does not grow with the output. If
+        the run is killed, the same call continues it, bit-identical with an uninterrupted run; if it is complete,
+        the call returns its result. `quirk.read_checkpoint` returns the result so far.
     sensitivities : list of pairs (part, parameter)
-        Parameters, such as ("rod", "mass"), by which `result.sensitivity` shall have derivatives of the run; see
-        docs/sensitivities.md. Of compiled methods.
+        Parameters, such as ("rod", "mass"); `result.sensitivity` then returns derivatives of the motion with respect
+        to these. For compiled methods only; see docs/sensitivities.md.
     objective : Objective
-        A number that the run is judged by. `result.gradient` then has it with its derivatives by all of
-        `sensitivities`, at a cost that hardly depends on how many these are, in place of `result.sensitivity`. Steps
-        end at the times of the output.
+        Scalar function of the run. `result.gradient` then has its value and its derivatives with respect to all
+        `sensitivities`, at a cost almost independent of their number; `result.sensitivity` is not available. Steps
+        end at the output times.
 
     Returns
     -------
     Result
-        If the run is interrupted from the keyboard, what was computed so far, with
-        ``result.status == "interrupted"``; a second Ctrl-C ends a function that does not return. Within a function
-        that another run calls, that other run is interrupted. If an event ends it, up to there, with "stopped".
+        The motion. If the run is interrupted by Ctrl-C, the part computed so far, with
+        ``result.status == "interrupted"``; a second Ctrl-C ends a user function that does not return. A run within a
+        user function of another run interrupts that other run. If an event ends the run, the part up to the event,
+        with status "stopped".
 
     Raises
     ------
@@ -128,7 +130,7 @@ def simulate(
     InconsistentStateError
         If the initial state violates a constraint.
     SimulationError
-        If the step size collapses or the state stops being finite; it carries the partial result.
+        If the step size becomes too small or the state is no longer finite; its `result` is the part computed so far.
 
     Examples
     --------
@@ -199,7 +201,7 @@ def simulate(
 
 
 def _with_output(breaks: Any, times: np.ndarray | None, objective: Any) -> Any:
-    """Return the times at which steps end: those that are given and, with an objective, those of the output."""
+    """Return the breaks of a run: those of the call and, with an objective, the output times."""
     if objective is None:
         return breaks
     if not isinstance(objective, Objective):

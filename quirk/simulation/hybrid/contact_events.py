@@ -1,13 +1,13 @@
-"""Unilateral constraints along a run: impacts, rest and release.
+"""Unilateral constraints during a run: impacts, resting contact and release.
 
-The directions in which contacts push, w (n, 6) for each gap, and the response of the mechanism to them, W = w M_c^-1 w
-with M_c^-1 under the constraints that hold both ways, are those of the state. From them follow by complementarity
+The rows w (n, 6) of all closed gaps, and the matrix W = w M_c^-1 w^T, with the inverse mass matrix M_c^-1 under the
+bilateral constraints, are evaluated at one state. Complementarity problems then determine
 
-* the impulses: rates after the impact are v+ = v + W x >= -e min(v, 0), the least change in the mass metric that does
-  it (Newton's law for several contacts at once);
-* the loads at rest: accelerations are a + W x >= 0.
+* the impulses x >= 0: the rates after an impact are v+ = v + W x >= -e min(v, 0), with coefficient of restitution e,
+  and the smallest change of v in the mass metric (Newton's law for simultaneous impacts);
+* the loads x >= 0 of resting contacts: accelerations are a + W x >= 0.
 
-Those that push are rows of the equation of motion until their multiplier falls to zero.
+Loaded contacts are rows of the equation of motion until their multiplier falls to zero.
 """
 
 from __future__ import annotations
@@ -45,14 +45,17 @@ from .frictional import Frictional, Shares, rubbing_of
 from .frictionless import Frictionless, response
 from .run_factory import RunFactory
 
-# How far a gap that is closed without pushing may go beyond zero until the contact is looked at again.
+# Distance below zero, over the length of the system or in rad, at which a closed gap without load has its contact state
+# determined again.
 SLACK = 1e-9
-# What opens from farther below zero than this part of the size of the system may be there, and as much farther, if it
-# takes longer to rise than this part of the time of a free fall over the size of the system.
+# A contact that opens from a gap farther below zero than BELOW, over the length of the system or in rad, may stay below
+# zero, by up to that depth more, if it needs longer than LONG times the time of a free fall over the length of the
+# system to rise to zero.
 BELOW, LONG = 1e-14, 1e-12
-# Slower than this, in the speed of a free fall over the size of the system, contacts come to rest.
+# Default limit of the approach speed below which impacts have no rebound, and of the smallest slip speeds, over the
+# speed of a free fall from the length of the system.
 REST = 1e-6
-# A rim at a smaller angle, rad, to a plane lies on it.
+# Angle, rad, between rim and plane below which the rim counts as flat on the plane.
 FLAT_ANGLE = 1e-6
 
 
@@ -62,7 +65,7 @@ class Contacts:
     Parameters
     ----------
     system : System
-    phases : by which its plants are solved
+    phases : provides the compiled solvers
     """
 
     def __init__(self, system: System, phases: RunFactory) -> None:
@@ -85,7 +88,7 @@ class Contacts:
         return frozenset(touch.constraint.name for touch in self._touches)
 
     def configured(self, base: Configuration, resting: ContactState) -> Configuration:
-        """Return a configuration with the rows of those contacts that push, and with friction as it is."""
+        """Return a configuration with the rows of the loaded contacts, and with the present state of friction."""
         base = self._frictions.configured(base, resting.rubbing, resting.parts)
         if not resting.pushing:
             return base
@@ -94,7 +97,7 @@ class Contacts:
         return base.with_constraints(on=frozenset(rows)).with_others(rows)
 
     def guards(self, base: Configuration, resting: ContactState) -> list[EventFunction]:
-        """Return what is to be watched while these rest, of what is not switched off."""
+        """Return the quantities to monitor in this contact state; disabled constraints have none."""
         found = []
         for touch, unit in zip(self._touches, self._units, strict=True):
             if touch.constraint.name in base.idle:
@@ -116,7 +119,7 @@ class Contacts:
         return [*found, *border_guards(self._system, resting.parts), *self._frictions.guards(resting.rubbing)]
 
     def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:
-        """Raise InputError if events watch a load that contacts share: rigid bodies determine only the sum."""
+        """Raise InputError if an event depends on a shared load: rigid bodies determine only sums of such loads."""
         for guard in guards:
             of = guard.quantity.of if isinstance(guard.quantity, Reading) else None
             if of is not None and of.name in resting.sharing:
@@ -126,16 +129,16 @@ class Contacts:
                 )
 
     def head(self, plant: CompiledModel, resting: ContactState) -> None:
-        """Let friction follow the direction of slip from where it is now."""
+        """Set the directions of slip of sliding friction from the present state of the solver."""
         if resting.rubbing:
             head(self._phases.solver_of(plant), resting.rubbing)
 
     def sticks(self, name: str, resting: ContactState) -> bool:
-        """Whether a friction of that name sticks."""
+        """Return whether the friction with this name sticks."""
         return name in resting.rubbing and resting.rubbing[name].held is not None
 
     def first_of(self, names: Iterable[str]) -> str:
-        """Return the first unilateral constraint, or the first friction, among these names."""
+        """Return the first unilateral constraint or friction among some names."""
         own = {touch.constraint.name for touch in self._touches} | self._frictions.names
         return next(name for name in names if name in own)
 
@@ -155,7 +158,7 @@ class Contacts:
         return self._gaps.at(solver, t, y, angles).value[: len(self._touches)]
 
     def _noise_of_gaps(self, y: np.ndarray) -> np.ndarray:
-        """Gaps (c,) that are round-off."""
+        """Return the round-off (c,) of all gaps, m or rad."""
         far = np.abs(self._system.model.carried.state(y).position).max()
         return np.asarray(CLOSED * self._units + ROUND_OFF * far)
 
@@ -168,18 +171,18 @@ class Contacts:
         resting: ContactState,
         before: np.ndarray,
     ) -> ContactState:
-        """Return which contacts stay closed after an action has changed what gaps read.
+        """Return the contacts that stay closed after an action has changed values on which gaps depend.
 
         Parameters
         ----------
-        base : the configuration without contacts
-        resting : what was closed before the action
-        before : gaps (c,) before it
+        base : configuration without contacts
+        resting : contact state before the action
+        before : gaps (c,) before the action
 
         Raises
         ------
         SwitchingError
-            If a gap has jumped to a negative value.
+            If a gap jumps to a negative value.
         """
         opened = set()
         rows = zip(self._touches, before, self.values(t, y, angles), self._noise_of_gaps(y), strict=True)
@@ -188,8 +191,8 @@ class Contacts:
                 continue
             if gap < -noise:
                 raise SwitchingError(
-                    f"{touch.constraint}: its gap ({touch.label}) jumps from {old:.3g} to {gap:.3g} {touch.unit} with "
-                    "what the action changes, and cannot be negative: let it change while the bodies are apart, or "
+                    f"{touch.constraint}: its gap ({touch.label}) jumps from {old:.3g} to {gap:.3g} {touch.unit} by "
+                    "the changes of the action, and cannot be negative: make them while the bodies are apart, or "
                     "disable the contact"
                 )
             if gap > noise:
@@ -211,18 +214,18 @@ class Contacts:
         names: Collection[str],
         tolerance: float | None,
     ) -> np.ndarray:
-        """Return the state as contacts are enabled: bodies that interpenetrate by less than a tolerance move apart.
+        """Return the state (13 n + k,) after contacts are enabled: bodies with slight interpenetration are moved apart.
 
         Parameters
         ----------
-        configuration : the configuration without contacts
+        configuration : configuration without contacts
         names : of the contacts
-        tolerance : m, by default NEAR of the size of the system
+        tolerance : largest interpenetration that is removed, m; by default NEAR times the length of the system
 
         Raises
         ------
         SwitchingError
-            If bodies interpenetrate by more.
+            If the interpenetration is larger.
         """
         length = self._system.model.length
         tolerance = NEAR * length if tolerance is None else tolerance
@@ -254,26 +257,26 @@ class Contacts:
         resting: ContactState,
         hit: Sequence[tuple[str, int, str]] = (),
     ) -> ImpactOutcome:
-        """Return the state after the impact of all that is closed and approaches, and what then stays closed.
+        """Return the state after impacts of all closed gaps with negative rate, and the contact state afterwards.
 
         Parameters
         ----------
-        base : the configuration without contacts
-        resting : what was closed before
-        hit : what has been seen to happen now: gaps that close, slip that ends, friction at its limit
+        base : configuration without contacts
+        resting : contact state before
+        hit : monitored quantities that cross zero now: gaps that close, slip that ends, friction at its limit
         """
         closing = [key[:2] for key in hit if key[2] == "gap"]
         for name, _, what in hit:
             if what == "solvable":
                 raise SwitchingError(f"{self._system[name]}: {Friction.undefined}")
         solver = self._phases.settled(self._system.plant_for(self._frictions.bare(base)), y, t)
-        solver.applied.refer(t, angles)  # loads of what turns are asked for
+        solver.applied.refer(t, angles)  # loads of gears and rotation springs depend on the angles
         self._gaps.locate(solver.model.carried.state(y), resting.parts)
         opening = self._gaps.at(solver, t, y, angles)
         constraints = {touch.constraint.name: touch.constraint for touch in self._touches}
         pushing = {(name, constraints[name].gap_of_row(row)) for name, (row, _) in resting.pushing.items()}
         known = {*pushing, *closing}
-        # Of contacts that had no load some have opened since.
+        # Contacts without load have no row, and may have opened since.
         idle = np.array([touch.key in resting.idle for touch in self._touches], dtype=bool)
         at_zero = np.abs(opening.value[: len(self._touches)]) <= np.where(idle, SLACK, CLOSED) * self._units
         closed = [
@@ -286,7 +289,7 @@ class Contacts:
         if not closed and not acting:
             return ImpactOutcome(y, ContactState(), {})
         speeds = self._speeds(t, y, angles, closed, opening.of(closed), solver)
-        # What has just closed goes no farther, however slowly it does.
+        # A gap that has just closed must not decrease further, however small its rate.
         least = np.where([self._touches[c].key in closing for c in closed], 0.0, speeds.noise)
         if acting:
             settled = self._settled_by_friction(
@@ -299,7 +302,7 @@ class Contacts:
         return settled
 
     def _parts_of(self, resting: ContactState) -> dict[str, int]:
-        """The parts of bounded surfaces that closed contacts touch, by name."""
+        """Return the indices of the touched parts of bounded surfaces, for closed contacts, by name."""
         return {name: part for name, part in self._gaps.parts.items() if resting.closed(name)}
 
     def _let_below(
@@ -312,9 +315,9 @@ class Contacts:
         solver: Solver,
         settled: ImpactOutcome,
     ) -> None:
-        """Note how far contacts that open may be below zero: those that rise from there for long, or by round-off.
+        """Set how far gaps of opening contacts may be below zero: for slow ones, and for those that close by round-off.
 
-        The latter are those that seem to close where nothing is hit.
+        The latter are gaps within round-off of zero, with a negative rate, but without impact.
         """
         values, names = opening.value, [touch.constraint.name for touch in self._touches]
         low = []
@@ -342,7 +345,7 @@ class Contacts:
         known: tuple[Speeds, np.ndarray],
         solver: Solver,
     ) -> ImpactOutcome:
-        """Return what `settle` does where there is no friction."""
+        """Return the result of `settle` for contacts without friction."""
         speeds, least = known
         W, smooth = response(opening, solver, t, y), self._frictionless
         limits = speeds.limits, speeds.slow, least
@@ -353,7 +356,7 @@ class Contacts:
         return ImpactOutcome(y, at_rest, impulse, kept)
 
     def _check_rims(self, closed: list[int], state: State) -> None:
-        """Raise SwitchingError where a rim that touches lies flat on its plane."""
+        """Raise SwitchingError if a rim in contact lies flat on its plane."""
         for c in closed:
             contact, rows = self._touches[c].constraint, self._touches[c].rows
             if not isinstance(contact, Contact) or all(surface.kind != "rim" for surface in contact.surfaces):
@@ -364,8 +367,8 @@ class Contacts:
             ]
             if np.linalg.norm(np.cross(*axes)) < FLAT_ANGLE:
                 raise SwitchingError(
-                    f"{contact}: {FLAT}; where a rim may come to lie, let some points of it touch instead "
-                    "(quirk.surface.point)"
+                    f"{contact}: {FLAT}; for a rim that may lie flat, define contacts at some of its points "
+                    "instead (quirk.surface.point)"
                 )
 
     def _settled_by_friction(
@@ -381,7 +384,7 @@ class Contacts:
         hit: Sequence[tuple[str, int, str]],
         resting: ContactState,
     ) -> ImpactOutcome:
-        """Return what `settle` does where there is friction."""
+        """Return the result of `settle` for contacts with friction."""
         (known, least), rough, impulse, kept = speeds, self._frictional, dict[str, Impulse](), 1.0
         rows = rough.rows(solver, t, y, opening, closed, acting, False)
         rates = rows.opening.rate
@@ -415,7 +418,7 @@ class Contacts:
     def _loads(
         self, closed: list[int], found: ContactModes, shares: Shares
     ) -> tuple[dict[tuple[str, int], Shared], dict[tuple[str, int], Shared]]:
-        """The loads of contacts that push, by their keys, and those that closed ones without a load would take up."""
+        """Loads of loaded contacts, by key, and the potential loads of closed contacts that have none now."""
         largest, loads, returns = found.z[: len(closed)].max(initial=0.0), dict[Any, Shared](), dict[Any, Shared]()
         for row, c in enumerate(closed):
             key = self._touches[c].key
@@ -429,7 +432,7 @@ class Contacts:
     def _shared_out(
         self, closed: list[int], found: ContactModes
     ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
-        """Which of the closed contacts push, with the loads at which they open, and which stay closed without."""
+        """Loaded contacts, with the loads at which they open, and the contacts that stay closed without load."""
         count = len(closed)
         touches, z, w = [self._touches[c] for c in closed], found.z[:count], found.w[:count]
         largest = z.max(initial=0.0)
@@ -444,7 +447,7 @@ class Contacts:
         )
 
     def _slow_slip(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray, numbers: list[int]) -> float:
-        """Slip, m/s, that is small, as the speeds are at which contacts come to rest."""
+        """Return a slip speed, m/s, that counts as small, by the same rule as the approach speeds without rebound."""
         model = solver.model
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
         fall = np.abs(self._gaps.accelerations(t, y, angles, numbers, rates)).max(initial=0.0)
@@ -453,10 +456,10 @@ class Contacts:
     def _speeds(
         self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], opening: Opening, solver: Solver
     ) -> Speeds:
-        """The speeds that tell rest from motion; see `Speeds`.
+        """Return the speed limits of closed gaps that separate rest from motion; see `Speeds`.
 
-        By default they are a small part of the speed of a free fall over the size of the system: under gravity or,
-        where there is none, with the acceleration by which the gap would close.
+        By default they are the fraction REST of the speed of a free fall from the length of the system, under gravity
+        or, without gravity, with the acceleration at which the gap closes.
         """
         model, units = solver.model, self._units[closed]
         gravity = np.linalg.norm(model.gravity) * np.ones(len(closed)) * units / model.length
@@ -466,12 +469,12 @@ class Contacts:
         default = REST * np.sqrt(gravity * units)
         given = self._rest_speed[closed]
         limits = np.where(np.isnan(given), default, given)
-        # What has gone beyond zero by round-off and does not rise out of it stays.
+        # Gaps below zero by round-off stay closed unless they open faster.
         slow = np.maximum(np.minimum(limits, default), np.sqrt(2 * gravity * np.maximum(-opening.value, 0.0)))
         return Speeds(limits, slow, self._noise(closed, model, y), np.sqrt(gravity * units))
 
     def _noise(self, closed: list[int], model: Model, y: np.ndarray) -> np.ndarray:
-        """Rates (c,) of gaps that are round-off."""
+        """Return the round-off (c,) of the rates of gaps, m/s or rad/s."""
         state = model.carried.state(y)
         turning = model.length * np.sqrt((state.angular_velocity**2).sum(axis=1)).max()
         speed = np.sqrt((state.velocity**2).sum(axis=1)).max() + turning

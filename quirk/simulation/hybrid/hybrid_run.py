@@ -1,4 +1,4 @@
-"""A run that goes from one set of active parts to another, at events."""
+"""Run whose active parts change at events."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ from .step_history import StepHistory
 if TYPE_CHECKING:
     from quirk.io.checkpoints.rows import RowFile
 
-# So many events of which all lie within this part of a run would go on for ever.
+# Maximum number of successive events within the fraction AT_ONCE of the duration; more count as an endless sequence.
 MOST_AT_ONCE, AT_ONCE = 200, 1e-9
-# Runs of so many sets of active parts are kept ready.
+# Maximum number of compiled runs, one per set of active parts, that are kept for reuse.
 MOST_PHASES = 16
 
 
 class HybridRun:
-    """Integrates over all that events change; the result is in segments.
+    """Run of a system through all events; the result is divided into segments.
 
     Parameters
     ----------
     system : System
-    phases : make and enter the runs with one set of active parts each
-    rows : keeps states elsewhere than in memory, see `quirk.io.checkpoints.rows`
+    phases : creates and enters the runs with constant sets of active parts
+    rows : file of kept states, instead of memory; see `quirk.io.checkpoints.rows`
 
     Attributes
     ----------
-    happenings : what has happened so far
+    happenings : events and impacts so far
     stopped : whether an event has ended the run
-    trail : all steps taken and what happened between them, if they are noted; else None
+    trail : all steps with the events between them, if they are recorded; else None
     """
 
     def __init__(self, system: System, phases: RunFactory, rows: RowFile | None = None) -> None:
@@ -82,7 +82,7 @@ class HybridRun:
         self._recent: deque[tuple[float, str]] = deque(maxlen=most)
 
     def start(self, leg: RestartPoint) -> None:
-        """Begin a leg; what touches there is settled first."""
+        """Start from a restart point, after the impacts of contacts that are closed there."""
         t, y, angles = leg.t, leg.y, leg.angles
         self._base, self._resting, self._often = leg.base, ContactState(), Counter(leg.often)
         self._before = self._tried
@@ -104,7 +104,7 @@ class HybridRun:
         self._begin(t, settled.y, angles, leg.pace)
 
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Go on with what is active now, from a state on its constraints."""
+        """Continue with the present active parts from a state on their constraints."""
         configuration = self._contacts.configured(self._base, self._resting)
         plant = self._system.plant_for(configuration)
         try:
@@ -125,8 +125,8 @@ class HybridRun:
         angles: np.ndarray,
         pace: ResumePoint,
     ) -> Any:
-        """Return the run of a set of active parts, made if need be, that stands at a state on its constraints."""
-        # Constraints that push and are switched off are not watched, though the plant is the same.
+        """Return the run of a set of active parts, created on first use, at a state on the constraints."""
+        # Disabled unilateral constraints are not monitored, although the compiled model is the same.
         key = configuration, self._resting.key
         if key not in self._phases:
             self._contacts.check_watched(self._made.guards, self._resting)
@@ -140,25 +140,25 @@ class HybridRun:
         return self._phases[key]
 
     def _keep_start_of(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> None:
-        """Keep the state in which a set of active parts begins, as a segment, where its run cannot be entered."""
+        """Keep the first state of a set of active parts as a segment; used if its run cannot be entered."""
         joints, orientation = plant.model.joints, plant.model.carried.state(y).orientation
         turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
         changes = self._base.since(self._system.configuration)
         self._closed.append(Segment(plant, np.array([t]), y[None].copy(), turns, 0, changes))
 
     def keep_start(self) -> None:
-        """Keep the state at the start of the run, if it is asked for."""
+        """Keep the state at the start of the run if it is an output time."""
         asked = self._made.asked
         if asked is None or (len(asked) and asked[0] <= self.reached):
             self._phase.keep_here()
 
     def check_reads(self) -> None:
-        """Raise an IntegrationError if what a function read when it became machine code has changed unexpectedly."""
+        """Raise an IntegrationError if a value compiled into a user function has changed unexpectedly."""
         self._made.check_reads(self.reached)
 
     @property
     def altering(self) -> list[str]:
-        """Events of which a function may change what functions in Python read."""
+        """Events with functions that may change values read by Python functions."""
         return self._made.altering()
 
     @property
@@ -168,37 +168,37 @@ class HybridRun:
 
     @property
     def plant(self) -> CompiledModel:
-        """What computes where the run stands."""
+        """Compiled model of the present active parts."""
         return self._plant
 
     @property
     def trouble(self) -> BaseException | None:
-        """Why the last evaluation failed."""
+        """Exception that was the cause of the failure of the last evaluation, or None."""
         return self._phase.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Return the error of a force without finite loads, or None."""
+        """Return the error of a force element without finite loads at time t, or None."""
         return self._phase.undefined(t)
 
     def close(self) -> None:
-        """Keep also the state that was reached."""
+        """Keep the last accepted state too."""
         self._phase.close()
 
     @property
     def segments(self) -> list[Segment]:
-        """All that was kept so far."""
+        """Segments of all states kept so far."""
         self._close_segment()
         return list(self._closed)
 
     def end_segment(self) -> None:
-        """Close the segment while the run goes on, and record what later events may change."""
+        """End the present segment during a run, and record values that later events may change."""
         before = len(self._closed)
         self._close_segment()
         for segment in self._closed[before:]:
             self._changeable.record(segment)
 
     def _close_segment(self) -> None:
-        """Let what is kept from here on be another segment."""
+        """End the present segment; states kept from now on belong to the next."""
         phase, kept = self._phase, self._phase.kept
         rows = self._rows.take(kept) if self._rows is not None else kept.take() if kept.numbers else None
         if rows is not None:
@@ -213,16 +213,16 @@ class HybridRun:
 
     @property
     def next_leg(self) -> RestartPoint:
-        """Where a leg begins that goes on from here."""
+        """Restart point at the present state."""
         phase = self._phase
         return RestartPoint(phase.reached, phase.state, phase.angles, self._base, phase.pace, self._often)
 
     def ends_leg(self, steps: int) -> bool:
-        """Whether a leg of so many steps ends here, between two steps."""
+        """Return whether the run is between steps and has taken `steps` steps since the last restart point."""
         return self._phase.between and self._tried - self._before >= steps
 
     def proceed(self, steps: int | None = None) -> bool:
-        """Compute for a moment, in a leg of so many steps at most; returns whether there is more to do."""
+        """Compute for a fraction of a second, up to `steps` steps since the last restart point; False at the end."""
         more = self._phase.proceed(None if steps is None else steps - self._tried + self._before)
         for key, time, way, energy in self._phase.events():
             self.happenings.append(EventRecord(time, str(key), way, energy, energy))
@@ -235,7 +235,7 @@ class HybridRun:
         return more and not self.stopped
 
     def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:
-        """Let what is hit happen: contacts all at once, then events in the order in which they were declared."""
+        """Execute what happens at the present time: contacts together, then events in order of declaration."""
         phase, base, resting = self._phase, self._base, self._resting
         t, y, angles = phase.reached, phase.state, phase.angles
         now = EventState(t, y, base)
@@ -284,13 +284,14 @@ class HybridRun:
     def _go_on(
         self, now: EventState, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool, apart: bool
     ) -> None:
-        """Keep the state on both sides of what has happened, and go on from the later one.
+        """Keep the states before and after events, and continue from the latter.
 
         Parameters
         ----------
-        now, y : the situation after, and the state before
-        angles : (K, 3) rad, of joints
-        changed : whether other parts are active
+        now : state after the events
+        y : state (13 n + k,) before them
+        angles : joint angles (K, 3), rad
+        changed : whether the active parts have changed
         altered : whether values that functions read may have changed
         apart : whether functions of active parts are among these, so that the segment has ended
         """
@@ -314,7 +315,7 @@ class HybridRun:
         self._phase.keep_here()
 
     def _touched(self, keys: Sequence[tuple[str, int, str]], now: EventState, angles: np.ndarray) -> EventState:
-        """The situation after contacts have closed, or have ceased to push, or after what else has changed it."""
+        """Return the state after contacts have closed or opened, or after other changes have altered it."""
         before = self._energy(now)
         now = self._settled(now, angles, keys)
         # Ignore internal events: sliding bodies became faster, contacts share their load otherwise, or pass to an edge.
@@ -329,13 +330,13 @@ class HybridRun:
         return now
 
     def _internal(self, key: tuple[str, int, str]) -> bool:
-        """Whether what was watched has only changed what is to be watched next."""
+        """Return whether a zero crossing only changes the set of monitored quantities."""
         if key[2] == "border":
             return self._resting.closed(key[0])
         return key[2] in ("faster", "return") or (key[2] == "push" and key[:2] in self._resting.returns)
 
     def _settled(self, now: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]) -> EventState:
-        """The situation after the impacts of all that is closed; what rests from there on is noted."""
+        """Return the state after impacts of all closed contacts, and set the contact state."""
         try:
             settled = self._contacts.settle(now.t, now.y, angles, now.configuration, self._resting, hit)
         except SwitchingError as error:
@@ -344,7 +345,7 @@ class HybridRun:
         return replace(now, y=settled.y, impulse=settled.impulse, restitution_kept=settled.restitution_kept)
 
     def _done(self, event: Event, action: Any, now: EventState, angles: np.ndarray) -> EventState:
-        """The situation after an action, or after those that a function of a user returns."""
+        """Return the state after an action, or after the actions that a user function returns."""
         if isinstance(action, After):
             for one in action.actions if self._often[event.name] >= action.count else ():
                 now = self._done(event, one, now, angles)
@@ -361,14 +362,14 @@ class HybridRun:
         state.angles = angles_by_name(model.joints, angles)
         try:
             found = action(now.t, state)
-        except Exception as error:  # what a user wrote may raise any
+        except Exception as error:  # user functions may raise any exception
             raise SwitchingError(f"its action failed: {type(error).__name__}: {error}") from error
         for one in actions_of(found, f"{event}, at t = {now.t:g} s", self._board.check):
             now = self._done(event, one, now, angles)
         return now
 
     def _energy(self, now: EventState) -> float:
-        """Total energy, J."""
+        """Return the total energy, J."""
         model = self._system.plant_for(now.configuration).model
         state = model.carried.state(now.y)
         found = float(kinetic_energy(model, state) + gravity_energy(model, state))
@@ -378,7 +379,7 @@ class HybridRun:
         return found
 
     def _count(self, t: float, name: str) -> None:
-        """Raise an error if events follow each other for ever."""
+        """Count an event; raise IntegrationError if events follow each other endlessly."""
         self._often[name] += 1
         self._recent.append((t, name))
         since = self._recent[0][0]
@@ -392,7 +393,7 @@ class HybridRun:
 
 
 def stored_energy(model: Any, stores: Sequence[Any], t: float, state: State) -> float:
-    """Energy, J, of force elements at a state."""
+    """Return the energy, J, of force elements at a state."""
     kin = Kinematics.of(state)
     moving = MotionTower.of(kin, 1)
     return sum(float(exerted(e, rows, moving, t, 0, kin.angles, kin.internal).energy) for e, rows in stores)

@@ -1,4 +1,4 @@
-"""Runs with one set of active parts each, made ready for `quirk.simulation.hybrid.hybrid_run`."""
+"""Compiled solvers and runs with constant sets of active parts, for `quirk.simulation.hybrid.hybrid_run`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ from quirk.system.system import System
 from .event_functions import guards_of
 from .python_run import SteppedRun
 
-# The method that begins with EXPLICIT and changes to an implicit one where the system is stiff.
+# The default method, and the explicit method with which it starts; it changes to an implicit one if the system is
+# stiff.
 AUTO, EXPLICIT = "auto", "Vern9"
 
 
@@ -75,7 +76,7 @@ class RunFactory:
     trailing: bool = False
 
     def __post_init__(self) -> None:
-        """Find what is to be watched."""
+        """Determine the monitored quantities of events."""
         self.guards = guards_of(self.system, self.events, every=self.trailing)
         self._beside = [function for event in self.events for function in event.user_functions]
         self._solvers: dict[CompiledModel, Solver] = {}
@@ -84,11 +85,11 @@ class RunFactory:
 
     @property
     def compiled(self) -> bool:
-        """Whether whole runs are in compiled code."""
+        """Whether the step loop is compiled."""
         return self.solver == "sparse" and self.method not in STIFF_METHODS
 
     def solver_of(self, plant: CompiledModel) -> Solver:
-        """Return the compiled solver of a plant, made once."""
+        """Return the compiled solver of a compiled model, created on first use."""
         if plant not in self._solvers:
             self._solvers[plant] = solver = plant.solver(self._beside)
             for owner in owners_of(plant.model, solver.refuse) if self.trailing else ():
@@ -99,7 +100,7 @@ class RunFactory:
         return self._solvers[plant]
 
     def warn_of_state(self, plant: CompiledModel) -> None:
-        """Warn of functions of loads, constraints and motions of a plant that keep a state from call to call."""
+        """Warn of functions of loads, constraints and motions that keep a state between calls."""
         for owner in owners_of(plant.model, self.solver_of(plant).refuse.remembers):
             if owner not in self._warned:
                 self._warned.add(owner)
@@ -112,14 +113,14 @@ class RunFactory:
                 )
 
     def altering(self) -> list[str]:
-        """Return the events of which a function may change what functions in Python read."""
+        """Return the events with functions that may change values read by Python functions."""
         changes = [solver.refuse for solver in self._solvers.values()]
         return [
             f"{event}" for event in self.events if any(c.may_alter(f) for c in changes for f in event.user_functions)
         ]
 
     def check_reads(self, t: float) -> None:
-        """Raise an error if what a function read when it became machine code has changed unexpectedly.
+        """Raise an error if a value compiled into a user function has changed unexpectedly.
 
         Raises
         ------
@@ -136,16 +137,16 @@ class RunFactory:
             )
 
     def settled(self, plant: CompiledModel, y: np.ndarray, t: float) -> Solver:
-        """Return the same with its rows chosen at a state (13 n + k,)."""
+        """Return the compiled solver with its independent rows chosen at a state (13 n + k,)."""
         solver = self.solver_of(plant)
-        # Without redundant rows there is nothing to choose, wherever the mechanism is.
+        # Without redundant rows there is no choice, at any state.
         if plant not in self._settled or solver.redundant:
             solver.settle(solver.slots.state_to_lanes(y), t)
             self._settled.add(plant)
         return solver
 
     def flow(self, plant: CompiledModel, state: State, t: float) -> Flow | SparseFlow:
-        """Return the vector field of a plant and the manifold on which it lives."""
+        """Return the right-hand side of a compiled model, with the projection onto its constraints."""
         settings, fixed = self.settings, self.settings.fixed > 0
         on_constraints, rates = settings.interval > 0, (settings.alpha, settings.beta)
         if self.solver == "sparse":
@@ -156,7 +157,7 @@ class RunFactory:
         return Flow(plant.model, plant.metric, chooser, state, t, on_constraints=on_constraints, **options)
 
     def make(self, plant: CompiledModel, guards: Sequence[EventFunction]) -> CompiledRun | SteppedRun:
-        """Return the run of a plant that watches events, and these guards."""
+        """Return a run of a compiled model that monitors all events and these guards."""
         guards = [*self.guards, *guards]
         if self.compiled:
             switching = self.method == AUTO
@@ -175,7 +176,7 @@ class RunFactory:
         return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
 
     def _series(self, plant: CompiledModel) -> Taylor | Tableau:
-        """Return the method of Taylor series, or if a part has none another one, and say so."""
+        """Return the Taylor method or, with a warning if a part has no Taylor series, its replacement."""
         method = taylor_for(self.settings.rtol)
         try:
             require_series(plant.model, method.order + 1, self.solver_of(plant).refuse)
@@ -197,7 +198,7 @@ class RunFactory:
         pace: ResumePoint,
         plant: CompiledModel,
     ) -> None:
-        """Let a run go on from a state (13 n + k,) on the constraints at time t, with angles (K, 3) of joints."""
+        """Continue a run from a state (13 n + k,) on the constraints at time t, with joint angles (K, 3), rad."""
         flow: Any = self.flow(plant, plant.model.carried.state(y), t)
         run.enter(flow, t, y, angles, pace)
 

@@ -1,4 +1,4 @@
-"""A whole run in compiled code, entered for a tenth of a second at a time so that it can be watched and stopped."""
+"""Compiled runs: entries of a tenth of a second into the step loop, with progress reports and Ctrl-C checks between."""
 
 from __future__ import annotations
 
@@ -93,32 +93,33 @@ from .run_state import (
 from .slip import SlipPacing, nearly_unsolvable, slides_in_plane
 from .watched_quantities import EventFunction, EventMonitor, Sides
 
-# Wall time between two entries, s: as often as progress is shown and the keyboard is heard.
+# Target wall time of one entry into compiled code, s: short enough for smooth progress lines and prompt reaction to
+# Ctrl-C. Number of steps of the first entry, whose speed is unknown.
 ENTRY_TIME = 0.1
 FIRST_ENTRY_STEPS = 10
-# Room for kept states, in numbers; at least one state.
+# Space for output states: number of floats, and maximum number of states.
 ROOM, MOST_ROOM = 2**22, 2**14
-# Room for steps that are noted: as much takes no time to make.
+# Space for recorded steps, number of floats: allocation of as much takes negligible time.
 TRAIL_ROOM = 2**18
-# Where a closer look at a step finds nothing, so many steps go by until the next; so many times as many if that finds
-# nothing either, and at most so many.
+# After a search for jumps in a step without result, the number of suspicious steps without a search that follow, its
+# growth factor for repeated failures, and its maximum.
 LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
-# The method that takes over steps with a singular configuration. It tries each at full length, to pass: a shorter step
-# would end closer by, from where less is within the tolerance.
+# Method for steps with a singular configuration. It tries each at full length, to step across: a shorter step would end
+# nearer to the singular configuration, where larger errors are within the tolerance.
 PASSING = VERN9
 
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """How a run goes on where another set of active parts left it.
+    """Data to continue a run with another set of active parts.
 
     Attributes
     ----------
-    h : s, step to try, or 0 to find one
-    grid : fixed steps that are whole
-    asked : how many of the asked times are behind
-    sides : of zero on which watched quantities are
-    judged : which method is at work, and how it has advanced
+    h : size of the next step, s; 0 to estimate one
+    grid : number of completed fixed steps
+    asked : number of output times passed
+    sides : signs of event functions
+    judged : present method, and its recent efficiency
     """
 
     h: float = 0.0
@@ -130,14 +131,14 @@ class ResumePoint:
 
 @dataclass(frozen=True)
 class RunPart:
-    """Steps that were taken one after the other by one method.
+    """Successive steps of one method.
 
     Attributes
     ----------
     method : Method
-    start : (13 n + k,) the state where the first begins
-    angles : (K, 3) rad, of all joints there
-    trail : (n, 8 + size) as `march.run` has them
+    start : state (13 n + k,) at the start of the first step
+    angles : joint angles (K, 3) there, rad
+    trail : (n, STEP_HEAD + size) times and states of the steps; see `RunState`
     """
 
     method: Method
@@ -148,13 +149,13 @@ class RunPart:
 
 @dataclass(frozen=True)
 class Across:
-    """A step with a singular configuration, which a Runge-Kutta method takes over.
+    """A step across a singular configuration, taken by a Runge-Kutta method.
 
     Attributes
     ----------
-    end : s
-    h : s, its size
-    method : to go on with behind it
+    end : end of the step, s
+    h : its size, s
+    method : method of the run afterwards
     """
 
     end: float
@@ -163,25 +164,25 @@ class Across:
 
 
 class CompiledRun:
-    """Integrates with one set of active parts, from a state on the constraints, as often as it is entered.
+    """Run with one set of active parts; it can be entered repeatedly, from states on the constraints.
 
     Parameters
     ----------
     solver : Solver
-    method, settings : how to go on
-    breaks : at which steps end; those found on the way are added
-    asked : times to keep, or None for all steps
-    statistics : filled while the run goes on
-    guards : what to watch
+    method, settings : initial method, and settings of the run
+    breaks : times at which steps end; jumps of functions found during the run are added
+    asked : output times, s, or None to keep all steps
+    statistics : updated during the run
+    guards : event functions
     switch : the method to go on with while the steps of an explicit one are limited by stability
     trailing : whether to note all steps that are taken
 
     Attributes
     ----------
-    trail : the steps taken since it was entered, if they are noted
-    kept : states kept since it was entered
-    whole : (K, 3) rad, whole turns that the angles of joints had made before that
-    hit : quantities that cross where it stands, at which something is to happen, and whether they rise or fall
+    trail : steps since the last call of `enter`, if they are recorded
+    kept : states kept since that call
+    whole : (K, 3) rad, full turns of joint angles at that call
+    hit : keys of event functions with actions that cross zero at the present time, and their directions, 1 or -1
     """
 
     def __init__(
@@ -200,7 +201,7 @@ class CompiledRun:
         self.solver, self.settings, self.statistics = solver, settings, statistics
         self._breaks, self._asked = breaks, asked
         self._functions = Functions(solver, method, settings.fixed > 0)
-        # Series see no jumps between both ends of a step: their functions have none.
+        # Taylor series do not resolve jumps within a step; the functions of such runs have none.
         self._gap = settings.gap
         if not self._functions.count or isinstance(method, Taylor):
             self.settings = settings._replace(gap=np.inf)
@@ -216,14 +217,14 @@ class CompiledRun:
         )
         if isinstance(method, Tableau) and settings.fixed == 0 and not trailing and slides_in_plane(solver):
             self._pacing = SlipPacing(solver, method, switch or RADAU_IIA9)
-        # Not set, since to set so many at once takes as long as a short run.
+        # Uninitialized, as initialization would take as long as a short run.
         self._states = aligned(self._room * solver.size, fill=False)
         steps = max(1, min(TRAIL_ROOM // (STEP_HEAD + solver.size), MOST_ROOM))
         self._trail = aligned((steps + MOST_PARTS) * (STEP_HEAD + solver.size) if trailing else 0, fill=False)
         self._entry_steps = FIRST_ENTRY_STEPS
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Go on from a state (13 n + k,) on the constraints at time t, at which angles are (K, 3)."""
+        """Continue from a state (13 n + k,) on the constraints at time t, with joint angles (K, 3), rad."""
         solver, counts, settings = self.solver, self.solver.counts, self.settings
         self._flow, self._start, self._angles = flow, y, angles
         self._before = replace(self.statistics)
@@ -265,7 +266,7 @@ class CompiledRun:
             self._change(first)
 
     def keep_here(self) -> None:
-        """Keep the state where the run stands, before the first step and on either side of what happens between two."""
+        """Keep the present state: that before the first step, and those before and after an event."""
         self.kept.add(np.array([self.reached]), self._rows(self.run.y), self.run.counter.quadrants)
         if self._asked is not None:
             asked = self.run.counts[ASKED]
@@ -274,24 +275,24 @@ class CompiledRun:
 
     @property
     def pace(self) -> ResumePoint:
-        """What to go on with, in another set of active parts."""
+        """Data to continue the run with another set of active parts."""
         counts = self.run.counts
         judged = self._pacing.judged(self.reached, self._tried)
         return ResumePoint(float(self.run.clock[H]), int(counts[GRID]), int(counts[ASKED]), self.watch.sides, judged)
 
     @property
     def state(self) -> np.ndarray:
-        """Where the run stands, (13 n + k,)."""
+        """Present state (13 n + k,)."""
         return self._rows(self.run.y)[0]
 
     @property
     def angles(self) -> np.ndarray:
-        """Angles (K, 3), rad, of all joints where the run stands, with all turns made."""
+        """Joint angles (K, 3) of the present state, rad, with full turns."""
         turns = Turns(self.solver.model.joints, self.run.counter.quadrants.reshape(1, -1, 2), self.whole)
         return turns.angles(self.solver.model.carried.state(self.state).orientation, 0)
 
     def jump(self, y: np.ndarray) -> None:
-        """Go on from where the run stands with other velocities and internal variables, (13 n + k,)."""
+        """Change the present velocities and internal variables to those of a state (13 n + k,)."""
         run = self.run
         run.y[:] = self.solver.slots.state_to_lanes(y)
         run.counts[FRESH], run.counts[UNSETTLED], run.counts[WAS_REJECTED] = 1, 1, 0
@@ -301,7 +302,7 @@ class CompiledRun:
         run.counter.clock[FASTEST] = np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0)
 
     def events(self) -> list[tuple[Hashable, float, int, float]]:
-        """Return what was noted since the last call: key of the guard, time, direction and total energy, J."""
+        """Return events since the last call: key of the event function, time, s, direction, and total energy, J."""
         noted = self.watch.table.noted[: NOTED * self.run.counts[HAPPENED]].reshape(-1, NOTED)
         self.run.counts[HAPPENED] = 0
         guards, order = self.watch.guards, np.argsort(noted[:, WHEN], kind="stable")
@@ -314,23 +315,23 @@ class CompiledRun:
 
     @property
     def rank(self) -> int:
-        """Number of independent rows met along the way."""
+        """Largest number of independent rows so far."""
         return int(self.run.counts[BEST_RANK])
 
     @property
     def trouble(self) -> BaseException | None:
-        """The exception that a user's function raised when last called, or None."""
+        """The exception of the last call of a user function, or None."""
         return self.solver.applied.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Return the error of a force whose loads were not finite when last evaluated, at time t; else None.
+        """Return the error of a force element whose loads at time t were not finite when last evaluated, or None.
 
-        Also of friction that is about to have no solution where the run stands.
+        Also for friction that is close to having no solution at the present state.
         """
         return self.solver.applied.undefined(t) or nearly_unsolvable(self.solver, self.run.y, self.reached)
 
     def _begin(self) -> None:
-        """Evaluate where the run was entered and choose a first step."""
+        """Evaluate the state at entry and choose the size of the first step."""
         flow, settings, solver, y, t = self._flow, self.settings, self.solver, self._start, self.reached
         piece = self._breaks.piece(t)
         rates = solver.model.joints.rates(solver.model.carried.state(y))
@@ -355,27 +356,27 @@ class CompiledRun:
 
     @property
     def _tried(self) -> int:
-        """Steps tried since the run was entered."""
+        """Number of steps tried since the run was entered."""
         return int(self.run.counts[STEPS] + self.run.counts[REJECTED])
 
     @property
     def between(self) -> bool:
-        """Whether the run stands between two steps, with all written down that was asked for."""
+        """Whether the run is between two steps, with all output of the last one stored."""
         return bool(self.run.counts[WITHIN] == BETWEEN)
 
     def proceed(self, most: int | None = None) -> bool:
-        """Compute for a moment, with so many steps to try at most; returns whether there is more to do.
+        """Compute for a fraction of a second, trying `most` steps at most; return whether the run is incomplete.
 
         Raises
         ------
         IntegrationError
-            If the run cannot go on.
+            If the run cannot continue.
         """
         if not self._begun:
             self._begin()
         applied = self.solver.applied
         if self._across is not None:
-            # Step by step, to see when it is behind.
+            # Single steps, so that the end of this step is noticed.
             most = 1
             if self.between and self.reached >= self._across.end:
                 self._go_back()
@@ -405,7 +406,7 @@ class CompiledRun:
         return outcome != DONE
 
     def _enter(self, most: int) -> int:
-        """Try so many steps in compiled code at most, and keep their states; returns the reason why it stopped."""
+        """Try at most `most` steps in compiled code, and store their output; return the reason for the end."""
         run, started = self.run, time.perf_counter()
         here = (self.state, self.angles) if len(run.trail) else None
         run.counts[KEPT] = 0
@@ -418,7 +419,8 @@ class CompiledRun:
             self.kept.add(run.times[:kept].copy(), self._rows(run.states[: kept * self.solver.size]), quadrants)
         noted = run.trail[: run.counts[TRAILED] * (STEP_HEAD + self.solver.size)]
         if here is not None and len(noted):
-            # Changes go along parts of steps that sum a series by another method.
+            # Variations are integrated by a Runge-Kutta method, along the parts into which steps of Taylor series are
+            # divided.
             method = self._method.instead if isinstance(self._method, Taylor) else self._method
             self.trail.append(RunPart(method, *here, noted.reshape(-1, STEP_HEAD + self.solver.size).copy()))
         run.counts[TRAILED] = 0
@@ -429,13 +431,13 @@ class CompiledRun:
         return int(outcome)
 
     def _look_at_pace(self) -> None:
-        """Where steps are limited by stability, or no longer, go on with the other method, or say so."""
+        """Change the method if steps are limited by stability, or no longer; otherwise warn if appropriate."""
         change = self._pacing.other(self.run, self._tried)
         if change is not None:
             self._change(change)
 
     def _rescued(self, *, stalled: bool) -> bool:
-        """Change to a method that may go on where the present one cannot; returns whether there is one."""
+        """Change to a method that may continue where the present one cannot; return whether there is one."""
         change = None if self._across is not None else self._pacing.rescue(self.run, self._tried, stalled=stalled)
         if change is None:
             return False
@@ -452,7 +454,7 @@ class CompiledRun:
             self.run.clock[H] = change.h
 
     def _stepper_of(self, method: Method) -> Any:
-        """Return the stepper of a method, made once."""
+        """Return the stepper of a method, created on first use."""
         if method.name not in self._steppers:
             if self._trailing and isinstance(method, ImplicitMethod):
                 refuse_friction(
@@ -462,7 +464,7 @@ class CompiledRun:
         return self._steppers[method.name]
 
     def _go_on_without_series(self) -> None:
-        """Where a series reaches nowhere, as at a jump or a pole of a force, go on with a Runge-Kutta method."""
+        """Change to a Runge-Kutta method where Taylor series do not converge, as at a jump or a pole of a force."""
         assert isinstance(self._method, Taylor)
         warnings.warn(
             f"simulate: at t = {self.reached:.6g} s the Taylor series of the motion reaches no further, as where a "
@@ -476,7 +478,7 @@ class CompiledRun:
             self.settings = self.settings._replace(gap=self._gap)
 
     def _step_across(self) -> None:
-        """Let a Runge-Kutta method take over the step just tried, which holds a singular configuration."""
+        """Let a Runge-Kutta method repeat the step just tried, which contains a singular configuration."""
         clock = self.run.clock
         h = float(clock[T_NEW] - clock[T])
         self._across = Across(float(clock[T_NEW]), h, self._method)
@@ -484,7 +486,7 @@ class CompiledRun:
         clock[H] = h
 
     def _go_back(self) -> None:
-        """Go on with the method that left a step to another."""
+        """Change back to the method before a step across a singular configuration."""
         across, self._across = self._across, None
         assert across is not None
         self._change_to(across.method)
@@ -499,7 +501,7 @@ class CompiledRun:
         self.run.clock[PREVIOUS] = SMALLEST_ERROR
 
     def _look_closer(self) -> None:
-        """Look at the functions of the step just computed; if one changes abruptly, it is taken again, up to there."""
+        """Search the step just computed for jumps of functions; if there are any, let the step end at the first."""
         run, settings, counts, clock = self.run, self.settings, self.run.counts, self.run.clock
         t, h, piece = float(clock[T]), float(clock[T_NEW] - clock[T]), self._breaks.piece(float(clock[T]))
         step = ProbedStretch(t, h, piece.low, min(piece.high, float(clock[T_NEW])), settings.gap)
@@ -518,12 +520,12 @@ class CompiledRun:
         self._rest = min(REST_GROWTH * self._rest, MOST_REST)
 
     def close(self) -> None:
-        """Keep also the state that a run reached which ended early."""
+        """Keep the last accepted state, unless it is stored already."""
         if self.reached > self.kept.last:
             self.kept.add(np.array([self.reached]), self._rows(self.run.y), self.run.counter.quadrants)
 
     def _rows(self, lanes: np.ndarray) -> np.ndarray:
-        """Flat states (times, 13 n + k) from lanes (times * size,)."""
+        """Return flat states (times, 13 n + k) from states in lanes, (times * size,)."""
         return self.solver.slots.state_from_lanes(lanes.reshape(-1, self.solver.size))
 
     def _count(self) -> None:

@@ -1,4 +1,4 @@
-"""A run between two entries into compiled code: what it is asked to do, and how far it is."""
+"""State and settings of a run between two entries into compiled code."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .event_functions import WatchedTables
 
 @record
 class Settings(NamedTuple):
-    """The settings of a run.
+    """Settings of a run.
 
-    start, end: s · step: s, of so many `fixed` steps, or 0 of as many as the tolerances ask for · rtol, atol ·
-    interval: every how many steps the state is projected, 0 for never · alpha, beta: Baumgarte's rates, 1/s ·
-    length: size of the system, m · every: whether to keep all steps, or the states at the asked times ·
-    max_step: s · gap: s, at most so far apart functions are asked · look: s, at most so far apart steps by series
-    compare the rates within them
+    start, end: s · step: fixed step size, s, or 0 · fixed: number of fixed steps, or 0 for adaptive ones · rtol, atol:
+    tolerances · interval: number of steps between projections, 0 without projection · alpha, beta: Baumgarte's rates,
+    1/s · length: length of the system, m · every: whether to keep all steps, or the states at output times · max_step:
+    s · gap: maximum interval between calls of user functions, s · look: maximum interval between checks of rates within
+    a step of Taylor series, s
     """
 
     start: float
@@ -65,7 +65,8 @@ class RunState(NamedTuple):
     trail: np.ndarray
 
 
-# Of each step in Run.trail: its start and end, and between which times slopes are found; then the state at its start.
+# Entries of each recorded step in RunState.trail before the state at its start: its start and end, s, and the range of
+# times at which slopes are evaluated.
 STEP_START, STEP_END, STEP_LOW, STEP_HIGH = range(4)
 STEP_HEAD = 8
 
@@ -77,7 +78,7 @@ STEP_HEAD = 8
 T, T_NEW, H, PREVIOUS, MARK, UNCUT, SEEN, CLEARED, CAP, PIVOT, EXCHANGED, EARLIER = range(12)
 CLOCK = 12
 
-# Entries of each of Run.pieces.
+# Entries of each piece in RunState.pieces; see `integrators.breaks.Piece`.
 LOW, HIGH, END, FIRST = range(4)
 PIECE_SIZE = 4
 
@@ -95,7 +96,7 @@ PIECE_SIZE = 4
 ) = range(2, 23)  # fmt: skip
 COUNTS = 23
 
-# Values of WITHIN: between two steps; at the end of one; and there with all that states within it are found from.
+# Values of WITHIN: between two steps; at the end of one; there, with the data of its continuous extension.
 BETWEEN, TAKEN, DENSE = range(3)
 
 # Why a march returns: to be entered again, or at the end, or not able to go on; SUSPECT before a step is judged in

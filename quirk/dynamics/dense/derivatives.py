@@ -118,7 +118,7 @@ class DenseSharing:
         self.y: list[np.ndarray] = []
 
     def shared(self, multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the multipliers (m,) of minimum norm of the next order.
+        """Return the minimum-norm multipliers (m,) of the next order of time derivatives.
 
         Parameters
         ----------

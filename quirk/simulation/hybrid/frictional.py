@@ -50,7 +50,7 @@ class FrictionRows:
     numbers : indices of the rows among all gaps and slips
     contacts : number of gaps, which come first
     opening : Opening of the rows
-    W : (r, r) changes of the rates of rows by unit impulses along the rows
+    W : (r, r) changes of the rates of rows due to unit impulses along the rows
     grips : friction, with its rows
     frictions : the same, as parts of the system
     sides : hemispheres in which the slip directions are smooth
@@ -285,7 +285,7 @@ def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray
 
 
 def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
-    """Return the changes of rates (r,) by unit impulses along their rows if no body were constrained."""
+    """Return the changes of rates (r,), each due to a unit impulse along its row, for bodies without constraints."""
     push, model = opening.push_in_body, solver.model
     by_force = np.einsum("cni,cni,n->c", push[..., :3], push[..., :3], 1 / model.mass)
     turned = np.linalg.solve(model.inertia[None], push[..., 3:, None])[..., 0]

@@ -89,7 +89,7 @@ class Frictionless:
 
 
 def response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
-    """Return W (c, c): the change of the rate of each gap by a unit impulse of each."""
+    """Return W (c, c): the change of the rate of each gap due to a unit impulse of each."""
     lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
     W = np.array([opening.changed(solver.respond(lanes, t, none, push)[0]) for push in opening.push])
     return 0.5 * (W + W.T)

@@ -115,7 +115,7 @@ class ActuatorMap:
         return found
 
     def reached(self, pushes: Sequence[Push], row: int) -> np.ndarray:
-        """Return the accelerations by unit efforts at one of the times, (6 n, k) in coordinates of the mass metric."""
+        """Return the accelerations (6 n, k) due to unit efforts at one time, in coordinates of the mass metric."""
         return self._solver.left_free(*self._at(row), np.stack([push.at(row) for push in pushes]))[0].T
 
     def _at(self, row: int) -> tuple[np.ndarray, float]:

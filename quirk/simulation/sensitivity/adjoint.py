@@ -34,7 +34,7 @@ DIFFERENT, OVER_RTOL = 1e-6, 1e3
 
 @explained
 class Gradient:
-    """A scalar function of a run and its derivatives by parameters: ``result.gradient[("rod", "mass")]``.
+    """A scalar function of a run and its derivatives with respect to parameters: ``result.gradient[("rod", "mass")]``.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Gradient:
         return list(self._found)
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        """Return the derivative by a parameter, an array of the parameter's shape."""
+        """Return the derivative with respect to a parameter, an array of the parameter's shape."""
         named = tuple(key) if isinstance(key, list) else key
         if named not in self._found:
             listed = ", ".join(repr(one) for one in self._found)
@@ -76,7 +76,7 @@ def gradient_of(
     parameters: Sequence[Parameter],
     objective: Objective,
 ) -> Gradient:
-    """Return the value of an objective for a run, and its derivatives by parameters.
+    """Return the value of an objective for a run, and its derivatives with respect to parameters.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Backward propagation of gradients by states along a run: over its steps, and over events between them."""
+"""Backward propagation of state gradients along a run, over its steps and the events between them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLOSE = 4 * np.finfo(float).eps
 
 
 class Backwards:
-    """Backward propagation of derivatives by states along a run.
+    """Backward propagation of derivatives with respect to states along a run.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ class Backwards:
         counted: Sequence[Sequence[int]],
         sources: Sequence[np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives (13 n + k,) by the initial state, and (D,) by parameters.
+        """Return derivatives with respect to the initial state (13 n + k,) and to parameters (D,).
 
         Parameters
         ----------
         result : of the run
-        held : rows of its segment in each interval of steps
-        counted : rows of each segment with partial derivatives
-        sources : partial derivatives (nt, 13 n + k) by the states of each segment
+        held : output indices of its segment in each interval of steps
+        counted : output indices of each segment with partial derivatives
+        sources : partial derivatives (nt, 13 n + k) with respect to the states of each segment
         """
         counts = [set(rows) for rows in counted]
         last = max(k for k, rows in enumerate(held) if counts[self._stretches[k].segment].intersection(rows))
@@ -112,7 +112,10 @@ class Backwards:
         angles: np.ndarray,
         behind: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives by the state at the start of some steps and by parameters, from those by the state at the end."""
+        """Return derivatives with respect to the state at the start of some steps, and to parameters.
+
+        `behind` are those with respect to the state at the end.
+        """
         found = np.zeros(len(self._changes))
         if not parts:
             return behind + sources.sum(axis=0), found
@@ -125,10 +128,11 @@ class Backwards:
         return behind, found
 
     def _over(self, k: int, behind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives by the state at the end of interval k and by parameters, from those by the state after the event.
+        """Return derivatives with respect to the state at the end of interval k, and to parameters.
 
-        The event is linear in changes allowed by the constraints: it is evaluated for a basis of those of the state,
-        and for each parameter with the smallest compatible change of the state.
+        `behind` are those with respect to the state after the following event. The event is linear in changes allowed
+        by the constraints: it is evaluated for a basis of those of the state, and for each parameter with the smallest
+        compatible change of the state.
         """
         before, after = self._stretches[k], self._stretches[k + 1]
         parameters, none = len(self._changes), np.zeros(len(self._changes))
@@ -149,7 +153,7 @@ class Backwards:
 
     @staticmethod
     def _by_state(free: NullSpaceBasis, by_basis: np.ndarray) -> np.ndarray:
-        """Return derivatives (13 n + k,) by a state from those by directions of a basis of the free motions."""
+        """Return derivatives with respect to a state (13 n + k,) from those along a basis of the free motions."""
         point, size = free.point, FREEDOMS * free.point.bodies
         count = size + point.internal
         motions = np.eye(size, count).reshape(point.bodies, FREEDOMS, count)

@@ -190,7 +190,7 @@ def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.nda
 
 
 def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.ndarray) -> np.ndarray:
-    """Return derivatives (13 n + k,) by a state from those by motions (n, 12) of bodies and by auxiliary states."""
+    """Return derivatives with respect to a state (13 n + k,), from those for motions (n, 12) and auxiliary states."""
     n = len(orientation)
     of_bodies = np.zeros((n, STATE_SIZE))
     turn = np.concatenate([np.zeros((n, 1)), by_motions[:, TURN]], axis=1)

@@ -1,4 +1,4 @@
-"""Changes of quantities at one state by displacement of joint frames in their bodies, or by numbers of gaps."""
+"""Changes of quantities at one state due to displacement of joint frames, or changes of parameters of gaps."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _extrapolated(table: list[float]) -> float:
 
 
 def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the changes (D,) of a quantity at the same state by displacement of the frames of its joints."""
+    """Return the changes (D,) of a quantity at the same state due to displacement of its joint frames."""
     found = np.zeros(len(changes))
     for d, change in enumerate(changes):
         moved = {name: _frames(part, change) for name, part in quantity.parts.items() if isinstance(part, Constraint)}

@@ -1,4 +1,4 @@
-"""Derivatives of motions by their numbers, as motions."""
+"""Derivatives of prescribed motions with respect to their parameters, as motions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OWNER = "simulate: sensitivities"
 
 
 def motion_derivatives(part: Any, argument: str, motion: Motion, number: str) -> tuple[tuple[int, ...], list[Motion]]:
-    """Return the shape of a number of a motion, and the derivative of the motion by each of its entries."""
+    """Return the shape of a parameter of a motion, and the derivative with respect to each element, as motions."""
     made = made_with(motion)
     given: dict[str, Any] = {} if made is None else dict(made.arguments)
     maker = "" if made is None else made.maker.__name__

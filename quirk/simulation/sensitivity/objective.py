@@ -49,7 +49,7 @@ class Objective:
         return f"Objective({list(self.quantities)!r})"
 
     def judged(self, values: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the value and its derivatives (nt, q) by the quantities (nt, q)."""
+        """Return the objective and its derivatives (nt, q) with respect to the observed quantities (nt, q)."""
         try:
             returned: Any = self.function(values.copy())
         except Exception as error:  # user functions may raise any exception

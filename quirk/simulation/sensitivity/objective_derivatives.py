@@ -1,4 +1,4 @@
-"""Quantities of an objective at the output times of a run, and their gradients by states and parameters."""
+"""Quantities of an objective at the output times, with gradients with respect to states and parameters."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ObjectiveDerivatives:
         )
 
     def pulled_back(self, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives by states (nt, 13 n + k) of the segment, and by parameters (D,), from `slopes` (rows, q)."""
+        """Return derivatives with respect to states (nt, 13 n + k) and parameters (D,), from `slopes` (rows, q)."""
         sources = np.zeros(self._shape)
         found = np.zeros(len(self._changes))
         if not self._points:
@@ -90,7 +90,7 @@ class ObjectiveDerivatives:
             )
 
     def _by_state(self, point: Point, one: Named, slope: float, into: np.ndarray) -> None:
-        """Add the derivatives by a state (13 n + k,) of a quantity, times `slope`."""
+        """Add the derivatives with respect to a state (13 n + k,) of a quantity, times `slope`."""
         model = point.model
         bodies = [row for row in _rows(point, one) if row < len(model.mass)]
         internal = model.carried.size

@@ -1,4 +1,4 @@
-"""Parameters of sensitivities by name, and the changes of the system by each."""
+"""Parameters of sensitivities by name, and the derivative of the system with respect to each."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def checked_parameters(
 ) -> list[Parameter]:
     """Return the parameters for the given names; raise InputError if the run does not support them.
 
-    With `judged` the run must support gradients by the adjoint method.
+    With `judged` the run must support gradients of an objective, which are computed by the adjoint method.
     """
     found = parameters_of(system, start, given)
     methods = (*TABLEAUX, TAYLOR, *(() if judged else (*IMPLICIT_METHODS, "auto")))
@@ -170,7 +170,7 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Param
 
 
 def _center_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> ParameterChange:
-    """Change by displacement of the center of mass along a body axis, with all other points fixed in the body.
+    """Derivative for displacement of the center of mass along a body axis, with all other points fixed in the body.
 
     Loads applied at the center of mass itself move with it.
     """
@@ -194,7 +194,7 @@ def _center_moved(system: System, start: State, body: Body, row: int, axis: np.n
 
 
 def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return changes by a number of a constraint or force element, of one of its motions, or of the pose of a frame."""
+    """Derivatives with respect to a parameter of a part, of one of its motions, or of the pose of a frame."""
     frame, _, of_frame = parameter.partition(".")
     if isinstance(part, Constraint) and frame in ("frame_i", "frame_j") and of_frame in ("origin", "rotation"):
         return (3,), _frame_moved(system, part, frame, of_frame)
@@ -209,7 +209,7 @@ def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...]
 
 
 def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return changes by a parameter of a law, including numbers derived from it in the construction of the element."""
+    """Derivatives with respect to a parameter of a law, including data computed from it at construction."""
     made, own = made_with(element), _constant(element, parameter)
     given = None if made is None else made.arguments.get(parameter)
     if given is not None and own is not None and np.shape(given) == np.shape(own):
@@ -221,7 +221,7 @@ def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tupl
 
 
 def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return changes by parameters that are inputs of laws without conversion."""
+    """Return derivatives with respect to parameters that are inputs of laws without conversion."""
     place = 0
     for name in element.parameters:
         given = _constant(element, name)
@@ -239,7 +239,7 @@ def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...]
 
 
 def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[ParameterChange]:
-    """Return changes by displacement of a joint frame along the axes of its body, or by rotation about its own axes."""
+    """Derivatives for displacement of a joint frame along its body's axes, or rotation about its own axes."""
     made = made_with(part)
     if made is None or "frame_i" not in construction(type(part)).parameters:
         raise InputError(f"{OWNER}: {part} is not made with frame_i and frame_j; vary its own arguments")
@@ -260,7 +260,7 @@ def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[
 def _by_remaking(
     system: System, part: Any, parameter: str, check: Any = None
 ) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return changes by an argument of a part: the part and its dependents are constructed again with other values."""
+    """Derivatives with respect to an argument of a part, by construction of the part and its dependents."""
     made = made_with(part)
     known = [] if made is None else _numbers_among(part, made)
     if parameter not in known:

@@ -1,4 +1,4 @@
-"""Numbers of parts in the equations of motion, and their derivatives by reconstruction of parts."""
+"""Numeric data of parts in the equations of motion, and derivatives by repeated construction of parts."""
 
 from __future__ import annotations
 

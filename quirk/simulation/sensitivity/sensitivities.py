@@ -1,4 +1,4 @@
-"""Sensitivities of a run, by parameter and by part."""
+"""Sensitivities of a run, accessed by parameter and part."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @explained
 class Sensitivities:
-    """Derivatives of a run by its parameters: ``result.sensitivity[("rod", "mass")]["rod"].position``.
+    """Derivatives with respect to parameters: ``result.sensitivity[("rod", "mass")]["rod"].position``.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Sensitivities:
         return self._parameters
 
     def __getitem__(self, key: Any) -> Sensitivity:
-        """Return derivatives by a parameter: the pair, or "gravity", as passed to `simulate`."""
+        """Return derivatives with respect to a parameter: the pair, or "gravity", as passed to `simulate`."""
         for one in self._parameters:
             if one.key == (tuple(key) if isinstance(key, list) else key):
                 return Sensitivity(self, one)
@@ -80,7 +80,7 @@ class Sensitivities:
 
     @cached_property
     def states(self) -> np.ndarray:
-        """Derivatives (nt, D, 13 n + k) of all states by all entries of all parameters."""
+        """Derivatives (nt, D, 13 n + k) of all states with respect to all elements of all parameters."""
         return joined(self._segments)
 
     @cached_property
@@ -143,7 +143,9 @@ class Sensitivities:
 
 @explained
 class Sensitivity:
-    """Derivatives of a run by one parameter; arrays have the shape of the result's, followed by that of the parameter.
+    """Derivatives of a run with respect to one parameter.
+
+    Arrays have the shape of those of the result, followed by the shape of the parameter.
 
     Attributes
     ----------
@@ -191,7 +193,7 @@ class Sensitivity:
 
 @explained
 class BodySensitivity:
-    """Derivatives of the motion of a body by one parameter: (nt, 3, ...), followed by the shape of the parameter."""
+    """Derivatives of the motion of a body with respect to a parameter: (nt, 3, ...) with the parameter's shape."""
 
     def __init__(self, of: Sensitivity, row: int) -> None:
         self._of, self._row = of, row
@@ -246,7 +248,7 @@ class BodySensitivity:
 
 @explained
 class LoadSensitivity:
-    """Derivatives of the load of a constraint or force element by one parameter."""
+    """Derivatives of the load of a constraint or force element with respect to one parameter."""
 
     def __init__(self, of: Sensitivity, part: Constraint | ForceElement) -> None:
         self._of, self._part = of, part

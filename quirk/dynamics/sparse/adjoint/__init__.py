@@ -1,1 +1,1 @@
-"""Adjoint of the tangent, compiled: gradients by accelerations and states propagated back to states and parameters."""
+"""Compiled adjoint of a run: gradients are propagated backward in time to the initial state and parameters."""

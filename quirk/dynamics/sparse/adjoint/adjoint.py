@@ -1,4 +1,4 @@
-"""Gradient of a scalar function of the states of a run by its start and by parameters: the compiled adjoint."""
+"""Compiled adjoint: gradient of a scalar function of a run with respect to initial state and parameters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .state import NUMBERS, Pull
 
 @dataclass(frozen=True)
 class Sought:
-    """Inputs of one kind of element (laws or relations) by which derivatives are required.
+    """Inputs of one kind of element (laws or relations) with respect to which derivatives are required.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Sought:
         return Wanted(first, flat[:, 0].copy(), flat[:, 1].copy(), np.zeros(len(flat)))
 
     def sum_up(self, wanted: Wanted, given: Mapping[int, Mapping[int, np.ndarray]], into: np.ndarray) -> None:
-        """Add the derivatives (D,) in directions to `into`, from the derivatives by inputs."""
+        """Add the derivatives (D,) in directions to `into`, from the derivatives with respect to inputs."""
         directions = {m: one.direction for m, one in self.motions}
         for e in range(len(wanted.first) - 1):
             for p in range(wanted.first[e], wanted.first[e + 1]):
@@ -98,16 +98,16 @@ class Reversed:
         last_angles: np.ndarray,
         behind: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives (13 n + k,) by the initial state, and (D,) by parameters.
+        """Return derivatives with respect to the initial state (13 n + k,) and to parameters (D,).
 
         Parameters
         ----------
         steps : Steps
         rows : (steps + 1,) index in `sources` for the start of each step and for the end, or -1
-        sources : (nt, 13 n + k) partial derivatives of the function by the states at output times
+        sources : (nt, 13 n + k) partial derivatives of the function with respect to the states at output times
         directions, motions : of parameters only
-        last_angles : (K, 3) rad, of all joints at the end
-        behind : (13 n + k,) derivatives by the final state of the part of the function that depends on later steps
+        last_angles : (K, 3) joint angles at the end, rad
+        behind : (13 n + k,) derivatives of the function with respect to the final state, through later steps
         """
         solver, slots = self.solver, self.solver.slots
         count, end = len(steps.trail), float(steps.trail[-1, 1])
@@ -194,13 +194,13 @@ class Reversed:
         return Pull(tangents=tangents, sums=sums, seeds=flat, numbers=np.zeros(NUMBERS * S), gravity=aligned(8))
 
     def _by_bodies(self, pull: Pull, directions: Directions) -> np.ndarray:
-        """Return derivatives (D,) by changes of masses, inertias and gravity."""
+        """Return derivatives (D,) with respect to changes of masses, inertias and gravity."""
         numbers = pull.numbers.reshape(-1, NUMBERS)[self.solver.slots.slot[: len(self.solver.model.mass)]]
         by_inertia = np.einsum("nij,nijd->d", numbers[:, 1:].reshape(-1, 3, 3), directions.inertia)
         return numbers[:, 0] @ directions.mass + by_inertia + pull.gravity[:3] @ directions.gravity
 
     def _to_lanes(self, sources: np.ndarray) -> np.ndarray:
-        """Gradients (nt, 13 n + k) by states in blocks of eight, one state after the other; zero in other slots."""
+        """Return state gradients (nt, 13 n + k) in blocks of eight bodies, one after the other; zero in other slots."""
         slots, size = self.solver.slots, self.solver.size
         found = aligned(len(sources) * size)
         for n, source in enumerate(sources):

@@ -1,9 +1,10 @@
-"""Adjoint of a run, compiled: gradients by states propagated backward over its steps.
+"""Compiled adjoint of a run: state gradients are propagated backward over its steps.
 
-The gradient by the state at the end of a step gives those by the slopes at its stages, and these, last stage first,
-those by the stages themselves: the transposed Runge-Kutta step, exact for the computed states (Hager, Runge-Kutta
-methods in optimal control and the transformed adjoint system, Numerische Mathematik 87, 2000). Stages are recomputed
-from the state at the start of the step, so that only one state per step is stored.
+The gradient of the end of a step gives those of the slopes at its stages and these, last stage first, those of the
+stage states: the transposed Runge-Kutta step, exact for the computed states (Hager, Runge-Kutta methods in optimal
+control and the transformed adjoint system, Numerische Mathematik 87, 2000). Stages are recomputed from the state at the
+start of the step, so that only one state per step is stored. The gradient of x is short for the derivatives of the
+scalar function of the run with respect to x.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from .state import Pull, pull_landing, pull_rates
 
 @record
 class Adjoint(NamedTuple):
-    """Gradient by a state, and its position in a run.
+    """Gradient with respect to a state, and its position in a run.
 
     pull: Pull · weights: of the Runge-Kutta method, s stages · alpha, beta: Baumgarte's rates, 1/s · projects: whether
     the run is projected onto the constraints · rank: largest number of independent rows so far · trail: the steps, as
     in `RunState`, followed by the final state · rows (steps + 1,): index in `sources` (nt size,), the partial
-    derivatives by states, for the start of each step and for the end, or -1 · states, slopes, given (s size,): at the
-    stages, and gradients by slopes · now, more (size,): gradient by the state, and scratch
+    derivatives with respect to states, for the start of each step and for the end, or -1 · states, slopes (s size,): at
+    the stages · given (s size,): gradients of the slopes · now, more (size,): gradient of the present state, and
+    scratch
     """
 
     pull: Pull
@@ -62,7 +64,7 @@ def add_scaled(into: np.ndarray, scale: float, more: np.ndarray) -> None:
 
 @kernel
 def add_source(adjoint: Adjoint, n: int) -> None:
-    """Add the partial derivatives by the state at the start of step n."""
+    """Add the partial derivatives with respect to the state at the start of step n."""
     size, row = adjoint.now.shape[0], adjoint.rows[n]
     if row >= 0:
         add_scaled(adjoint.now, 1.0, adjoint.sources[row * size : (row + 1) * size])
@@ -80,7 +82,7 @@ def land_back(mechanism: Mechanism, adjoint: Adjoint, t: float, y: np.ndarray) -
 
 @kernel
 def share_back(adjoint: Adjoint, row: int, h: float, given: np.ndarray) -> None:
-    """Add the contributions of a row of the tableau to the gradients by slopes, from the one `given` by its sum."""
+    """Add the contributions of a row of the tableau to the slope gradients, from the gradient `given` of its sum."""
     weights, size = adjoint.weights, adjoint.now.shape[0]
     for e in range(weights.first[row], weights.first[row + 1]):
         o = weights.slope[e] * size

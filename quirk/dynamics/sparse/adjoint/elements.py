@@ -1,7 +1,8 @@
-"""Transposed tangent of laws and relations, in kernels: from gradients by their outputs to gradients by their inputs.
+"""Transposed tangent of laws and relations, in kernels: from the gradients of outputs to those of inputs.
 
 The functions of dual numbers are evaluated once for each frame and level with six directions, and the resulting changes
-of outputs are summed with the gradients by the outputs. So elements need no code of their own for the transpose.
+of outputs are summed, weighted by the gradients of the outputs. So elements need no code of their own for the
+transpose. The gradient of x is short for the derivatives of the scalar function of the run with respect to x.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ from ..tangent.tables import (
     Tangents,
 )
 
-# Numbers per slot: gradient by the load on it, inertial frame, six numbers; and by its motion, six for the pose and six
-# for the velocity.
+# Entries per slot: gradient of the load on it, inertial frame, six of eight; and of its motion, six for the pose and
+# six for the velocity, of sixteen.
 ON_BODY, OF_BODY = 8, 16
 
 
 @record
 class Wanted(NamedTuple):
-    """Inputs of laws or of relations by which derivatives are required.
+    """Inputs of laws or of relations with respect to which derivatives are required.
 
     first (elements + 1,): first entry of each element · places: index of the input · motion: index of the motion that
     changes the input and the following ones, or -1 for a single input · found: sums of the derivatives
@@ -72,9 +73,9 @@ class Sums(NamedTuple):
     """Gradients at one state; S slots, K nodes.
 
     free (S,): 1 for bodies, 0 for slots that do not move · moving (2 MOVING S,): motion of bodies in each of six
-    directions of the pose, and of the velocity · loads (8 S,): gradient by loads on bodies, inertial frame · levels (3
-    * 8 K,): by rows, at three levels · bodies (16 S,): result, by the motion of bodies · total (8,): scratch · laws,
-    relations: Wanted · motions: changing motions · taylor: scratch for one of them
+    directions of the pose, and of the velocity · loads (8 S,): gradient of the loads on bodies, inertial frame · levels
+    (3 * 8 K,): gradient of the rows, at three levels · bodies (16 S,): result, the gradient of the motion of bodies ·
+    total (8,): scratch · laws, relations: Wanted · motions: changing motions · taylor: scratch for one of them
     """
 
     free: np.ndarray
@@ -93,7 +94,7 @@ class Sums(NamedTuple):
 def laws_back(
     tangents: Tangents, sums: Sums, forces: Forces, t: float, given: np.ndarray, into: np.ndarray, carried: int
 ) -> None:
-    """Propagate the gradients by loads, and by the rates of internal variables (`given` from element `carried`)."""
+    """Propagate the gradients of loads, and of the rates of internal variables, `given` from element `carried`."""
     laws, half = tangents.laws, sums.moving.shape[0] // 2
     for e in range(laws.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
@@ -128,7 +129,7 @@ def laws_back(
 
 @kernel
 def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: float, y: np.ndarray, loaded: bool) -> None:
-    """Propagate the gradients by rows and, if `loaded`, those by the loads of their multipliers."""
+    """Propagate the gradients of rows and, if `loaded`, those of the loads of their multipliers."""
     relations, half = tangents.relations, sums.moving.shape[0] // 2
     for r in range(relations.entries.shape[0] // ELEMENT):
         o = ELEMENT * r
@@ -173,7 +174,7 @@ def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carr
 
 @kernel
 def weigh_relation(tangents: Tangents, sums: Sums, o: int, loaded: bool) -> None:
-    """Sum the changes of the rows of a relation, and of the loads by its multipliers, weighted by the gradients."""
+    """Sum the changes of the rows of a relation, and of the loads of its multipliers, weighted by the gradients."""
     relations, lanes, found = tangents.relations, tangents.lanes, splat(0.0)
     begin, end = relations.entries[o + SIDE], relations.entries[o + SIDE_END]
     deltas = relations.entries[o + OUTPUT] + relations.entries[o + OUTPUTS]

@@ -1,8 +1,9 @@
 """Transposed tangent of y' and of the projection onto the constraints at one state, in kernels.
 
 Accelerations change by P M^-1 dQ - M^-1 A^T S^-1 dPhi", with P the projector onto the allowed motions and S = A M^-1
-A^T. So gradients by accelerations require the same solve: its result is the gradient by loads and, as multipliers, the
-gradient by rows. These are then propagated to elements, and to inertial forces of bodies.
+A^T. So the gradient of accelerations requires the same solve: the resulting motion is the gradient of the loads, and
+the multipliers are the gradient of the rows. These are then propagated to elements, and to inertial forces of bodies.
+The gradient of x is short for the derivatives of the scalar function of the run with respect to x.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from ..tangent.find import take_motion
 from ..tangent.tables import LEVELS, Tangents
 from .elements import OF_BODY, ON_BODY, Sums, laws_back, relations_back
 
-# Number of derivatives per slot: by its mass and, row by row, by its inertia.
+# Number of derivatives per slot: with respect to its mass and, row by row, to its inertia.
 NUMBERS = 10
 
 
@@ -47,7 +48,7 @@ class Pull(NamedTuple):
     """Data of the transposed tangent at one state.
 
     tangents: Tangents · sums: Sums · seeds (2 SEED S,): six directions of the poses, and of the velocities · numbers
-    (10 S,), gravity (8,): sums of derivatives by masses and inertias, and by gravity
+    (10 S,), gravity (8,): sums of derivatives with respect to masses and inertias, and to gravity
     """
 
     tangents: Tangents
@@ -69,7 +70,7 @@ def pull_rates(
     given: np.ndarray,
     into: np.ndarray,
 ) -> None:
-    """Fill `into` with the gradient by a state y, evaluated last with `ydot`, from that `given` by its rates."""
+    """Fill `into` with the gradient of a state y, evaluated last with `ydot`, from the gradient `given` of y'."""
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     clear(into)
     stand(mechanism, pull, y, ydot)
@@ -111,7 +112,7 @@ def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> 
 
 @kernel
 def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill the gradients by loads, and those by motions and constants in inertial forces of bodies; see `share_out`."""
+    """Fill the gradients of loads, and those of motions and constants in inertial forces; see `share_out`."""
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
@@ -142,7 +143,7 @@ def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarra
 
 @kernel
 def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
-    """Add the gradient by the motion of bodies to that by a state y; see `tangent.changes.seed`."""
+    """Add the gradient of the motion of bodies to that of a state y; see `tangent.changes.seed`."""
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
             continue
@@ -163,7 +164,7 @@ def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
 
 @kernel
 def pull_quaternions(sums: Sums, y: np.ndarray, given: np.ndarray, into: np.ndarray) -> None:
-    """Add to the gradient by a state y from the gradient `given` by the rates of positions and quaternions."""
+    """Add to the gradient of a state y, from the gradient `given` of the rates of positions and quaternions."""
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
             continue
@@ -179,7 +180,7 @@ def pull_quaternions(sums: Sums, y: np.ndarray, given: np.ndarray, into: np.ndar
 
 @kernel
 def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot: np.ndarray, now: np.ndarray) -> None:
-    """Convert the gradient `now` by projected changes at a state y, evaluated last, to that by unprojected changes."""
+    """Convert the gradient `now` of the state after projection to that of the state y before, evaluated last."""
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     stand(mechanism, pull, y, ydot)
     for level in range(1, -1, -1):
@@ -210,7 +211,7 @@ def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot
 def weigh_displacement(
     constants: np.ndarray, wrench: np.ndarray, y: np.ndarray, now: np.ndarray, slot: int, level: int
 ) -> None:
-    """Fill the wrench of a slot with the gradient by its displacements at one level, poses or velocities."""
+    """Fill the wrench of a slot with the gradient of its displacements at one level, poses or velocities."""
     b, lane = slot // 8, slot % 8
     s, c, f = b * STATE + lane, b * CON + lane, b * WRENCH + lane
     if level == POSES:

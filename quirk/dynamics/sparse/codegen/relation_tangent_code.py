@@ -1,10 +1,10 @@
-"""Machine code of relations with derivatives in eight directions: of rows, and of the loads by given multipliers.
+"""Machine code of relations with derivatives in eight directions: of rows, and of the loads of given multipliers.
 
 The function of a relation is recorded once on a tape, which has common subexpressions only once, and dual numbers are
 propagated through it: most terms of the gradients of rows are then already there.
 
 Outputs are the values in the order of `quirk.constraints.relation.RelationLayout`; then eight derivatives of each time
-derivative of Phi, and eight of each component of the loads by the multipliers, six per frame and two of padding. The
+derivative of Phi, and eight of each component of the loads of the multipliers, six per frame and two of padding. The
 multipliers come after the inputs and their derivatives, and are constant.
 """
 
@@ -94,7 +94,7 @@ def _written(relation: Relation, layout: RelationLayout, keep: bool) -> Native:
 
 
 def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[int], list[int]]:
-    """Return a tape with the outputs of a relation and the loads by its multipliers, with their positions on the tape.
+    """Return a tape with the outputs of a relation and the loads of its multipliers, with their positions on the tape.
 
     The inputs of the tape are those of the relation, the time, and the multipliers.
     """

@@ -53,7 +53,7 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
 
 @kernel
 def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
-    """Write the rows of one side of a relation, and the loads by its multipliers."""
+    """Write the rows of one side of a relation, and the loads of its multipliers."""
     blocks, moved = implicit.blocks, implicit.turn + 2 * PAIR * implicit.blocks.side_slot[side]
     upper, lower = blocks.side_upper[side], blocks.side_lower[side]
     for row in range(implicit.coupling.size[blocks.relation_node[blocks.side_row[side]]]):

@@ -4,8 +4,8 @@ A variable s' = g(P, V, s) affects bodies through loads L(P, V, s). An implicit 
 
     delta s = K (r + e (g_P delta P + g_V delta V)),    K = (I - e g_s)^-1,
 
-so that it adds e L_s K g_P to the derivatives of loads by poses, and likewise by velocities: the size of the coupled
-system stays the same.
+so that it adds e L_s K g_P to the derivatives of loads with respect to poses, and similarly for velocities: the size of
+the coupled system stays the same.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def keep_rates(elements: TangentElements, o: int, array: np.ndarray, block: int)
 
 @kernel
 def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
-    """Compute K of all elements, and add the coupling by internal variables to the matrix."""
+    """Compute K of all elements, and add the coupling through internal variables to the matrix."""
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
         o, K = ELEMENT * element, implicit.response + BLOCK * element
@@ -84,7 +84,7 @@ def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
 
 @kernel
 def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: int) -> None:
-    """Compute the changes of internal variables by the scaled acceleration of the body of one frame."""
+    """Compute the changes of internal variables due to the scaled acceleration of the body of one frame."""
     turn, right = implicit.turn + 2 * PAIR * implicit.tangents.laws.sides[g], implicit.scratch + BLOCK
     for row in range(count):
         x = multiple(lanes(parts, turn), 0.0)
@@ -102,7 +102,7 @@ def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: 
 
 @kernel
 def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) -> None:
-    """Add the load on the body of frame f by the internal variables computed in `follow` to the block of a pair."""
+    """Add the load on the body of frame f due to the changes computed in `follow` to the block of a pair."""
     follows = implicit.scratch + 2 * BLOCK
     for row in range(6):
         o = implicit.blocks.pair_block[pair] + 8 * row
@@ -140,7 +140,7 @@ def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, el
 
 @kernel
 def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int) -> None:
-    """Add the loads by changes of internal variables at constant accelerations to the right-hand side."""
+    """Add the loads due to changes of internal variables, at constant accelerations, to the right-hand side."""
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * element

@@ -1,4 +1,4 @@
-"""Derivatives of loads and rows by the poses and velocities of bodies, element by element, in kernels."""
+"""Derivatives of loads and rows with respect to poses and velocities of bodies, for each element, in kernels."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: n
 
 @kernel
 def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, t: float, e: int) -> None:
-    """Fill the derivatives of loads, and of the rates of internal variables, by the internal variables of a law."""
+    """Fill the derivatives of a law's loads, and of its internal rates, with respect to internal variables."""
     elements, o = implicit.tangents.laws, ELEMENT * e
     begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
     seed_law(implicit.moving, elements, o, -1, 0)
@@ -165,7 +165,7 @@ def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, firs
 
 @kernel
 def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: float) -> None:
-    """Fill rows and the derivatives of Phi'', and add those of the loads by their multipliers."""
+    """Fill rows and the derivatives of Phi'', and add those of the loads of their multipliers."""
     tangents, blocks, work = implicit.tangents, implicit.blocks, mechanism.work
     elements, lanes, half = tangents.relations, tangents.lanes, implicit.moving.shape[0] // 2
     for r in range(elements.entries.shape[0] // ELEMENT):
@@ -218,7 +218,7 @@ def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int,
 
 @kernel
 def keep_bends(implicit: ImplicitTables, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
-    """Store the derivatives of Phi'' by poses or velocities."""
+    """Store the derivatives of Phi'' with respect to poses or velocities."""
     for row in range(rows):
         change = load(outputs, deltas + 8 * (LEVELS * row + LEVELS - 1))
         if level == POSES:
@@ -298,7 +298,7 @@ def add_scaled(
 
 @kernel
 def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Add the derivatives of inertial torques, and of loads by rotation of the body axes, by the bodies' own motion."""
+    """Add the derivatives of inertial torques, and the changes of loads due to rotation of the body axes."""
     half = implicit.seeds.shape[0] // 2
     for slot in range(implicit.blocks.own.shape[0]):
         pair = implicit.blocks.own[slot]

@@ -7,10 +7,10 @@ relations,
     [ M - e V - e^2 P E    -A^T ] [ da      ]   [ P dq + V dv      ]
     [ A + e C_v + e^2 C_p E   0 ] [ dlambda ] = [ -C_p dq - C_v dv ]
 
-where P, V are derivatives of all loads on bodies by poses and velocities, C_p, C_v those of the second derivative of
-Phi, E maps an angular velocity to a rotation, and dq, dv follow from r. Bodies are scaled so that M is the unit matrix,
-and rows to unit length. A method may use axes that rotate with the bodies at constant rates; J, r and u then refer to
-the motion relative to these axes, at a time when they coincide with the inertial ones.
+where P, V are derivatives of all loads on bodies with respect to poses and velocities, C_p, C_v those of the second
+derivative of Phi, E maps an angular velocity to a rotation, and dq, dv follow from r. Bodies are scaled so that M is
+the unit matrix, and rows to unit length. A method may use axes that rotate with the bodies at constant rates; J, r and
+u then refer to the motion relative to these axes, at a time when they coincide with the inertial ones.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ class ImplicitTables(NamedTuple):
     by_pose, by_velocity (PAIR Q,): derivatives of scaled loads · rows, row_by_pose, row_by_velocity (BLOCK S,): rows A
     and derivatives of Phi'', scaled · kept (8 R,): whether rows are independent · variables: number of internal
     variables of force elements · by_variable, rate_by_pose, rate_by_velocity (BLOCK per side of a law): derivatives of
-    scaled loads by internal variables, and of the rates of these · rate_by_variable (BLOCK per law) · axes (AXES per
-    block): angular velocities of the axes, zero for axes at rest · follows: 1.0 if the axes of rotations rotate with
-    the bodies, 0.0 if they are at rest
+    scaled loads with respect to internal variables, and of the rates of these · rate_by_variable (BLOCK per law) · axes
+    (AXES per block): angular velocities of the axes, zero for axes at rest · follows: 1.0 if the axes of rotations
+    rotate with the bodies, 0.0 if they are at rest
 
     A system for one e is a tuple of one array (size,), or of two, with real and imaginary parts. After the
     factorization each has: from `turn` the dependence of poses and velocities of each body on its scaled acceleration

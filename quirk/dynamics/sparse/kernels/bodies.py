@@ -162,7 +162,7 @@ def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> N
 
 @kernel
 def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill `ydot` with y' from the accelerations in `kin` plus those by the constraint loads in `wrench`."""
+    """Fill `ydot` with y' from the accelerations in `kin` plus those due to the constraint loads in `wrench`."""
     for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
         store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))

@@ -199,9 +199,9 @@ def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
 
 @kernel
 def reserve(mechanism: Mechanism) -> float:
-    """Return the least of 1 - mu dN/df over the friction elements of joints, each with its own force f.
+    """Return the minimum over friction elements of joints of 1 - mu dN/df, with normal load N and friction force f.
 
-    If it is not positive there are two magnitudes or none, since N is a norm.
+    If it is not positive, the friction force has two solutions or none, since N is a norm.
     """
     rubbing = mechanism.frictions
     count, least = rubbing.element.shape[0], 1.0

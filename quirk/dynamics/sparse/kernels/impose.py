@@ -48,7 +48,7 @@ def impose(mechanism: Mechanism, passes: int) -> None:
 
 @kernel
 def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
-    """Fill work.wrench with the constraint loads that by themselves satisfy A M^-1 (work.wrench) = work.rhs.
+    """Fill work.wrench with constraint loads that alone satisfy A M^-1 (work.wrench) = work.rhs.
 
     At least `passes` solves are made, up to a relative residual `left`; on return work.goal holds the initial work.rhs.
     """
@@ -161,7 +161,7 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
 
 @kernel
 def accelerated(work: Workspace) -> float:
-    """Norm of the accelerations by the loads in work.wrench, in the mass metric; work.motion has the accelerations."""
+    """Norm, in the mass metric, of the accelerations due to work.wrench, which are left in work.motion."""
     square = splat(0.0)
     for o in range(0, work.wrench.shape[0], 8):
         square = square + load(work.wrench, o) * load(work.motion, o)

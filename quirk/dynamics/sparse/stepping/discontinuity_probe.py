@@ -44,11 +44,11 @@ ASTRAY = 0.5
 class Asked(NamedTuple):
     """User functions of a run, with their inputs and outputs at each stage of the present step; P functions.
 
-    entries: integers as above · limit (2 P,): allowed difference of each function from the interpolation, over its
-    change in the step, infinite for functions that are not monitored; and its lower limit, to which it returns ·
-    changes (2 P,): change of each function in the last two steps · stages, fractions (n,): stages that are nodes of the
-    interpolation, in order of time, and their fractions of the step · weightless, apart (w,): the other stages, and
-    their fractions of the step · basis (n,) · inputs, outputs: the records of all stages
+    entries: integers, KIND to PLACE_OUT of each function · limit (2 P,): allowed difference of each function from the
+    interpolation, over its change in the step, infinite for functions that are not monitored; and the lower limit to
+    which it decreases again · changes (2 P,): change of each function in the last two steps · stages, fractions (n,):
+    stages that are nodes of the interpolation, in order of time, and their fractions of the step · weightless, apart
+    (w,): the other stages, and their fractions of the step · basis (n,) · inputs, outputs: the records of all stages
     """
 
     entries: np.ndarray

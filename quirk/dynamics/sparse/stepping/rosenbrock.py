@@ -33,9 +33,9 @@ class RosenbrockMethod(NamedTuple):
 
     stages: s · gamma · exponent: 1 / (order of the error estimate + 1) · a, C (s s,), c, d, m, e (s,), dense (k s,):
     coefficients · interpolants: k · timed: whether any part depends on time · implicit: the linear systems · matrix: of
-    the present step · u (s size,): stages · slope, drift (size,): y' and its partial derivative by time at the start ·
-    stage, rest, change (size,): scratch · known (2,): time of the derivatives, and e of the last factorization · power
-    (5 k,): rates of k works at NODES of the step
+    the present step · u (s size,): stages · slope, drift (size,): y' and its partial derivative with respect to time at
+    the start · stage, rest, change (size,): scratch · known (2,): time of the derivatives, and e of the last
+    factorization · power (5 k,): rates of k works at NODES of the step
     """
 
     stages: int

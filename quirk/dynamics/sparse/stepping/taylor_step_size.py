@@ -121,9 +121,10 @@ def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarra
 
 @kernel
 def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
-    """Largest component of a change of quaternions along these: no rotation, but terms of rotations alternate with it.
+    """Largest component of a change of quaternions along the quaternions themselves, over all bodies.
 
-    A body that starts to rotate from rest has rotations in every fourth term only.
+    Such components are no rotations, but in the Taylor series of a rotation they alternate with those that are. For a
+    body that starts to rotate from rest, only every fourth term is a rotation.
     """
     largest = splat(0.0)
     for block in range(blocks):

@@ -89,7 +89,7 @@ def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> N
 
 @kernel
 def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarray, timed: bool) -> None:
-    """Fill the changes of all rows, and add those of the loads by their multipliers."""
+    """Fill the changes of all rows, and add those of the loads of their multipliers."""
     relations, lanes = tangents.relations, tangents.lanes
     for r in range(relations.entries.shape[0] // ELEMENT):
         o = ELEMENT * r
@@ -161,7 +161,7 @@ def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
 
 @kernel
 def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float, order: int, timed: bool) -> None:
-    """Write the change of time, and the motions of an element with their changes by time, to its inputs."""
+    """Write the change of time, and the resulting changes of the motions of an element, to its inputs."""
     first, count = elements.entries[o + INPUT], elements.entries[o + INPUTS]
     store(elements.inputs, first + 9 * count, load(time, 0))
     place = elements.entries[o + PROFILES]

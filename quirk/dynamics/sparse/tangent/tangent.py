@@ -165,7 +165,7 @@ class Differential:
         return found[0][0], np.array([change for _, change in found])
 
     def _seed(self, elements: TangentElements, changes: Any, eight: Any) -> None:
-        """Write changes of parameters, and zeros in place of earlier ones; kernels add changes of motions by time."""
+        """Write changes of parameters, and zeros in place of earlier ones; kernels add changes of motions in time."""
         entries = elements.entries.reshape(-1, ELEMENT)
         terms = len(elements.taylor) - 1
         for _, first, _, count, _, _, place, _, motion, end, *_ in entries:

@@ -561,7 +561,7 @@ class _Writer:
         return self._times(factor, self._now(place))
 
     def _added(self, place: int, kind: int) -> Any:
-        """Return the contribution of an output: a load, or the integral of a rate."""
+        """Return the coefficient to add for an output: that of a load or, for a rate, the next one of its integral."""
         if kind == LOAD:
             return self.values[place]
         following = self.build.uitofp(self.build.add(self.k, _word(1)), DOUBLE)

@@ -172,7 +172,7 @@ def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
 def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bool:
     """Fill `trial` with the state at a time h later, by the Taylor polynomials of the motion.
 
-    Returns whether their last terms are below LAST_TERM, and the rotations close to those by the mean rates.
+    Returns whether their last terms are below LAST_TERM, and rotations close to those at the mean angular velocity.
     """
     bodies, order, length, whole = series.bodies, series.order, path.length, path.present.shape[0]
     largest, last, power = splat(0.0), (order + 1) * whole, h ** (2 * (order + 1))

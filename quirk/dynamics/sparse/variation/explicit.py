@@ -121,7 +121,7 @@ def find_changes(
     changes: np.ndarray,
     lands: bool,
 ) -> None:
-    """Fill `ydot` with the slopes of a state y, and solve for the changes of accelerations by its changes.
+    """Fill `ydot` with the slopes of a state y, and solve for the changes of accelerations due to its changes.
 
     `variation` is a record with the fields used below; with `lands` the changes are first projected onto the
     constraints.

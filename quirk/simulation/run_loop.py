@@ -88,7 +88,7 @@ def computed(
         return completed
     except KeyboardInterrupt:
         if within_a_call():
-            raise  # it is the run that called a function, and this run in it, which is to end
+            raise  # this run is within a user function of another run, which is the one to interrupt
         return result("interrupted")
     except WriteError as error:
         if written is None:
@@ -151,14 +151,14 @@ def _begun(system: System, state: State, phases: RunFactory, written: Checkpoint
     begin = replace(model.carried.state(y), angles=state.angles)
     angles = angles_at(model, begin, start)
     begin.angles = angles_by_name(model.joints, angles)
-    # A user's function that cannot work is found here; what else goes wrong, the run reports.
+    # Errors of user functions at the initial state are raised here; other errors are reported during the run.
     with np.errstate(all="ignore"):
         kin = Kinematics.of(begin)
         for element, rows in model.forces:
             if element.of_user:
                 exerted(element, rows, MotionTower.of(kin, 1), start, 0, kin.angles, kin.internal)
     if flow.rank < model.rows <= MOST_ROWS:
-        system.as_computed_by(plant).acceleration(begin, start)  # says where constraints contradict each other
+        system.as_computed_by(plant).acceleration(begin, start)  # raises an error that names contradictory constraints
     run.start(RestartPoint(start, y, angles, configuration))
     run.keep_start()
     return run

@@ -96,7 +96,7 @@ def distance(model: Model, y: np.ndarray, other: np.ndarray) -> float:
 
 
 def with_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarray, bodies: np.ndarray) -> np.ndarray:
-    """Y with a rigid spin added to some bodies, so that their total angular momentum equals that of state `before`.
+    """Return y with a spin added to some bodies, so that their angular momentum is that of the state `before`.
 
     Moving bodies onto a constraint changes the angular momentum of the bodies attached to them. The bodies, a mask
     (n,), must be free to rotate as one rigid body.

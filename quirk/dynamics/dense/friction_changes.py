@@ -123,7 +123,7 @@ def _bearing(
     layout = layout_of(placed.relation, 2, 2)
 
     def fixed(body: int, side: int, vector: np.ndarray, places: tuple[int, ...]) -> Changing:
-        """Vector fixed in a body, with its changes; `places` are the inputs of the frame with its coordinates."""
+        """Return a vector fixed in a body, with changes; `places` are the inputs with its coordinates."""
         first = layout.first_frame + side * layout.frame_size
         moved = np.array([_input(directions.relations, number, first + place, count) for place in places])
         R = kin.rotation[body]

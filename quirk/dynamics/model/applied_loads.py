@@ -243,7 +243,7 @@ def applied_derivative(
 
 
 def gross_accelerations(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
-    """Return sums (n,) of the magnitudes of accelerations by each load alone: linear, m/s^2, angular, rad/s^2."""
+    """Return sums (n,) of the magnitudes of accelerations due to each load: linear, m/s^2, and angular, rad/s^2."""
     motion, R, n = MotionTower.of(kin, 1), kin.rotation[:-1], len(model.mass)
     linear, angular = np.full(n, np.linalg.norm(model.gravity)), np.zeros(n)
     for element, rows in model.forces:

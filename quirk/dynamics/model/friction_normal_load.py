@@ -41,7 +41,7 @@ class NormalLoad:
         return N, slopes
 
     def reaction(self, z: np.ndarray) -> float:
-        """Return the normal load N by forces z (r,) alone, without `base`."""
+        """Return the normal load N due to forces z (r,) alone, without `base`."""
         return float(sum(np.linalg.norm(response @ z) for _, response in self._parts))
 
 

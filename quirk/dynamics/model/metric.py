@@ -2,7 +2,7 @@
 
 A metric is represented by W (6 n x 6 n, block diagonal, constant in body axes) with W W^T = M^-1 over (v, omega). In
 the mass metric M is the mass matrix of the bodies; accelerations and projections are the nearest ones in it, and the
-squared length of a row of A W is the acceleration along that row by a unit multiplier.
+squared length of a row of A W is the acceleration along that row due to a unit multiplier.
 
 In the uniform metric every body has unit mass and, about all axes, the moment of inertia l^2 of its own length l. Rows
 are tested for linear dependence in this metric: A W has the rank of A for any masses, but unequal masses make

@@ -56,7 +56,7 @@ class Counter(NamedTuple):
     of TURNED up to which no quadrant can be missed · counted (K,): value of TURNED at the last evaluation of the joint
     · lead (2 K,): rad, difference of extrapolated and counted polar angles, summed over steps too long for the cubic ·
     spare (2 K,): scratch array for lead · blind: whether steps have a fixed size, so that all of them may be too long ·
-    clock (4,): see above · kept: quadrants (2 K,) of each output state.
+    clock (4,): TURNED to FASTEST_NEW · kept: quadrants (2 K,) of each output state.
     """
 
     blocks: int

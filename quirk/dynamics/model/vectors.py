@@ -42,31 +42,31 @@ def add3(array: np.ndarray, o: int, a: Any, sign: float) -> None:
 
 @traced
 def plus(a: Any, b: Any) -> Any:
-    """A + b."""
+    """Return a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 @traced
 def minus(a: Any, b: Any) -> Any:
-    """A - b."""
+    """Return a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
 @traced
 def times(a: Any, c: Any) -> Any:
-    """A c, with c a number or lanes."""
+    """Return a c, with c a number or lanes."""
     return a[0] * c, a[1] * c, a[2] * c
 
 
 @traced
 def dot(a: Any, b: Any) -> Any:
-    """A . b."""
+    """Return the scalar product a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @traced
 def magnitudes(a: Any, b: Any) -> Any:
-    """Sum of the magnitudes of the three products in a . b."""
+    """Return the sum of the magnitudes of the three products in a . b."""
     products = [x * y for x, y in zip(a, b, strict=True)]
     x, y, z = (greater(product, -1.0 * product) for product in products)
     return x + y + z
@@ -74,20 +74,20 @@ def magnitudes(a: Any, b: Any) -> Any:
 
 @traced
 def cross(a: Any, b: Any) -> Any:
-    """A x b."""
+    """Return the vector product a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @traced
 def turned(kin: np.ndarray, k: int, a: Any) -> Any:
-    """R a: transform from body axes, of the body whose kinematics start at `k`, to the inertial frame."""
+    """Return R a: transform from body axes, of the body whose kinematics start at `k`, to the inertial frame."""
     R = k + 8 * ROTATION
     return dot(three(kin, R), a), dot(three(kin, R + 24), a), dot(three(kin, R + 48), a)
 
 
 @traced
 def back(kin: np.ndarray, k: int, a: Any) -> Any:
-    """R^T a: transform from the inertial frame to body axes of the body whose kinematics start at `k`."""
+    """Return R^T a: transform from the inertial frame to body axes of the body whose kinematics start at `k`."""
     R = k + 8 * ROTATION
     return (
         at(kin, R) * a[0] + at(kin, R + 24) * a[1] + at(kin, R + 48) * a[2],
@@ -98,7 +98,7 @@ def back(kin: np.ndarray, k: int, a: Any) -> Any:
 
 @traced
 def scaled(kin: np.ndarray, k: int, a: Any) -> Any:
-    """W^T a with W W^T = J^-1: scale a moment in body axes so that its square is a . J^-1 a."""
+    """Return W^T a with W W^T = J^-1: scale a moment in body axes so that its square is a . J^-1 a."""
     W = k + 8 * METRIC
     return (
         at(kin, W) * a[0] + at(kin, W + 24) * a[1] + at(kin, W + 48) * a[2],
@@ -109,13 +109,13 @@ def scaled(kin: np.ndarray, k: int, a: Any) -> Any:
 
 @traced
 def rows_times(array: np.ndarray, o: int, a: Any) -> Any:
-    """M a for eight bodies at a time; the matrices M (3, 3) are stored row by row from element `o`."""
+    """Return M a for eight bodies at a time; the matrices M (3, 3) are stored row by row from element `o`."""
     return dot(load3(array, o), a), dot(load3(array, o + 24), a), dot(load3(array, o + 48), a)
 
 
 @traced
 def columns_times(array: np.ndarray, o: int, a: Any) -> Any:
-    """M^T a for eight bodies at a time; the matrices M (3, 3) are stored row by row from element `o`."""
+    """Return M^T a for eight bodies at a time; the matrices M (3, 3) are stored row by row from element `o`."""
     return (
         load(array, o) * a[0] + load(array, o + 24) * a[1] + load(array, o + 48) * a[2],
         load(array, o + 8) * a[0] + load(array, o + 32) * a[1] + load(array, o + 56) * a[2],
@@ -125,18 +125,18 @@ def columns_times(array: np.ndarray, o: int, a: Any) -> Any:
 
 @traced
 def cyclic(a: Any, b: Any) -> Any:
-    """Positive products of the cross product: a x b = cyclic(a, b) - cyclic(b, a)."""
+    """Return the positive products of the vector product: a x b = cyclic(a, b) - cyclic(b, a)."""
     return a[1] * b[2], a[2] * b[0], a[0] * b[1]
 
 
 @traced
 def each(a: Any, b: Any) -> Any:
-    """Product of two vectors component by component."""
+    """Return the product of two vectors component by component."""
     return a[0] * b[0], a[1] * b[1], a[2] * b[2]
 
 
 @traced
 def column(array: np.ndarray, o: int, c: int) -> Any:
-    """Column c of eight matrices (3, 3) stored as in `rows_times`."""
+    """Return column c of eight matrices (3, 3) stored as in `rows_times`."""
     o = o + 8 * c
     return load(array, o), load(array, o + 24), load(array, o + 48)

@@ -66,7 +66,7 @@ class HybridRun:
         for event in self._events:
             for action in event.actions:
                 self._board.check(f"{event}", action)
-        # Events whose actions may change what functions in Python read.
+        # Names of events whose actions may change values that Python functions read.
         self._altering = {
             event.name for event in self._events if any(Effects(f).writes for f in functions_in(event.actions))
         }
@@ -77,7 +77,7 @@ class HybridRun:
         self.happenings: list[EventRecord] = []
         self.stopped = False
         self.trail = StepHistory() if phases.trailing else None
-        # Each event and each contact may happen a few times at one time.
+        # Each event and each contact may legitimately occur a few times at one time.
         most = MOST_AT_ONCE + 4 * (len(self._events) + len(self._contacts))
         self._recent: deque[tuple[float, str]] = deque(maxlen=most)
 
@@ -109,7 +109,7 @@ class HybridRun:
         plant = self._system.plant_for(configuration)
         try:
             self._phase = self._entered(plant, configuration, t, y, angles, pace)
-        except KeyboardInterrupt:  # as while it is compiled
+        except KeyboardInterrupt:  # for example during compilation
             self._keep_start_of(plant, t, y, angles)
             raise
         self._plant = plant
@@ -301,7 +301,7 @@ class HybridRun:
             phase.close()
         if not changed:
             if jumped or self._contacts or altered:
-                phase.jump(now.y)  # gaps that closed without any effect are watched again
+                phase.jump(now.y)  # so that gaps that have closed without effect are monitored again
             if self.trail is not None:
                 self.trail.begin(len(self._closed), self._plant, self._base, self._resting, now.t, now.y, angles)
             if jumped:

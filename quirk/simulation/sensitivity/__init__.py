@@ -1,1 +1,1 @@
-"""Sensitivities of a run: derivatives of states, loads and outputs by its start and by parameters."""
+"""Sensitivities of a run: derivatives of states, loads and outputs with respect to initial state and parameters."""

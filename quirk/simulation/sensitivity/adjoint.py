@@ -1,4 +1,4 @@
-"""Gradient of a scalar function of a run by many parameters, by the adjoint method."""
+"""Gradient of a scalar function of a run with respect to many parameters, by the adjoint method."""
 
 from __future__ import annotations
 

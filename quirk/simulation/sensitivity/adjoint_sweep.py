@@ -176,7 +176,7 @@ def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
 
 
 def _with_rows(parts: Sequence[Steps], times: np.ndarray) -> list[tuple[Steps, np.ndarray]]:
-    """Steps with the index of the given time at the start of each step and at the end, or -1; each time once."""
+    """Return the steps with, for each of their ends, the index of the output time there, or -1; each time once."""
     found, left = [], 0
     for steps in parts:
         ends = np.concatenate([steps.trail[:1, STEP_START], steps.trail[:, STEP_END]])

@@ -40,7 +40,7 @@ class SingularRows:
     Attributes
     ----------
     t : s
-    value : over the largest
+    value : smallest independent singular value, over the largest
     left, right : (m,), (6 n,) singular vectors
     missed : (D,) components of Phi_p along `left`, over its norm
     """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from quirk.system.system import System
 
 FRAME = 12
-# Index for numbers of a part that are not inputs.
+# Index of numeric data of a part that are not inputs.
 UNUSED = -1
 
 
@@ -38,7 +38,7 @@ class ParameterChange:
 
     Attributes
     ----------
-    numbers : changes of numbers of parts, see `quirk.simulation.sensitivity.part_parameters`
+    numbers : changes of numeric data of parts, see `quirk.simulation.sensitivity.part_parameters`
     start : change of the initial state (12,) of bodies, by name; see `quirk.dynamics.model.directions`
     motions : change of a motion, by part and name of the motion
     size : magnitude of the parameter, or of the vector it belongs to; 0 if unknown
@@ -51,7 +51,7 @@ class ParameterChange:
 
     @property
     def reshapes(self) -> bool:
-        """Whether it changes numbers of constraints."""
+        """Whether data of constraints change."""
         return any(kind == RELATION or kind.startswith(GAP) for kind, _, _ in self.numbers)
 
 
@@ -200,7 +200,7 @@ def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.
 
 
 class _Places:
-    """Inputs of laws and relations with the numbers of parts: kind, index of the element, and indices of inputs."""
+    """Inputs of laws and relations with numeric data of parts: kind, index of the element, and indices of inputs."""
 
     def __init__(self, model: Model) -> None:
         self.found: dict[Key, tuple[str, int, list[int]]] = {}
@@ -220,7 +220,7 @@ class _Places:
             first = placed.rows.start - model.joint_rows[name].start
             owner = next(one for one, _ in model.joint_bodies if one.name == name)
             if isinstance(owner, Sticking):
-                # Only the radii of friction are numbers of the rows of sticking.
+                # Of the data of sticking friction only the radii are inputs of its rows.
                 unused = owner.friction.numbers.size - layout.numbers
                 inputs[layout.numbers : layout.numbers] = [UNUSED] * unused
                 self.found[LAW, name, 0] = RELATION, number, inputs

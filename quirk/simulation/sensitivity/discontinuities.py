@@ -20,9 +20,9 @@ from quirk.dynamics.sparse.stepping.run_state import STEP_END, STEP_HEAD, STEP_S
 from quirk.dynamics.sparse.variation.variation import Steps
 from quirk.errors import SensitivityWarning, outside
 
-# Ratio of the rate of change of accelerations in a jump to the rates in the steps beside it;
+# Least ratio of the rate of change of accelerations in a jump to the rates in the steps beside it.
 FASTER = 1000.0
-# ratio of a jump to its round-off; and least jump over the largest acceleration.
+# Least ratio of a jump to its round-off, and to the largest acceleration.
 CERTAIN, NOTICED = 1e3, 1e-6
 # A jump at the end of a step, as of a function of time, does not count. In a step with a jump the mean acceleration
 # differs from both neighboring means by more than this fraction of the jump.

@@ -1,4 +1,4 @@
-"""Changes of a state across an event: its time changes, and with it jumps and the motion until then.
+"""Changes of a state across an event, including the effect of the change of the event's time.
 
 At an event the quantity g is zero. Along a change d of the state the event is later by d_tau = -dg / g' (g' along the
 motion before). States at the event change by d + f- d_tau, pass the jump, and are referred back to the original time by
@@ -213,7 +213,7 @@ class Jump:
         return limit_is_reached(at, QuantityDerivatives(point, point.variation(along)), guard.quantity, self._changes)
 
     def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
-        """Return the changes of the frames of a gap as inputs of its law, and of its numbers (k, D)."""
+        """Return the changes of the frames of a gap, as inputs of its law, and of its parameters (k, D)."""
         key, layout = (GAP + gap.label, gap.name, 0), gap.layout()
         count = len(gap.numbers_of_gap)
         given = [change.numbers.get(key, np.zeros(count + FRAME * layout.frames)) for change in self._changes]

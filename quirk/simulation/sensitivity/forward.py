@@ -33,7 +33,7 @@ CONTRADICTED = 1e-6
 def sensitivities_of(
     result: Result, stretches: Sequence[Stretch], phases: RunFactory, parameters: Sequence[Parameter]
 ) -> Sensitivities:
-    """Return the sensitivities of a run by parameters.
+    """Return the sensitivities of a run with respect to parameters.
 
     Parameters
     ----------

@@ -19,13 +19,13 @@ from quirk.events.quantity import Gap, Quantity
 from .change import FRAME, ParameterChange
 from .part_parameters import RELATION
 
-# Difference quotients: first step, relative to the size of the number, and number of halvings for the extrapolation.
+# Difference quotients: first step over the magnitude of the parameter, and number of halvings for the extrapolation.
 # Quantities depend smoothly on the frames.
 STEP, HALVINGS = 1e-2, 4
 
 
 def gap_changes(gap: Gap, at: QuantityDerivatives, numbers: np.ndarray) -> np.ndarray:
-    """Return the changes (D,) of a gap at the same state, from changes (k, D) of its numbers."""
+    """Return the changes (D,) of a gap at the same state, from changes (k, D) of its parameters."""
     found = np.zeros(numbers.shape[1])
     for k, change in enumerate(numbers):
         if not change.any():

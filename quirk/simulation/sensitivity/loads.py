@@ -99,7 +99,7 @@ class SegmentLoads:
         return _component(self._at(loads, rows[-1], element.ends[-1][1].origin, moved), reading)
 
     def _moved_with_j(self, name: str) -> np.ndarray:
-        """Return changes (3, D) of the origin of frame j of a constraint in its body, by parameters."""
+        """Return the changes (3, D) of the origin of frame j of a constraint in its body."""
         own = self._model.joint_rows[name]
         placed = [(r, p) for r, p in enumerate(self._relations) if own.start <= p.rows.start < own.stop]
         if not placed:

@@ -30,7 +30,7 @@ def motion_derivatives(part: Any, argument: str, motion: Motion, number: str) ->
     if maker == "spline" and number == "values":
         units = np.eye(len(given["values"]))
         periodic = bool(given.get("periodic", False))
-        if periodic:  # the last is the first
+        if periodic:  # first and last value are the same parameter
             units[[0, -1]] = 0.5 * (units[0] + units[-1])
         return (len(units),), [Motion.spline(given["times"], unit, periodic) for unit in units]
     listed = {"polynomial": ["coefficients"], "spline": ["values"]}.get(maker, list(known))

@@ -10,7 +10,7 @@ import numpy as np
 from quirk.errors import InputError
 from quirk.util.misuse import explained
 
-# Function from quantities (nt, q) at the output times to the value and its derivatives (nt, q) by the quantities.
+# Function from quantities (nt, q) at the output times to the value and its derivatives (nt, q) with respect to these.
 Judged = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 

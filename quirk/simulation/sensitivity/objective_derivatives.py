@@ -104,7 +104,7 @@ class ObjectiveDerivatives:
         into += as_weights(point.state.orientation, by_motions, moved[FREEDOMS * len(bodies) :])
 
     def _varied(self, one: Named) -> list[int]:
-        """Return the changes that affect numbers of the parts of a quantity."""
+        """Return the indices of the changes that affect data of the parts of a quantity."""
         names = {part.name for part in _parts(one) if not isinstance(part, Body)}
         return [d for d, change in enumerate(self._changes) if any(name in names for _, name, _ in change.numbers)]
 

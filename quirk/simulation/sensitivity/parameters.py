@@ -56,7 +56,7 @@ class Parameter:
     ----------
     key : as given: (part, name), or "gravity"
     shape : of its value
-    changes : one for each of its numbers
+    changes : one for each element of its value
     """
 
     key: Any
@@ -293,7 +293,7 @@ def _numbers_along(
 
 
 def _all_numbers(system: System, old: Any, new: Any, others: Sequence[Any]) -> dict[Key, np.ndarray]:
-    """Return the numbers of a part that was constructed again, and of all its dependents."""
+    """Return the numeric data of a part that was constructed again, and of all its dependents."""
     found: dict[Key, np.ndarray] = {}
     for part in with_dependents(system, old, new, others):
         found.update(numbers_of(part))

@@ -20,21 +20,21 @@ from quirk.util.construction import made_with
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Kind of number, name of the part, and index among several of the same kind.
+# Kind of data, name of the part, and index among several of the same kind.
 Key = tuple[str, str, int]
 MASS, INERTIA, LAW, RELATION, INTERNAL, GRAVITY = "mass", "inertia", "law", "relation", "internal", "gravity"
 # For unilateral constraints: restitution, and each gap, by its label.
 RESTITUTION, GAP = "restitution", "gap "
 Numbers = Mapping[Key, np.ndarray]
 
-# Difference quotients: first step over the size of the number, and number of halvings for the extrapolation.
+# Difference quotients: first step over the magnitude of the parameter, and number of halvings for the extrapolation.
 STEP, HALVINGS = 1e-2, 5
 # Relative difference of difference quotients that is round-off; the dependence is then linear.
 LINEAR = 1e-13
 
 
 def numbers_of(part: Any) -> dict[Key, np.ndarray]:
-    """Return all numbers of a part.
+    """Return the numeric data of a part.
 
     Bodies have mass and inertia; force elements the parameters of their laws, followed by their frames (12 each), and
     initial internal variables; constraints the same for each of their relations, with consecutive primitives as one;
@@ -57,7 +57,7 @@ def numbers_of(part: Any) -> dict[Key, np.ndarray]:
 
 
 def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
-    """Yield first row and numbers of each relation of a constraint, with consecutive primitives as one."""
+    """Yield first row and numeric data of each relation of a constraint, with consecutive primitives as one."""
     first = 0
     own = [frame_numbers(frame) for frame in (constraint.frame_i, constraint.frame_j)]
     for of_primitives, group in groupby(constraint.primitives, lambda part: isinstance(part, Primitive)):
@@ -126,7 +126,7 @@ CHANGING = "the number of parameters of the part depends on it, so that there is
 
 
 def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, np.ndarray]:
-    """Return the derivative at 0 of the numbers of a part as functions of one variable, by extrapolated differences.
+    """Return the derivative at 0 of numeric data as functions of one variable, by extrapolated differences.
 
     `size` is the magnitude of the variable; the construction of parts is smooth arithmetic.
     """

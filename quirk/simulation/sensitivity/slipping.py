@@ -1,4 +1,4 @@
-"""Changes of the times at which slip begins or ends, by changes of the state and of parameters."""
+"""Changes of the times at which slip begins or ends, due to changes of the state and of parameters."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Related:
         self.called += called
 
     def gradient_starts(self, r: int, frame: int) -> np.ndarray:
-        """Return the first element in `table.outputs` of the gradient of each row of relation r by one of its frames.
+        """Return the first element in `table.outputs` of the gradient of each row of relation r relative to a frame.
 
         Its Taylor coefficients follow from there, eight lanes each, order 0 first.
         """

@@ -64,25 +64,25 @@ def neighbours(parts: Any, o: int) -> Any:
 
 @traced
 def summed(a: Any, b: Any) -> Any:
-    """A + b."""
+    """Return a + b."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 @traced
 def less(a: Any, b: Any) -> Any:
-    """A - b."""
+    """Return a - b."""
     return tuple(x - y for x, y in zip(a, b, strict=True))
 
 
 @traced
 def multiple(a: Any, c: Any) -> Any:
-    """A c, with a real c."""
+    """Return a c, with a real c."""
     return tuple(x * c for x in a)
 
 
 @traced
 def product(a: Any, b: Any) -> Any:
-    """A b."""
+    """Return a b."""
     if len(a) == 1:
         return (a[0] * b[0],)
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
@@ -90,13 +90,13 @@ def product(a: Any, b: Any) -> Any:
 
 @traced
 def square(a: Any) -> Any:
-    """Squared magnitude."""
+    """Return the squared magnitude."""
     return a[0] * a[0] if len(a) == 1 else a[0] * a[0] + a[1] * a[1]
 
 
 @traced
 def reciprocal(a: Any) -> Any:
-    """1 / a."""
+    """Return 1 / a."""
     if len(a) == 1:
         return (1.0 / a[0],)
     scale = 1.0 / (a[0] * a[0] + a[1] * a[1])
@@ -105,25 +105,25 @@ def reciprocal(a: Any) -> Any:
 
 @traced
 def plus_one(a: Any) -> Any:
-    """1 + a."""
+    """Return 1 + a."""
     return (1.0 + a[0], *a[1:])
 
 
 @traced
 def totals(a: Any) -> Any:
-    """Sums over lanes."""
+    """Return the sum over the lanes of each part."""
     return tuple(total(part) for part in a)
 
 
 @traced
 def along(a: Any, w: Any) -> Any:
-    """Dot product a . w of three numbers and a real vector."""
+    """Return the scalar product a . w of three numbers and a real vector."""
     return summed(summed(multiple(a[0], w[0]), multiple(a[1], w[1])), multiple(a[2], w[2]))
 
 
 @traced
 def across(a: Any, w: Any) -> Any:
-    """Cross product a x w of three numbers and a real vector."""
+    """Return the vector product a x w of three numbers and a real vector."""
     return (
         less(multiple(a[1], w[2]), multiple(a[2], w[1])),
         less(multiple(a[2], w[0]), multiple(a[0], w[2])),
@@ -133,7 +133,7 @@ def across(a: Any, w: Any) -> Any:
 
 @traced
 def gone_on(a: Any, e: Any, b: Any) -> Any:
-    """A + e b for vectors a and b."""
+    """Return a + e b for vectors a and b."""
     return tuple(summed(x, product(e, y)) for x, y in zip(a, b, strict=True))
 
 

@@ -24,9 +24,8 @@ class ImplicitSystem:
 
     Parameters
     ----------
-    turning : whether steps are computed in axes that rotate with the bodies, and their equations solved by iteration,
-        for
-        which approximate derivatives of friction suffice
+    turning : whether steps are computed in axes that rotate with the bodies
+        Their equations are then solved by iteration, for which approximate derivatives of friction suffice.
 
     Attributes
     ----------

@@ -53,8 +53,9 @@ class Forces(NamedTuple):
     """Force elements of a model as flat arrays for kernels.
 
     entries (ELEMENT_SIZE per element), sides (SIDE_ENTRIES per frame), turns (TURN_ENTRIES per counted coordinate),
-    working: integers as above · work, work_end: range of the elements of y with work, J · motions: of all laws ·
-    inputs, outputs: those of all laws, one after the other, see `quirk.forces.law.LawLayout`.
+    working (WORKING_ENTRIES per row that may do work): integers · work, work_end: range of the elements of y with work,
+    J · motions: of all laws · inputs, outputs: those of all laws, one after the other, see
+    `quirk.forces.law.LawLayout`.
     """
 
     entries: np.ndarray

@@ -37,8 +37,8 @@ NUMBERS = 13
 class Readings(NamedTuple):
     """R readings.
 
-    kind (R,) · entries (READING R,), numbers (NUMBERS R,): as above · nodes: of all constraints, one after the other ·
-    energies: indices of the energies among the outputs of laws · wrench: scratch · multipliers: indices of the
+    kind (R,) · entries (READING R,), numbers (NUMBERS R,): entries of each · nodes: of all constraints, one after the
+    other · energies: indices of the energies among the outputs of laws · wrench: scratch · multipliers: indices of the
     multipliers in combinations · weights: of these · patches: for dependent contacts the inverse friction coefficients,
     weights and redistributions of load, see `quirk.events.names.Patch` · shared, scratch: loads of dependent contacts,
     and scratch

@@ -1,6 +1,6 @@
 """Block factorization of S = A M^-1 A^T over joints and hub bodies, and solution with it.
 
-Unknowns are the multipliers lambda of every joint and, scaled by W^-1, the accelerations z_h of hub bodies by
+Unknowns are the multipliers lambda of every joint and, scaled by W^-1, the accelerations z_h of hub bodies due to
 constraints:
 
     [ S     G_h ] [ lambda ]   [ b - A a ]

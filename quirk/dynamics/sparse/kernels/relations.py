@@ -42,7 +42,7 @@ SIDE_ENTRIES = 4
 class Relations(NamedTuple):
     """Relations of a model as flat arrays for kernels.
 
-    entries (RELATION_SIZE per relation), sides (SIDE_ENTRIES per side): integers as above · inverse_mass (S,): 1/m of
+    entries (RELATION_SIZE per relation), sides (SIDE_ENTRIES per side): integers · inverse_mass (S,): 1/m of
     the body of each side · motions: of all relations · inputs, outputs: those of all functions, one after the other,
     see `quirk.constraints.relation.RelationLayout`.
     """

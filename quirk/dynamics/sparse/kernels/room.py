@@ -145,7 +145,7 @@ def newton(
         across = at(inverse, k) * math.sqrt(t1 * t1 + t2 * t2)
         q = (g - across) * (g + across)
         a, b1, b2 = 2.0 * g / q, -2.0 * squared * t1 / q, -2.0 * squared * t2 / q
-        # The derivatives of (g, t1, t2) with respect to (y, s) are the rows of the basis, and -1 for g by s.
+        # The derivatives of (g, t1, t2) with respect to (y, s) are the rows of the basis, and dg/ds = -1.
         for f in range(n):
             dg = at(basis, free * o + f) if f < free else -1.0
             d1 = at(basis, free * (o + 1) + f) if f < free else 0.0

@@ -38,7 +38,7 @@ class Workspace(NamedTuple):
     distances of rows in the uniform metric at their selection, zero for rows left out · floor (8 K,): pivots up to it
     count as zero; infinite for rows left out · pivots, pivots_before, pivots_earlier (8 K,): of the rows at the last
     evaluation, and at the starts of the present and the previous step of a run, over the squared lengths of rows; zero
-    for rows left out · summary: see below · fronts, scale, weight, triangle: the orthogonal factorization, see
+    for rows left out · summary: RANK to REMAINS · fronts, scale, weight, triangle: the orthogonal factorization, see
     `orthogonal` · uniform: constants of the uniform metric.
     """
 

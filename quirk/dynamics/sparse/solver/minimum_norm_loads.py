@@ -149,7 +149,7 @@ class MinimumNormLoads:
         return found
 
     def _exerted(self, loads: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the loads on each body (n + 1, 8) by scaled multipliers of each joint (e, 6)."""
+        """Return the loads on each body (n + 1, 8) due to scaled multipliers of each joint (e, 6)."""
         on_bodies = np.zeros((self.count + 1, WIDTH))
         np.add.at(on_bodies, self.place, np.einsum("sr,srl->sl", loads[self.joint], rows))
         return on_bodies

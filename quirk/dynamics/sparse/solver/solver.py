@@ -344,8 +344,8 @@ class Solver:
     def relations_at(self, state: State, t: float) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return Phi with two derivatives (rows, 3), and gradients (rows, frames, 6), of each relation.
 
-        Derivatives are for bodies without acceleration; gradients are by translations and rotations of the frames'
-        bodies in the inertial frame.
+        Derivatives are for bodies without acceleration; gradients are with respect to translations and rotations of the
+        frames' bodies in the inertial frame.
         """
         self._do(PHI, self.slots.state_to_lanes(state.pack()), t)
         outputs, found = self.related.table.outputs, []
@@ -357,7 +357,7 @@ class Solver:
         return found
 
     def respond(self, y: np.ndarray, t: float, rates: np.ndarray, wrench: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Changes of velocities by impulses, (n, 6), inertial frame and body axes, and the impulses (m,) of rows.
+        """Return changes of velocities (n, 6), inertial frame and body axes, and impulses (m,) of the rows.
 
         Parameters
         ----------

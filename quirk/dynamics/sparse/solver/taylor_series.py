@@ -54,9 +54,9 @@ class Member:
     Attributes
     ----------
     form : its tapes
-    places : first elements of its data: fixed numbers, bodies of all frames, motions, multipliers, internal variables,
-        and
-        work of the element and of its rows, -1 for none; in the order of `Elements.places`
+    places : first elements of its data, -1 for none, in the order of `TaylorElements.places`
+        Fixed numbers, bodies of all frames, motions, multipliers, internal variables, and work of the element and of
+        its rows.
     """
 
     form: Form

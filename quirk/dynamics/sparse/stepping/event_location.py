@@ -134,9 +134,9 @@ def dips(side: float, g0: float, g1: float, g2: float) -> bool:
 
 @kernel
 def on_side(side: float, ga: float, gb: float) -> float:
-    """Return the value with which the search between `ga`, with this sign, and `gb` begins.
+    """Return the value to use at the start of a root search in place of `ga`, moved off zero on `side`.
 
-    With its own value a function that starts at zero, becomes nonzero and returns would lead the search to the start.
+    With a value of zero the search for the end of an excursion that starts at zero would return the start itself.
     """
     return ga if side * ga > AS_GOOD_AS_ZERO * abs(gb) else side * abs(gb)
 

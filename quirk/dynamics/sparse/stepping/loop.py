@@ -8,10 +8,10 @@ which is called by an entry of the method that is compiled on first use.
   steps. It may end the step earlier.
 * ``between(mechanism, stepper, settings, run, t, state)`` fills a state within the step, and returns whether it is
   finite.
-* ``middle(stepper, run, h, state)`` fills a state near the middle of the step, at the cost of a few sums. *
-``close(stepper, settings, run)`` makes the results at the end of a step those of the start of the next. *
-``parts(mechanism, stepper, settings, run)``, for methods whose steps other methods cannot repeat, returns into how many
-  parts a recorded step is divided, each a step of another method: at most MOST_PARTS.
+* ``middle(stepper, run, h, state)`` fills a state near the middle of the step, at the cost of a few sums.
+* ``close(stepper, settings, run)`` makes the results at the end of a step those of the start of the next.
+* ``parts(mechanism, stepper, settings, run)`` returns the number of parts into which a recorded step is divided,
+  at most MOST_PARTS. Each part is a step of another method. For methods whose steps other methods cannot repeat.
 
 The record has `exponent`: the error grows as the step size to the power of one over it.
 """

@@ -78,7 +78,7 @@ class MethodChange:
     Attributes
     ----------
     method : Method
-    h : s, first step to try, or 0 for the present one
+    h : size of the next step, s, or 0 to keep the present one
     told : whether it is recorded in the statistics
     """
 

@@ -47,7 +47,7 @@ class Radau(NamedTuple):
     base (size,): positions of bodies at the start, and the state relative to these in rotating axes · past (s size,),
     past_axes, past_origin, past_base: the same for the last completed step · slope, slope_new (size,): y' at the start
     and at the end of the step · centre (size,): state of the derivatives · seen, stage, change (size,), apart: scratch
-    · basis (s,) · known: see below
+    · basis (s,) · known: SINCE to GREATEST
     """
 
     points: int

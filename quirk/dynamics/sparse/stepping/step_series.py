@@ -41,7 +41,7 @@ class StepSeries(NamedTuple):
 
     exponent: 1 / order · elements: of the model, with the number of terms · bodies, carried: coefficients of both
     steps, one half each · slope, ahead (size,): y' at the start of the step and at its end · change (size,): scratch ·
-    known: see below
+    known: SINCE to OF_POWER
     """
 
     exponent: float

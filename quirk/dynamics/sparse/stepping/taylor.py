@@ -94,7 +94,7 @@ def unseen(stepper: StepSeries, settings: Settings) -> float:
 
 @kernel
 def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Return the fraction of a step of size h, as a time, in which its series agrees with the rates where tested.
+    """Return the time after the start of a step of size h up to which its series agrees with the tested rates.
 
     A load may act for a part of a step only, without effect on the series at either end, except where no law changes
     its branch. A shortened step is tested again, at more times.
@@ -109,7 +109,7 @@ def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 
 @kernel
 def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Time up to which the series of a step of size h agrees with the rates at the tested times; h if at all.
+    """Return the time up to which the series of a step of size h agrees with the rates; h if at all tested times.
 
     It is at least the first tested time: for such a short step the test at its end suffices. The first interval is
     tested at more times if guards show that a law may change its branch there.

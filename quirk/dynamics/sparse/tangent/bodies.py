@@ -1,4 +1,4 @@
-"""Derivatives of the motion of bodies along eight directions, and accelerations by changed loads, in kernels."""
+"""Derivatives of the motion of bodies along eight directions, and accelerations due to changed loads, in kernels."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class LoadPass(NamedTuple):
     directions: D · rank: largest number of independent rows so far · motions, moved, taylor: changes of motions, as in
     `ExplicitVariation` · stop (1,): nonzero to end · times (nt,), states (nt size,), changes (nt D size,): the motion
     and its changes · places (p,), references (nt p,): inputs of laws that are references of angles, and their values ·
-    sides: entries as above · slope (size,): scratch
+    sides: CONSTRAINT to FRAME of each · slope (size,): scratch
 
     Results: wrenches (nt D, as `Workspace.wrench`) · joints (nt, C, 6, 9), forces (nt, E, 7, 9): loads in the inertial
     frame, of constraints about the center of mass of body j, and of force elements about that of the body of the last

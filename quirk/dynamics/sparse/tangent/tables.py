@@ -40,7 +40,7 @@ LEVELS = 3
 class TangentElements(NamedTuple):
     """Laws or relations: inputs and outputs of their functions of dual numbers.
 
-    entries (ELEMENT per element): as above · sides: slot of the body of each frame · inputs: for each element its
+    entries (ELEMENT per element): integers · sides: slot of the body of each frame · inputs: for each element its
     inputs, eight derivatives of each, those of time, and for relations the multipliers · outputs: the same for laws;
     for relations see `quirk.dynamics.sparse.codegen.relation_tangent_code` · motions: of all elements · taylor: scratch
     for one motion
@@ -89,8 +89,8 @@ class Tangents(NamedTuple):
 
     Inputs: seeds (SEED S,), masses (MASSES S,), gravity (24,), time (8,), internal (8 k,)
 
-    Results: moving, accelerations, loads: per slot, as above · levels (8 * 3 * 8 K,): of rows, each level eight lanes ·
-    rates (8 k,): of internal variables · multipliers (8 K,): those of the accelerations themselves · wrenches: all
+    Results: moving (MOVING S,), accelerations, loads: per slot · levels (8 * 3 * 8 K,): of rows, each level eight lanes
+    · rates (8 k,): of internal variables · multipliers (8 K,): those of the accelerations themselves · wrenches: all
     loads on bodies in each direction, as `Workspace.wrench` · changes (8 * 8 K,): multipliers in each direction
     """
 

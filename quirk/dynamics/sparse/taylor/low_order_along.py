@@ -45,9 +45,9 @@ class SeriesPath(NamedTuple):
 
     times (nt,) · states (nt size,): given, or computed in tracking · present, trial, guess (size,): last state, next
     state, and state predicted for the next time · turns: scratch for coefficients of rotation vectors · accelerations:
-    Taylor coefficients for each time and order · counts, clock: see below · stop (1,): nonzero to end · counter:
-    revolution counter along tracked states · length: of the system, m · rank: number of independent rows · tracking:
-    whether only the first state is given, and drivers leave no freedom.
+    Taylor coefficients for each time and order · counts, clock: ROW to TRIED, REACHED to AHEAD · stop (1,): nonzero to
+    end · counter: revolution counter along tracked states · length: of the system, m · rank: number of independent rows
+    · tracking: whether only the first state is given, and drivers leave no freedom.
     """
 
     times: np.ndarray

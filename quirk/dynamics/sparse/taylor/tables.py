@@ -22,7 +22,7 @@ PROGRAMS = 5
 # Levels of rows: none, on velocities, or on poses.
 LAW, VELOCITY_ROWS, POSE_ROWS = range(3)
 
-# Entries per group: address of its machine code; level of its rows, as above; first elements of its places and numbers.
+# Entries per group: address of its machine code; level of its rows; first elements of its places and numbers.
 CODE, LEVEL, PLACES, NUMBERS = range(4)
 GROUP = 4
 
@@ -45,14 +45,14 @@ DESK = 14
 class TaylorElements(NamedTuple):
     """Constraints and force elements of a model, in groups of eight of the same form.
 
-    groups (GROUP each): integers as above, those of constraints first · constraints: number of groups of constraints ·
+    groups (GROUP each): integers, those of constraints first · constraints: number of groups of constraints ·
     spinning: whether any element depends on inertial angular velocities · places: for each group eight of each of
     these: first of its fixed numbers; bodies of all frames; motions; multipliers; first internal variable; work of the
     element, and of its rows; then the number of elements, which use the first lanes · numbers: stored numbers of groups
     · motions, taylor (motions orders,): functions of time of all elements, and their coefficients · desk, handed
     (DESK,): argument array of machine code, as integers and as doubles, sharing memory · first_places, first_numbers,
     first_bodies, first_carried: addresses of these arrays · whole: number of leading blocks up to the last one with
-    more than four bodies · guards (GUARD each): as above; none if user functions may branch without guards · polynomial
+    more than four bodies · guards (GUARD each): integers; none if user functions may branch without guards · polynomial
     (orders,): scratch · orders
     """
 

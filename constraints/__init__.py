@@ -1,4 +1,4 @@
-"""Joints and constraints: primitives, relations, the kernels that evaluate them, and the constraints made of them."""
+"""Joints and constraints, with the primitives and relations that define their rows."""
 
 from .constant_velocity import ConstantVelocity
 from .constraint import Constraint, Joint

@@ -1,4 +1,4 @@
-"""Relative angles of two frames, as relations and laws of forces see them."""
+"""Relative angles of two frames, for relations and force laws."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import numpy as np
 from ..autodiff.jet import Jet, where
 from .relation import MovingFrame
 
-# An angle is halved so often until a series gives it from its tangent, with so many terms: to round-off up to pi.
+# Number of halvings of an angle before a series in its tangent, and terms of the series: accurate to round-off up to
+# pi.
 HALVINGS, TERMS = 4, 9
 
 
 def twist(i: Any, j: Any, axis: int) -> Jet:
-    """Return the angle, rad, in (-pi, pi], by which frame j is turned relative to i about an axis (X, Y or Z).
+    """Return the rotation angle, rad, in (-pi, pi], of frame j relative to frame i about an axis (X, Y or Z).
 
-    Frames are those of relations or of laws of forces. Where the axes of both are not quite aligned, the part of the
-    relative rotation about that axis.
+    The frames are those of relations or force laws. If the axes are not exactly aligned, it is the angle of the
+    rotation's
+    component about that axis.
     """
     a, b = (axis + 1) % 3, (axis + 2) % 3
     x_i, y_i, x_j, y_j = i.rotation[:, a], i.rotation[:, b], j.rotation[:, a], j.rotation[:, b]
@@ -31,19 +33,19 @@ def angles_123(i: MovingFrame, j: MovingFrame) -> tuple[Jet, Jet, Jet]:
 
 
 def free_angle(i: Any, j: Any, axis: int, of_three: bool) -> Jet:
-    """Return the angle, rad, of a joint's one coordinate: one of the three 1-2-3 angles, or the twist about an axis."""
+    """Return the angle, rad, of a joint's free coordinate: one of three 1-2-3 angles, or the twist about an axis."""
     return angles_123(i, j)[axis] if of_three else twist(i, j, axis)
 
 
 def rates_123(x: np.ndarray, z: np.ndarray, spin: np.ndarray) -> tuple[Jet, Jet, Jet]:
-    """Return the rates of 1-2-3 angles from x of frame i, z of frame j and the relative angular velocity, each (3,)."""
-    y = np.cross(z, x)  # the axis between both, times the cosine of the second angle
+    """Return the rates of 1-2-3 angles from x of frame i, z of frame j and the relative angular velocity, (3,) each."""
+    y = np.cross(z, x)  # axis perpendicular to both, times the cosine of the second angle
     first, third = np.cross(y, z), np.cross(x, y)
     return first @ spin / (first @ x), y @ spin / np.sqrt(y @ y), third @ spin / (third @ z)
 
 
 def rotation_123(angles: Any) -> np.ndarray:
-    """Return the rotation (3, 3) by three 1-2-3 angles, jets or numbers."""
+    """Return the rotation matrix (3, 3) of three 1-2-3 angles, jets or numbers."""
     R: Any = np.eye(3, dtype=object)
     for axis, angle in enumerate(angles):
         a, b = (axis + 1) % 3, (axis + 2) % 3
@@ -55,19 +57,20 @@ def rotation_123(angles: Any) -> np.ndarray:
 
 
 def rotation_vector(R: np.ndarray) -> np.ndarray:
-    """Return axis times angle (3,), rad, of a rotation (3, 3); smooth at zero, and up to an angle of pi.
+    """Return the rotation vector (3,), rad, of a rotation matrix (3, 3), for angles below pi; smooth at zero.
 
-    At pi itself it is not a number: there the axis may point either way.
+    At pi it is NaN, because the axis is determined only up to its sign.
     """
     return _vector_and_bend(R)[0]
 
 
 def relative_rotation_vector(i: Any, j: Any) -> np.ndarray:
-    """Return the rotation vector (3,), rad, of frame j relative to frame i, of laws of forces, in the axes of i.
+    """Return the rotation vector (3,), rad, of frame j relative to frame i of a force law, in the axes of i.
 
-    It is `rotation_vector` of the relative rotation, with derivatives by poses in closed form, the inverse of the
-    differential of the exponential map of rotations: a small turn d in the axes of i changes the rotation vector v by
-    d - v x d / 2 + c v x (v x d), where c depends on the angle alone.
+    It is `rotation_vector` of the relative rotation, with derivatives with respect to poses in closed form, the inverse
+    of
+    the differential of the exponential map: a small rotation d in the axes of i changes the rotation vector v by
+    d - v x d / 2 + c v x (v x d), where c is a function of the angle.
     """
     bare = np.vectorize(lambda jet: jet.bare, otypes=[object])
     axes = bare(i.rotation).T
@@ -78,11 +81,11 @@ def relative_rotation_vector(i: Any, j: Any) -> np.ndarray:
 
 
 def _vector_and_bend(R: np.ndarray) -> tuple[np.ndarray, Any]:
-    """The rotation vector of a rotation, and (1 - h cot(h)) / (2 h)^2 with h half its angle, 1/12 at zero."""
-    # With a the axis: sin(angle) a, then tan(angle/4) a, whose length is halved in angle by m / (1 + sqrt(1 + m^2)).
+    """Return the rotation vector, and (1 - h cot(h)) / (2 h)^2 with h half the angle, which is 1/12 at zero."""
+    # With the axis a: sin(angle) a, then tan(angle/4) a. Each halving of the angle maps m to m / (1 + sqrt(1 + m^2)).
     sine = np.array([0.5 * (R[(k + 2) % 3, (k + 1) % 3] - R[(k + 1) % 3, (k + 2) % 3]) for k in range(3)])
     trace = R[0, 0] + R[1, 1] + R[2, 2]
-    # cos(angle/2), at large angles from the sine, which keeps its digits there.
+    # cos(angle/2); for large angles computed from the sine, which is accurate there.
     w = where(trace > 0.0, 0.5 * np.sqrt(1.0 + trace), np.sqrt((sine @ sine) / (3.0 - trace)))
     scale = 0.5 / (w * (1.0 + w))
     square = (sine @ sine) * scale * scale
@@ -97,7 +100,7 @@ def _vector_and_bend(R: np.ndarray) -> tuple[np.ndarray, Any]:
         rest = 1.0 / (2 * k + 1) - square * rest
     series = 1.0 - square * rest
     whole = scale * series * 2.0**HALVINGS
-    # (1 - u cot(u)) / u^2 of a sixteenth of the angle; of 2 u it is (that + tan(u) / u) / 4.
+    # (1 - u cot(u)) / u^2 of a sixteenth of the angle; its value at 2 u is (value at u + tan(u) / u) / 4.
     found, inverse = rest / (series * series), 1.0 / whole
     for k, tangent in enumerate(reversed(tangents)):
         found = 0.25 * found + 2.0 ** (HALVINGS - 2 - k) * tangent * inverse

@@ -1,13 +1,16 @@
-"""Parts of bounded surfaces: the face, the edges and the corners of a rectangle, the face and the rim of a disk.
+"""Parts of bounded surfaces: face, edges and corners of a rectangle, face and rim of a disk.
 
-A sphere touches the part that is nearest to its center. The gap, the distance from that part less the radius, has a
-continuous gradient where one part passes into another, and a curvature that jumps there. So while a contact is open its
-gap is that from the nearest part; at rest the row is that of one part, which is smooth, and the run ends a step where
-the center passes a border of that part.
+A sphere touches the part nearest to its center. The gap is the distance from that part minus the radius; its gradient
+is
+continuous where the nearest part changes, but its curvature jumps. An open contact therefore uses the gap to the
+nearest
+part; at rest the row uses the smooth gap to a single part, and a run ends a step where the center crosses a border of
+that part.
 
-Numbers of a rectangle: radius of the sphere, half the sides a and b, and for x and y which edge counts, -1 or 1, or 0
-for the face between them. Numbers of a disk: radius of the sphere, its own radius R, and 1 for the rim or 0 for the
-face.
+Numbers of a rectangle: radius of the sphere, half-lengths a and b of the sides, and for x and y the edge, -1 or 1, or 0
+for the face between the edges. Numbers of a disk: radius of the sphere, radius R of the disk, and 1 for the rim or 0
+for
+the face.
 """
 
 from __future__ import annotations
@@ -19,24 +22,24 @@ from typing import Any
 from ..autodiff.jet import where
 from .surface import Surface
 
-# The same functions take jets and floats.
+# Type of the arguments: jets or floats.
 Number = Any
 
 
 @dataclass(frozen=True)
 class SurfaceParts:
-    """The parts of one kind of bounded surface, of which the first is the face.
+    """Parts of one kind of bounded surface, of which the first is the face.
 
-    Points have coordinates x and y in the frame of the surface; `numbers` are those of the contact, as above.
+    Coordinates x and y are in the frame of the surface; `numbers` are those of the contact, as listed above.
 
     Attributes
     ----------
-    selectors : of each part the last of the numbers, which select it
-    offset : (x, y, numbers) -> components along x and y from the nearest place of the selected part
-    nearest : the same from the nearest place of the whole surface, whatever the selectors are
-    borders : (x, y, numbers) -> lengths, each negative where the point is beyond that border of the selected part
-    at : (x, y, numbers) of floats -> number of the part that is nearest
-    count : of borders
+    selectors : the last of the numbers for each part, which select it
+    offset : (x, y, numbers) -> components along x and y from the nearest point of the selected part
+    nearest : the same from the nearest point of the whole surface, regardless of the selectors
+    borders : (x, y, numbers) -> signed distances, m, from each border of the selected part, negative beyond it
+    at : (x, y, numbers) of floats -> index of the nearest part
+    count : number of borders of each part
     """
 
     selectors: tuple[tuple[float, ...], ...]
@@ -47,12 +50,12 @@ class SurfaceParts:
     count: int
 
     def numbers(self, size: Sequence[float], part: int) -> tuple[float, ...]:
-        """Return the numbers of a contact at a part, from those of its size."""
+        """Return the numbers of a contact with a part, from those of the sizes."""
         return *size, *self.selectors[part]
 
 
 def size_of(bounded: Surface, sphere: Surface) -> tuple[float, ...]:
-    """Return the numbers of a contact of a bounded surface with a sphere that do not depend on the part."""
+    """Return the numbers of a contact between a bounded surface and a sphere that do not depend on the part."""
     return (sphere.radius, *bounded.half_size) if bounded.kind == "rectangle" else (sphere.radius, bounded.radius)
 
 
@@ -66,7 +69,7 @@ def _from_rectangle(x: Number, y: Number, numbers: Sequence[Number]) -> tuple[Nu
 
 
 def _beyond(x: Number, a: Number) -> Number:
-    """How far x is outside of -a to a, with its sign."""
+    """Return the signed distance of x beyond the interval from -a to a; zero inside."""
     return where(x > a, x - a, where(x < -a, x + a, 0.0 * x))
 
 
@@ -76,7 +79,7 @@ def _edges(x: Number, y: Number, numbers: Sequence[Number]) -> tuple[Number, ...
 
 
 def _edge(x: Number, a: Number, p: Number) -> Number:
-    """Within the face the distance from its nearer edge, as good as that near by; beside it, how far beyond it is."""
+    """Return, for the face, the approximate distance from the nearer edge, and for an edge the distance beyond it."""
     return (1.0 - p * p) * (a * a - x * x) * (0.5 / a) + p * p * (p * x - a)
 
 
@@ -87,7 +90,7 @@ def _edge_at(x: float, y: float, numbers: Sequence[float]) -> int:
 
 def _from_rim(x: Number, y: Number, numbers: Sequence[Number]) -> tuple[Number, Number]:
     _, R, p = numbers
-    # On the face, which has no offset, there is no division by zero at the center.
+    # On the face, where the offset is zero, the added 1 avoids a division by zero at the center.
     part = p * (1.0 - R / (x * x + y * y + (1.0 - p)).sqrt())
     return x * part, y * part
 

@@ -13,18 +13,21 @@ from .constraint import TwoAxisJoint
 from .primitives import coincidence
 from .relation import TORQUE, MovingFrame, Relation
 
-# Sine of the angle at which shafts are as good as turned back upon each other.
+# Sine of the angle between opposite shafts below which the joint counts as folded.
 FOLDED = 1e-6
 
-# Cosine of the angle, 120 degrees, from which on shafts count as bent far: there w is a half.
+# Cosine of 120 degrees, the angle above which the row uses x z or y z instead of w z; there w is a half.
 BENT = -0.5
 
 
 def homokinetic(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """No twist: one shaft is turned relative to the other about an axis across the plane that halves them.
+    """Return the row of the constant-velocity joint: no rotation of the shafts about their bisecting direction.
 
-    The quaternion (w, x, y, z) from one frame to the other has z = 0. A rotation tells w z, x z and y z alone; the row
-    is four times one of these with a factor of at least a half, since w is zero where shafts are folded.
+    One shaft is rotated relative to the other about an axis in the bisecting plane, so the relative quaternion (w, x,
+    y, z)
+    has z = 0. A rotation matrix gives w z, x z and y z only; the row is four times one of these whose other factor is
+    at
+    least a half, because w vanishes for folded shafts.
     """
     i, j = frames
     x_i, y_i, z_i = i.rotation.T
@@ -34,14 +37,16 @@ def homokinetic(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: 
 
 
 class ConstantVelocity(TwoAxisJoint):
-    """Two shafts that meet in a point and turn at the same rate whatever their angle, 4 rows (homokinetic joint).
+    """Two intersecting shafts with equal rates of rotation at any angle, 4 rows (homokinetic joint).
 
     Parameters
     ----------
     point : (3,)
-        Where the shafts meet, in N at the initial poses, m.
+        Intersection of the shafts in the inertial frame at the initial poses, m.
     axis_i, axis_j : (3,)
-        Along the shafts i and j, both onwards from i to j, in N at the initial poses: z of the frames. Or frames.
+        Directions of shafts i and j, both pointing from i to j, in the inertial frame at the initial poses: the z axes
+        of
+        the frames. Or give the frames.
 
     Examples
     --------
@@ -55,11 +60,11 @@ class ConstantVelocity(TwoAxisJoint):
 
     @staticmethod
     def joint_axes(owner: str, axis_i: np.ndarray, axis_j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return axes with the given ones as z, turned into each other without twist."""
+        """Return the axes of both frames, with the given directions as z and no relative twist."""
         if 1 + axis_i @ axis_j < FOLDED:
-            raise InputError(f"{owner}: axis_i and axis_j must not point against each other: both lead from i to j")
+            raise InputError(f"{owner}: axis_i and axis_j must not be opposite: both point from i to j")
         axes = axes_with_z(axis_i)
-        # The shortest turn that takes one into the other: reflect twice, in the halfway vector and in axis_i.
+        # The shortest rotation between both directions: reflections at the bisector and at axis_i.
         half = (axis_i + axis_j) / np.linalg.norm(axis_i + axis_j)
         turn = (2 * np.outer(half, half) - np.eye(3)) @ (2 * np.outer(axis_i, axis_i) - np.eye(3))
         return axes, turn @ axes

@@ -1,11 +1,11 @@
-"""What a constraint is: two bodies, a frame on each, and a list of primitives.
+"""Base classes of constraints: two bodies, a frame on each, and a list of primitives.
 
 A new joint made of existing primitives is a class with one declaration::
 
-    class Cylindrical(Joint):
-        primitives = (dot1(Z, X), dot1(Z, Y), dot2(X), dot2(Y))
+ class Cylindrical(Joint):
+     primitives = (dot1(Z, X), dot1(Z, Y), dot2(X), dot2(Y))
 
-Rows, loads and relative coordinates follow from it.
+Its rows, loads and relative coordinates are derived from it.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Constraint(Immutable):
     name : str
     body_i, body_j : Body or GROUND
     frame_i, frame_j : Frame
-        The joint frames, each in its own body's coordinates. The joint load acts at frame j's origin.
+        The joint frames in the coordinates of their bodies. The joint load acts at the origin of frame j.
     active : bool
         An inactive constraint contributes no rows and carries no load.
     primitives : tuple of Primitive or Relation
-        Its rows, in order; axes are those of the two frames.
+        The rows, in order; axes refer to the two frames.
     row_count : int or None
-        How many rows the constraints of a class have, counted where the class lists its primitives; None where the
-        arguments decide.
+        Number of rows of the constraints of a class, counted if the class lists its primitives; None if it depends on
+        the arguments.
 
     Examples
     --------
@@ -55,17 +55,16 @@ class Constraint(Immutable):
 
     primitives: Sequence[Primitive | Relation] = ()
     row_count: ClassVar[int | None] = None
-    # Axes (X, Y, Z) of frame j that must point along, not against, those of frame i. Rows that keep axes
-    # perpendicular hold for both, so this is checked where bodies are placed; no motion goes from one to
-    # the other.
+    # Axes (X, Y, Z) of frame j that must be parallel, not antiparallel, to those of frame i. Rows that keep axes
+    # perpendicular allow both, so this is checked for the initial poses; no motion leads from one to the other.
     aligned_axes: tuple[int, ...] = ()
-    # The angle of its frames that follows a motion: about which axis, and the motion.
+    # Axis and motion of a driven relative angle of the frames.
     driven: tuple[int, Motion] | None = None
-    # Whether the row of a driver of one coordinate is of squares: that of the coordinate less that of its motion.
+    # Whether the row of a driver of one coordinate is the difference of the squares of coordinate and motion.
     of_squares: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        """Count the rows of a class that lists its primitives."""
+        """Count the rows if the class lists its primitives."""
         super().__init_subclass__()
         if "primitives" in vars(cls):
             cls.row_count = sum(len(primitive.labels) for primitive in cls.primitives)
@@ -88,12 +87,12 @@ class Constraint(Immutable):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """The bodies and frames that relations get: i and j, and others if there are more."""
+        """Bodies and frames passed to relations: i and j, followed by any others."""
         return (self.body_i, self.frame_i), (self.body_j, self.frame_j)
 
     @property
     def bodies(self) -> tuple[Body | Ground, ...]:
-        """Body i, body j, and others if there are more."""
+        """Body i, body j, and any others."""
         return tuple(body for body, _ in self.ends)
 
     @property
@@ -123,15 +122,15 @@ class Joint(Constraint):
     ----------
     name : str
     body_i, body_j : Body or GROUND
-        The joint load is what body i exerts on body j.
+        The joint load is exerted by body i on body j.
     point : (3,)
-        Where the joint is, in N at the initial poses, m.
+        Location of the joint in the inertial frame at the initial poses, m.
     axis : (3,)
-        Its axis, in N at the initial poses: the z axis of both joint frames.
+        Joint axis in the inertial frame at the initial poses: the z axis of both joint frames.
     frame_i, frame_j : Frame
-        Instead of point and axis: the joint frames in body coordinates, or names of frames of the bodies.
+        Alternative to point and axis: the joint frames in body coordinates, or names of frames of the bodies.
     active : bool
-        False leaves the joint open.
+        False disables the joint.
 
     Raises
     ------
@@ -146,15 +145,15 @@ class Joint(Constraint):
     Frame(origin=[-0.5, 0.0, 0.0], rotation=[1.0, 0.0, 0.0, 0.0])
     """
 
-    # Which of "point" and "axis" must be given; what is not needed has a natural default.
+    # Which of "point" and "axis" are required; the others have defaults.
     required: ClassVar[tuple[str, ...]] = ("point", "axis")
-    # The frame axis about and along which the joint moves freely, if it has exactly one.
+    # The frame axis about or along which the joint moves freely, if there is exactly one.
     rotation_axis: int | None = None
     translation_axis: int | None = None
-    # Whether it turns about x of frame i and y of frame j, or one of them: angles that nothing limits, where the
-    # second of three stays below a right one.
+    # Whether the joint rotates about x of frame i, y of frame j or both, as a universal joint: these angles are
+    # unlimited, whereas the second of three 1-2-3 angles stays below a right angle.
     cross: bool = False
-    # Whether the angle of its coordinate is one of three 1-2-3 angles, all free, and not that about a common axis.
+    # Whether the angle of its coordinate is one of three free 1-2-3 angles, not that about a common axis.
     of_three: bool = False
 
     def __init__(
@@ -188,9 +187,9 @@ class TwoAxisJoint(Joint):
     Parameters
     ----------
     point : (3,)
-        Where the joint is, in N at the initial poses, m.
+        Location of the joint in the inertial frame at the initial poses, m.
     axis_i, axis_j : (3,)
-        Its axes, fixed in body i and in body j, in N at the initial poses. Other parameters as `Joint`.
+        Axes fixed in body i and body j, in the inertial frame at the initial poses. Other parameters as for `Joint`.
     """
 
     def __init__(
@@ -221,11 +220,11 @@ class TwoAxisJoint(Joint):
     @staticmethod
     @abstractmethod
     def joint_axes(owner: str, axis_i: np.ndarray, axis_j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the axes (3, 3) of both frames in N, as columns, from two unit vectors (3,)."""
+        """Return the axes (3, 3) of both frames in the inertial frame, as columns, from two unit vectors (3,)."""
 
 
 def checked_ends(kind: str, name: str, body_i: Any, body_j: Any) -> str:
-    """Return the constraint's title for messages, after checking its name and its two bodies."""
+    """Check the name and the bodies of a constraint, and return its title for error messages."""
     owner = f'{kind} "{validate.name(kind, name)}"'
     checked_body(owner, "body_i", body_i)
     checked_body(owner, "body_j", body_j)
@@ -243,9 +242,10 @@ def end_points(
     point_j: ArrayLike | None,
     points: PointsLike | None,
 ) -> tuple[Frame, Frame]:
-    """Return frames at the ends of what acts between two points.
+    """Return the frames at both ends of a constraint or force between two points.
 
-    In body coordinates, by default the centers of mass, or as `points` (2, 3) in N at the initial poses.
+    The points are in body coordinates, by default the centers of mass, or `points` (2, 3) in the inertial frame at the
+    initial poses.
     """
     if points is None:
         i, j = (
@@ -255,7 +255,7 @@ def end_points(
         return Frame(i), Frame(j)
     if point_i is not None or point_j is not None:
         raise InputError(
-            f"{owner}: points are both ends in N; give them, or point_i and point_j in body coordinates, not both"
+            f"{owner}: points are both ends in the inertial frame; give these, or point_i and point_j in body coordinates, not both"
         )
     one, two = validate.array(owner, "points", points, (2, 3))
     return Frame(body_i.local(one)), Frame(body_j.local(two))
@@ -269,9 +269,9 @@ def placement(
     end_i: tuple[Body | Ground, Any],
     end_j: tuple[Body | Ground, Any],
 ) -> tuple[Frame, Frame]:
-    """Return both joint frames: as given, or from `frames` where points and axes in N were given instead.
+    """Return both joint frames: as given, or from `frames` if points and axes in the inertial frame were given.
 
-    An end is a body with the frame that was given: a Frame, the name of one of the body's, or None.
+    Each end is a body with its frame argument: a Frame, the name of one of its frames, or None.
     """
     frame_i, frame_j = (
         body.frame(frame) if isinstance(frame, str) and isinstance(body, Body) else frame
@@ -282,7 +282,7 @@ def placement(
         missing = [key for key in required if key not in present]
         if missing:
             raise InputError(
-                f"{owner}: {' and '.join(missing)} must be given, in N at the initial poses; "
+                f"{owner}: {' and '.join(missing)} must be given, in the inertial frame at the initial poses; "
                 "or give frame_i and frame_j in body coordinates"
             )
         return frames()
@@ -295,12 +295,12 @@ def placement(
 
 
 def initial_point(body: Body | Ground, local: np.ndarray) -> np.ndarray:
-    """Where in N the point at `local` (3,) of a body is at its initial pose."""
+    """Return the point at `local` (3,) of a body in the inertial frame, m, at its initial pose."""
     return body.position + rotation.matrix(body.orientation) @ local
 
 
 def frame_in(body: Body | Ground, point: np.ndarray, axes: np.ndarray) -> Frame:
-    """Return the frame at `point` (3,) with `axes` (3, 3) as columns, both in N, in body coordinates."""
+    """Return the frame at `point` (3,) with `axes` (3, 3) as columns, both inertial, in body coordinates."""
     R = rotation.matrix(body.orientation)
     turn = rotation.multiply(rotation.conjugate(body.orientation), rotation.from_matrix(axes))
     return Frame(R.T @ (point - body.position), turn)

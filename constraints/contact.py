@@ -17,20 +17,22 @@ from .unilateral import Unilateral
 
 
 class Contact(Unilateral):
-    """Two bodies that touch and do not pass through each other; its load is the force on body j where they touch.
+    """A contact of two bodies that cannot interpenetrate; its load is the contact force on body j.
 
     Parameters
     ----------
     name : str
     body_i, body_j : Body or GROUND
     on_i, on_j : Surface
-        The surfaces that touch, in the coordinates of their bodies, made by functions of `quirk.surface`. A `plane`
-        touches a `sphere`, a `point` or a `rim`; a `sphere` touches a `sphere` or `point`; a `rectangle` or `disk`
-        touches a `sphere` on both sides; a `bowl` a smaller `sphere` or a `point` inside it.
+        The contacting surfaces in body coordinates, from functions of `quirk.surface`. A `plane` can touch a `sphere`,
+        a
+        `point` or a `rim`; a `sphere` a `sphere` or `point`; a `rectangle` or `disk` a `sphere` on either side; a
+        `bowl` a
+        smaller `sphere` or a `point` inside it.
     restitution : float
-        From 0, the default, to 1.
+        Coefficient of restitution, from 0 (default) to 1.
     rest_speed : float, optional
-        m/s; slower impacts come to rest.
+        Approach speed below which an impact brings the contact to rest, m/s.
 
     Examples
     --------
@@ -79,7 +81,7 @@ class Contact(Unilateral):
 
     @cached_property
     def resting_gaps(self) -> tuple[Relation, ...]:
-        """The gap as rows have it at rest: of each part of a bounded surface one."""
+        """Gap functions of the rows at rest: one for each part of a bounded surface."""
         (gap,) = self.gaps
         function = swapped(self._pair.at_rest) if self.turned else self._pair.at_rest
         if self.parts is None:
@@ -88,7 +90,7 @@ class Contact(Unilateral):
         return tuple(replace(gap, function=function, numbers=self.numbers_of(part)) for part in parts)
 
     def numbers_of(self, part: int) -> tuple[float, ...]:
-        """Return the constants of the gap from one part of a bounded surface."""
+        """Return the constants of the gap to one part of a bounded surface."""
         numbers = self.gaps[0].numbers
         return numbers if self.parts is None else self.parts.numbers(numbers[: -len(self.parts.selectors[0])], part)
 
@@ -105,7 +107,7 @@ class Contact(Unilateral):
 
 
 def _check_sizes(owner: str, first: Surface, second: Surface) -> None:
-    """Raise InputError where surfaces of these sizes cannot touch."""
+    """Raise an InputError if surfaces of these sizes cannot touch."""
     if first.kind == "sphere" and first.radius + second.radius <= 0:
         raise InputError(f"{owner}: two points cannot touch each other: give one a radius")
     if first.kind == "bowl" and second.radius >= first.radius:

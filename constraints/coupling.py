@@ -1,4 +1,4 @@
-"""A coordinate of one joint that follows a coordinate of another."""
+"""Coupling of a coordinate of one joint to a coordinate of another."""
 
 from __future__ import annotations
 
@@ -21,32 +21,33 @@ from .primitives import X, Z
 from .relation import FORCE, TORQUE, Function, MovingFrame, Relation
 from .unilateral import free_coordinate
 
-# Whether a coordinate is an angle, the axis of its frames, and whether it is one of three 1-2-3 angles.
+# Whether a coordinate is an angle, its axis, and whether it is one of three 1-2-3 angles.
 Free = tuple[bool, int, bool]
 
-# Origin and axes of each frame of the leading joint, in the coordinates of the end that its body is.
+# Number of constants per frame of the leading joint: its origin and axes in the frame of its body's end.
 PLACE = 12
 
 
 class Coupling(Constraint):
-    """A coordinate of joint j follows one of joint i: x_j = c0 + c1 x_i + c2 x_i^2 + ..., 1 row.
+    """A coordinate of joint j is a polynomial of one of joint i: x_j = c0 + c1 x_i + c2 x_i^2 + ..., 1 row.
 
     The coordinates are those of ``result[joint]``, m or rad. The load is the force or torque along or about the axis of
-    joint j that its body i exerts on its body j; joint i takes the rest.
+    joint j that its body i exerts on its body j; joint i carries the reaction.
 
-    Two angles with c1 a ratio of whole numbers (up to 200) are related over any number of turns, as by `Gear`; with
-    another c1 their rates are, which drift by as much as the integration errs. With a power above one, the angle of
-    joint i is that between -pi and pi, and must stay there.
+    If c1 is a ratio of integers up to 200 between two angles, the angles are coupled over any number of turns, as for
+    `Gear`; for other values of c1 the rates are coupled, and the angles drift by the integration error. With powers
+    above
+    one, the angle of joint i must stay between -pi and pi.
 
     Parameters
     ----------
     name : str
     joint_i, joint_j : Joint
-        Each with a free rotation or translation.
+        Joints with a free rotation or translation.
     coefficients : list of numbers
-        c0, c1 and so on, at least these two; c0 in m or rad, c1 in the unit of x_j over that of x_i.
+        c0, c1 and so on, at least two; c0 in m or rad, c1 in the unit of x_j over that of x_i.
     coordinate_i, coordinate_j : "rotation" or "translation", optional
-        For joints with both.
+        Coordinate of joints that have both.
 
     Examples
     --------
@@ -89,11 +90,11 @@ class Coupling(Constraint):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """The ends of joint j, then the bodies of joint i that are not among them."""
+        """The ends of joint j, followed by the bodies of joint i that are not among them."""
         return *super().ends, *((body, Frame()) for body in self._further)
 
     def _relation(self, leads: Free, follows: Free) -> Relation:
-        """The row, of angles and displacements where these tell it, else of their rates."""
+        """Return the row: a relation of coordinates, or of rates where angles are not determined."""
         numbers: list[float] = []
         path = []
         ends = ((self.joint_i.body_i, self.joint_i.frame_i), (self.joint_i.body_j, self.joint_i.frame_j))
@@ -116,7 +117,7 @@ class Coupling(Constraint):
 
 
 def _checked_coefficients(owner: str, value: Any) -> tuple[float, ...]:
-    """Return two or more coefficients, of which one after the first is not zero, less zeros at the end."""
+    """Return the coefficients without trailing zeros; at least one after c0 must be nonzero."""
     given = validate.numbers(value)
     if given is None or given.ndim != 1 or len(given) < 2:
         raise InputError(f"{owner}: coefficients must be two or more numbers, c0, c1, ...; got {value!r}")
@@ -155,7 +156,7 @@ def _rate(i: MovingFrame, j: MovingFrame, free: Free) -> Jet:
 
 @functools.lru_cache(256)
 def coordinates_of(path: tuple[int, int], leads: Free, follows: Free, wraps: bool) -> Function:
-    """Return x_j less the polynomial of x_i, where `wraps` less whole periods, which are the same after any turns."""
+    """Return x_j minus the polynomial of x_i; `wraps` reduces the difference by multiples of the period."""
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         one, two = _leading(frames, path, numbers)
@@ -172,7 +173,7 @@ def coordinates_of(path: tuple[int, int], leads: Free, follows: Free, wraps: boo
 
 @functools.lru_cache(256)
 def rates_of(path: tuple[int, int], leads: Free, follows: Free) -> Function:
-    """Return the rate of x_j less the ratio times that of x_i."""
+    """Return the rate of x_j minus the ratio times that of x_i."""
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         one, two = _leading(frames, path, numbers)

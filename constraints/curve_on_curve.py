@@ -1,4 +1,4 @@
-"""Two profiles in a plane that touch: cams and followers."""
+"""Contact of two plane profiles: cams and followers."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from .touching import touching_pieces
 ON_EACH = 1 + 2 * TERMS
 TOUCHING = Lookup(touching_pieces, 2 * ON_EACH)
 
-# Sine of the angle between the planes of the profiles up to which they are the same; the rest is for other joints.
+# Sine of the largest angle between the profile planes that counts as parallel.
 PARALLEL = 1e-6
 
 
 def cross(a: Any, b: Any) -> Any:
-    """Return the sine of the angle between two vectors of a plane, times both lengths."""
+    """Return the z component of the vector product of two plane vectors."""
     return a[X] * b[Y] - a[Y] * b[X]
 
 
 def gap(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet]) -> Sequence[Jet]:
-    """Distance of the profiles along their common normal, positive to the left of profile i."""
+    """Return the distance of the profiles along their common normal, positive to the left of profile i."""
     i, j = frames
     turn = (i.rotation.T @ j.rotation)[:Z, :Z]
     origin = (i.rotation.T @ (j.position - i.position))[:Z]
@@ -46,7 +46,7 @@ def gap(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet])
     without = np.array([[x.bare for x in row] for row in rows], dtype=object)
 
     def common_normal(unknowns: Sequence[Jet], bare: bool) -> tuple[list[Jet], list[list[Jet]]]:
-        """Tangents are parallel, and what leads from one profile to the other has no part along them."""
+        """Return the residuals: the tangents are parallel, and the connecting vector has no component along them."""
         moving = without if bare else rows
         (c, tangent, second), (c_j, tangent_j, second_j) = along(piece_i, unknowns[0]), along(piece_j, unknowns[1])
         turn = moving[:, :Z]
@@ -64,32 +64,35 @@ def gap(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet])
 
 
 NOWHERE = (
-    "its profiles have no common normal near their nearest places, or touch at the end of an open one; give it further "
+    "its profiles have no common normal near their closest points, or touch at the end of an open one; extend it with "
     "points, or close it"
 )
 
 
 class CurveOnCurve(Constraint):
-    """Two profiles in a common plane touch, each fixed in its body, 1 row; its load is along their common normal.
+    """Contact of two profiles in a common plane, each fixed in its body, 1 row; the load is along the common normal.
 
-    They slide without friction, and pull as well as push: the force along the normal says whether contact holds.
-    Each profile is a spline through given points. Phi is their distance along the common normal
-    next to where they are nearest to each other. Where they fit each other exactly, as two equal circles one in the
-    other, there is no such place. The plane is that of x and y of frame i; what keeps the profiles in it are joints
-    of their own.
+    The profiles slide without friction. The row can push and pull: the sign of the normal force shows whether contact
+    would persist. Each profile is a spline through given points. Phi is the distance along the common normal next to
+    the
+    closest points of both curves. If the profiles coincide along an arc, such as two equal circles one inside the
+    other,
+    there is no such normal. The plane is that of x and y of frame i; other joints must keep the profiles in it.
 
     Parameters
     ----------
     points_i, points_j : (n, 2)
-        Of each profile in order, along x and y of its frame, m; at least 2, or 3 for a closed one.
+        Points of each profile in order, along x and y of its frame, m; at least 2, or 3 for a closed profile.
     closed_i, closed_j : bool
-        Whether a profile goes on from its last point to the first. A run in which the contact leaves the end of an
+        Whether a profile is closed from its last point to the first. A run in which the contact leaves the end of an
         open profile ends with an error.
     degree : 3 or 5
-        Of both splines. Cubic ones have continuous curvature, so that accelerations jump nowhere but in their rate; of
-        degree 5 they have continuous jerk and snap, too, which steps of high order and tight tolerances thank for.
+        Degree of both splines. Cubic splines have continuous curvature, so that accelerations are continuous; splines
+        of degree 5 also have continuous jerk and snap, which makes high-order methods at tight tolerances more
+        efficient.
     frame_i, frame_j : Frame
-        In bodies i and j, with parallel z axes; default: their own. The load is that at the origin of frame j.
+        Frames in bodies i and j, with parallel z axes; default: the body frames. The load acts at the origin of frame
+        j.
 
     Attributes
     ----------
@@ -133,7 +136,7 @@ class CurveOnCurve(Constraint):
         if np.linalg.norm(np.cross(one, two)) > PARALLEL:
             angle = np.degrees(np.arctan2(np.linalg.norm(np.cross(one, two)), one @ two))
             raise InputError(
-                f"{owner}: the profiles must lie in parallel planes, those of x and y of frame_i and frame_j; at the "
+                f"{owner}: the profiles must lie in parallel planes, the x-y planes of frame_i and frame_j; at the "
                 f"initial poses their z axes are {angle:.4g} degrees apart: turn a body, or give frames"
             )
         self.curve_i = Spline(owner, "points_i", points_i, closed_i, 2, degree)

@@ -1,4 +1,4 @@
-"""Constraints that a user writes: a function of poses or velocities to be differentiated, or the rows themselves."""
+"""User-defined constraints: functions of poses or velocities, which are differentiated, or rows A and b themselves."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ..util import validate
 from .constraint import Constraint
 from .relation import FORCE, TORQUE, MovingFrame, Relation, RelationLayout, differentiate, frame_numbers, layout_of
 
-# A node of the compiled solver holds so many rows: more are handed over in parts.
+# Maximum number of rows per relation in the compiled solver; longer results are split.
 MOST_ROWS = 6
 
 LEVELS = ("position", "velocity")
-# What expressions call the frames of the bodies.
+# Names of the bodies' frames in expressions.
 LETTERS = "abcdefghijklmnopqrs"
 UNITS = {"force": FORCE, "torque": TORQUE}
 
 
 class OfBodies(Constraint):
-    """A constraint among any number of bodies, each with its own frame."""
+    """Base class of constraints between any number of bodies, each with its body frame."""
 
     def __init__(self, kind: str, name: str, bodies: Any, active: bool) -> None:
         owner = f'{kind} "{validate.name(kind, name)}"'
@@ -43,18 +43,18 @@ class OfBodies(Constraint):
             raise InputError(f"{owner}: bodies must differ from each other; got {members!r}")
         if not any(isinstance(body, Body) for body in members):
             raise InputError(f"{owner}: bodies must name at least one body; got {members!r}")
-        # One body is constrained relative to the ground, of which its function is not told.
+        # A single body is constrained relative to the ground, which is not passed to the user's function.
         self.given = len(members)
         self.members: tuple[Body | Ground, ...] = tuple(members) if len(members) > 1 else (GROUND, *members)
         super().__init__(name, self.members[0], self.members[1], Frame(), Frame(), active)
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """All bodies with their own frames."""
+        """All bodies, with their body frames."""
         return tuple((body, Frame()) for body in self.members)
 
     def _inputs(self, layout: RelationLayout) -> np.ndarray:
-        """The inputs of a relation at the initial poses."""
+        """Return the inputs of a relation at the initial poses."""
         parts = []
         for body in self.members:
             R = rotation.matrix(body.orientation)
@@ -64,23 +64,26 @@ class OfBodies(Constraint):
 
 
 class Implicit(OfBodies):
-    """Whatever a function of poses and time says shall be zero; QuIRK differentiates it exactly.
+    """A constraint defined by a function of poses and time that must vanish; it is differentiated exactly.
 
     Parameters
     ----------
     name : str
     bodies : Body or list of bodies
-        GROUND may be among them. The load is that on the second of them, or on the only one, at its center of mass.
+        GROUND may be included. The load is that on the second body, or on a single one, at its center of mass.
     phi : function, or the text of an `Expression`
-        ``phi(t, a, b, ...)`` with a moving frame for each body: `a.position` (3,), `a.rotation` (3, 3, body to N),
-        `a.point(local)` and `a.direction(local)` in N. Returns one quantity or a list, one for each row. With
-        level="velocity" the frames also have `a.velocity`, `a.spin` (angular velocity in N) and
-        `a.velocity_of(local)`. Use + - * / ** @ and numpy's functions of numbers; it becomes machine code unless it
-        compares its arguments.
+        ``phi(t, a, b, ...)`` with a moving frame for each body: `a.position` (3,), `a.rotation` (3, 3, body to
+        inertial), `a.point(local)` and `a.direction(local)` in the inertial frame. It returns one quantity per row,
+        alone or
+        in a list. With level="velocity" the frames also have `a.velocity`, `a.spin` (angular velocity in the inertial
+        frame)
+        and `a.velocity_of(local)`. Use + - * / ** @ and numpy's functions of numbers; the function is compiled unless
+        it
+        branches on its arguments.
     level : "position" or "velocity"
-        What is related. Relations of velocities must be linear in these, and are not kept at position level.
+        Level of the constraint. Velocity constraints must be linear in the velocities; positions are not corrected.
     units : "force" or "torque"
-        What the multipliers are: forces where Phi is a length, torques where it is an angle.
+        Unit of the multipliers: "force" if Phi is a length, "torque" if it is an angle.
 
     Examples
     --------
@@ -112,10 +115,10 @@ class Implicit(OfBodies):
 
         def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> list[Jet]:
             returned = on_jets(phi, t, *frames[skipped:])
-            # Flat, so that vectors and matrices of rows will do.
+            # Flattened, so that the function may return vectors and matrices of rows.
             listed = np.asarray(returned, dtype=object).ravel().tolist()
             if any(isinstance(row, bool) or row is None for row in listed):
-                raise TypeError(f"it returned {returned!r}, which is no quantity")
+                raise TypeError(f"it must return quantities computed from its arguments; got {returned!r}")
             return [row if isinstance(row, Jet) else t * 0.0 + row for row in listed]
 
         count = self._count(owner, rows)
@@ -135,7 +138,7 @@ class Implicit(OfBodies):
         return ", ".join(body.name for body in self.members[-self.given :])
 
     def _count(self, owner: str, rows: Callable[..., list[Jet]]) -> int:
-        """How many rows there are: try the function where the bodies are."""
+        """Return the number of rows, by a trial evaluation at the initial poses."""
         found: list[Jet] = []
 
         def note(*arguments: Any) -> list[Jet]:
@@ -163,7 +166,7 @@ class Implicit(OfBodies):
 
 def _part(rows: Callable[..., list[Jet]], begin: int, end: int) -> Any:
     def part(*arguments: Any) -> list[Jet]:
-        """Some of the rows."""
+        """Return the rows from `begin` to `end`."""
         return rows(*arguments)[begin:end]
 
     return part
@@ -171,13 +174,13 @@ def _part(rows: Callable[..., list[Jet]], begin: int, end: int) -> Any:
 
 @dataclass(frozen=True)
 class GivenRows(Relation):
-    """Rows A and b that a user's function returns, or a part of them.
+    """Rows A and b returned by a user function, or some of them.
 
     Attributes
     ----------
-    owner : who asks, for messages
-    skipped : how many of the frames the function is not told of
-    first : the first row of the part
+    owner : title of the constraint, for error messages
+    skipped : number of leading frames that are not passed to the function
+    first : index of the first of these rows
     """
 
     function: Any
@@ -188,11 +191,11 @@ class GivenRows(Relation):
     compilable = False
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Rows say what b is, and nothing of its rate."""
+        """Return why there are no derivatives beyond accelerations: b is given without its rate."""
         return None if order < 3 else ("rows given as A and b have no derivatives", "use Implicit instead")
 
     def fill(self, layout: RelationLayout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
-        """Ask the function, and write its rows as those of a relation are."""
+        """Call the function, and write its rows in the layout of a relation."""
         lack = self.missing(3 if layout.gradient_order > 0 else layout.order)
         if lack is not None:
             raise InputError(f"{self.owner}: {lack[0]}: {lack[1]}")
@@ -212,7 +215,7 @@ class GivenRows(Relation):
         outputs[layout.first_gradient :] = gradient.ravel()
 
     def fill_dual(self, layout: RelationLayout, t: Any, inputs: Any, outputs: Any) -> None:
-        """Differentiate what the function returns by interpolation, as it takes floats alone."""
+        """Fill `outputs` with numerical derivatives of the function, which accepts only floats."""
 
         def filled(t: float, given: np.ndarray) -> np.ndarray:
             found = np.zeros(layout.outputs)
@@ -225,7 +228,7 @@ class GivenRows(Relation):
         outputs.values[:] = np.concatenate([value, derivative.ravel()])
 
     def call(self, layout: RelationLayout, t: float, inputs: np.ndarray) -> tuple[Any, ...]:
-        """A (m, k, 6) over velocities and angular velocities in N, b, and Phi and Phi_dot (m,) or None for both."""
+        """Return A (m, k, 6) over inertial velocities and angular velocities, b, Phi and Phi_dot (m,) or None."""
         frames = inputs[layout.first_frame :].reshape(layout.frames, layout.frame_size)[self.skipped :]
         k, after = len(frames), 12 + 3 * (layout.order + 1)
         position, velocity = frames[:, 12:15], frames[:, 15:18]
@@ -259,7 +262,7 @@ class GivenRows(Relation):
 
 
 def _checked(where: str, what: str, value: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """Return a number or a list of them as an array (m,)."""
+    """Return a number or a list of numbers as an array (m,)."""
     given = validate.numbers(value)
     if given is None:
         raise InputError(f"{where}: {what} must be a number for each row; got {value!r}")
@@ -268,20 +271,21 @@ def _checked(where: str, what: str, value: Any, shape: tuple[int, ...] | None = 
 
 
 class CustomRows(OfBodies):
-    """Rows A and b given as functions of the state and time.
+    """A constraint defined by rows A and b as functions of the state and time.
 
     Parameters
     ----------
     name : str
     bodies : Body or list of k bodies
-        The load is that on the second of them, or on the only one, at its center of mass.
+        The load is that on the second body, or on a single one, at its center of mass.
     rows : function
         ``rows(t, position, orientation, velocity, angular_velocity)`` of these bodies, (k, 3) and (k, 4) arrays,
-        returns A and b, and if it knows them Phi and its rate, which are then kept at zero. A (m, 6 k) is over
-        (v_0', omega_0', v_1', ...) with v in N and omega in body axes, or (m, 7 k) over (r_0'', q_0'', ...) as in
-        `System.constraint_rows`.
+        returns A and b, and optionally Phi and its rate, which are then kept at zero. The columns of A are (m, 6 k)
+        over
+        (v_0', omega_0', v_1', ...), with v in the inertial frame and omega in body axes, or (m, 7 k) over
+        (r_0'', q_0'', ...) as in `System.constraint_rows`.
     units : "force" or "torque"
-        What the multipliers are.
+        Unit of the multipliers.
 
     Examples
     --------

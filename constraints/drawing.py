@@ -1,4 +1,4 @@
-"""How pictures show a joint."""
+"""Appearance of joints in graphics."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ..util.construction import ConstructorMeta
 
 @dataclass(frozen=True)
 class Drawing(metaclass=ConstructorMeta):
-    """Options of a joint in animations.
+    """Graphics options of a joint.
 
     Attributes
     ----------
-    show : whether it is drawn
-    axis_radius, axis_length : m, of its axes; None for a size that fits the system
-    color : any color that matplotlib knows; None for the usual one
+    show : whether the joint is drawn
+    axis_radius, axis_length : size of its axes, m; None for a size that fits the system
+    color : any matplotlib color; None for the default
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Drivers: joint coordinates, distances and points that follow a motion."""
+"""Drivers: joint coordinates, distances and points that follow a prescribed motion."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LETTERS = "xyz"
 
 def _turn(axis: int) -> Any:
     def turn(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Relative angle less the motion; which turn it is, the motion tells."""
+        """Return the relative angle minus the motion, reduced by full turns."""
         i, j = frames
         return [(twist(i, j, axis) - motions[0]).wrapped(2 * np.pi)]
 
@@ -38,7 +38,7 @@ def _turn(axis: int) -> Any:
 
 def _tilt(axis: int) -> Any:
     def tilt(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """One of the 1-2-3 angles less the motion."""
+        """Return one of the 1-2-3 angles minus the motion."""
         i, j = frames
         return [(angles_123(i, j)[axis] - motions[0]).wrapped(2 * np.pi)]
 
@@ -47,7 +47,7 @@ def _tilt(axis: int) -> Any:
 
 def _swing(axis: int) -> Any:
     def swing(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Angle about x of frame i or about y of frame j of a cross, less the motion."""
+        """Return the angle about x of frame i or y of frame j of a universal joint, minus the motion."""
         i, j = frames
         R = i.rotation.T @ j.rotation
         angle = R[2, 1].arctan2(R[1, 1]) if axis == X else R[0, 2].arctan2(R[0, 0])
@@ -58,42 +58,42 @@ def _swing(axis: int) -> Any:
 
 def _slide(axis: int) -> Any:
     def slide(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Displacement along an axis of frame i less the motion."""
+        """Return the displacement along an axis of frame i minus the motion."""
         i, j = frames
         return [i.rotation[:, axis] @ (j.position - i.position) - motions[0]]
 
     return slide
 
 
-# One function object for each coordinate, so that what is compiled for one joint serves all.
+# One function object per coordinate, so that all joints share its compiled code.
 TURN, TILT, SWING, SLIDE = ([make(axis) for axis in range(3)] for make in (_turn, _tilt, _swing, _slide))
 
 
 def separation(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Distance of two points less the motion."""
+    """Return the distance of two points minus the motion."""
     d = frames[1].position - frames[0].position
     return [(d @ d).sqrt() - motions[0]]
 
 
 def trajectory(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Coordinates of a point in frame i less the motions."""
+    """Return the coordinates of a point in frame i minus the motions."""
     i, j = frames
     return list(i.rotation.T @ (j.position - i.position) - np.array(motions, dtype=object))
 
 
 class Drive(Constraint):
-    """A motor or actuator that moves a joint coordinate as prescribed, 1 row; its load is the driving torque or force.
+    """A motor or actuator with a prescribed joint coordinate, 1 row; its load is the driving torque or force.
 
     Parameters
     ----------
     name : str
     joint : Joint
     motion : Motion
-        rad or m, of the coordinate as `result[joint]` shows it, up to whole turns: zero where both frames are alike.
-        Angles may go on over any number of turns; the second of three 1-2-3 angles stays below a right one.
+        Motion of the coordinate as in `result[joint]`, rad or m, up to full turns: zero where both frames coincide.
+        Angles are unlimited, except that the second of three 1-2-3 angles stays below a right angle.
     coordinate : str, optional
-        "rotation" or "translation" for a joint with one of each; for others with an axis, "rotation x" (1-2-3 angles)
-        or "translation z" (in frame i).
+        "rotation" or "translation" for a joint with one of each; for other joints with an axis, such as "rotation x"
+        (1-2-3 angle) or "translation z" (in frame i).
 
     Examples
     --------
@@ -123,12 +123,12 @@ class Drive(Constraint):
         self.primitives = (coordinate_relation(joint, kind, axis, self.motion),)
 
     def following(self, motion: Motion) -> Drive:
-        """Return the same drive with another motion."""
+        """Return a copy of the driver with another motion."""
         return Drive(self.name, self.joint, motion, self.coordinate, active=self.active)
 
 
 def coordinate_relation(joint: Joint, kind: str, axis: int, motion: Motion) -> Relation:
-    """Return the row that says a "rotation" or "translation" of a joint is a motion."""
+    """Return the row that equates a "rotation" or "translation" of a joint with a motion."""
     if kind == "translation":
         return Relation(SLIDE[axis], (f"displacement {LETTERS[axis]}",), (FORCE,), motions=(motion,))
     swings = joint.cross and axis in (X, Y)
@@ -138,7 +138,7 @@ def coordinate_relation(joint: Joint, kind: str, axis: int, motion: Motion) -> R
 
 
 def driven_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[str, int]:
-    """Return "rotation" or "translation" and the axis that a coordinate means, if the joint leaves it free."""
+    """Return "rotation" or "translation" and the axis of a coordinate that the joint leaves free."""
     kind, axis = _named_coordinate(owner, joint, coordinate)
     if _held(joint, kind, axis):
         every = [(one, k) for one in ("translation", "rotation") for k in range(3)]
@@ -163,8 +163,8 @@ def _named_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple
         free = [(kind, axis) for kind, axis in own.items() if axis is not None]
         if len(free) != 1:
             raise InputError(
-                f"{owner}: {joint} has {'both a rotation and a translation' if free else 'no single axis'}: say which "
-                'coordinate is driven, "rotation" or "translation", if need be with an axis, as in "rotation x"'
+                f"{owner}: {joint} has {'both a rotation and a translation' if free else 'no single axis'}: specify which "
+                'coordinate is driven, "rotation" or "translation", optionally with an axis, as in "rotation x"'
             )
         return free[0]
     words = coordinate.split() if isinstance(coordinate, str) else []
@@ -172,15 +172,15 @@ def _named_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple
         axis = LETTERS.index(words[1]) if len(words) == 2 else own[words[0]]
         if axis is not None:
             return words[0], axis
-        raise InputError(f"{owner}: {joint} has no single axis of {words[0]}: name one, as in {words[0] + ' x'!r}")
+        raise InputError(f"{owner}: {joint} has no single axis of {words[0]}: specify an axis, as in {words[0] + ' x'!r}")
     raise InputError(
-        f'{owner}: coordinate must be "rotation" or "translation", if need be with an axis, as in "rotation x"; '
+        f'{owner}: coordinate must be "rotation" or "translation", optionally with an axis, as in "rotation x"; '
         f"got {coordinate!r}"
     )
 
 
 def checked_motion(owner: str, argument: str, motion: Any) -> Motion:
-    """Return `motion` if it is a Motion, or one made of the text of a function of t."""
+    """Return `motion` as a Motion; text is taken as a function of t."""
     if isinstance(motion, str | Expression):
         return as_motion(owner, argument, motion)
     if not isinstance(motion, Motion):
@@ -192,16 +192,16 @@ def checked_motion(owner: str, argument: str, motion: Any) -> Motion:
 
 
 class DistanceDrive(Constraint):
-    """A telescopic strut: the distance of two points follows a motion, 1 row; its load is along the strut.
+    """A telescopic strut with a prescribed distance of two points, 1 row; its load is along the strut.
 
     Parameters
     ----------
     motion : Motion
-        m, positive.
+        Distance, m, positive.
     points : (2, 3)
-        Both ends in the inertial frame, m, at the initial poses.
+        Both ends in the inertial frame at the initial poses, m.
     point_i, point_j : (3,), body axes
-        Both ends in coordinates of body i and body j, m, instead; default: the centers of mass.
+        Alternatively, both ends in the coordinates of body i and body j, m; default: the centers of mass.
 
     Examples
     --------
@@ -233,22 +233,22 @@ class DistanceDrive(Constraint):
         self.primitives = (Relation(separation, ("distance",), (FORCE,), motions=(self.motion,)),)
 
     def following(self, motion: Motion) -> DistanceDrive:
-        """Return the same drive with another motion."""
+        """Return a copy of the driver with another motion."""
         ends = {"point_i": self.frame_i.origin, "point_j": self.frame_j.origin}
         return DistanceDrive(self.name, self.body_i, self.body_j, motion, **ends, active=self.active)
 
 
 class TrajectoryDrive(Constraint):
-    """A point of body j follows a path given in a frame of body i, 3 rows; its load is the force that it takes.
+    """A point of body j with a prescribed path in a frame of body i, 3 rows; its load is the driving force.
 
     Parameters
     ----------
     x, y, z : Motion
         Coordinates of the point in frame i, m.
     point : (3,), body axes
-        The point, in the coordinates of body j, m.
+        The driven point in the coordinates of body j, m.
     frame_i : Frame
-        In body i; default: its own.
+        Frame in body i; default: the body frame.
 
     Examples
     --------

@@ -1,12 +1,14 @@
-"""Drums: where a rope touches a round body, and how far it runs around it.
+"""Drums: contact points of a rope with a circular body, and wrapped angles.
 
-In the plane through a drum's center across its axis, with the center as origin, let u be a unit vector along the rope
-and i the quarter turn by the right-hand rule about the axis. A rope that runs around the drum by that rule touches it
-at -i r u. So over a straight part of length s, from a drum of radius r to one of radius R at d from it,
+In the plane through a drum's center perpendicular to its axis, with the center as origin, let u be a unit vector along
+the rope and i the quarter turn by the right-hand rule about the axis. A rope that winds in that sense touches the drum
+at
+-i r u. For a straight part of length s, from a drum of radius r to one of radius R at the relative position d, it
+follows that
 
-    d = s u + i (R - r) u,   s^2 = |d|^2 - (R - r)^2,   u = d (s - i (R - r)) / |d|^2
+ d = s u + i (R - r) u,   s^2 = |d|^2 - (R - r)^2,   u = d (s - i (R - r)) / |d|^2
 
-where a point is a drum without a radius, and one that is run around the other way has a negative radius.
+A point is a drum of radius zero, and a drum that is wound in the opposite sense has a negative radius.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from ..bodies.body import Body, Ground, checked_body
 from ..util import validate
 from ..util.immutable import Immutable
 
-# A rope that runs straight on at a sheave, to this angle, is wrapped around it by no turn rather than by one.
+# Angle, rad, below which a rope that runs straight past a sheave has a wrap of zero, not of a full turn.
 STRAIGHT_ON = 1e-9
 
 # Components of a vector in the plane of a drum.
@@ -30,18 +32,18 @@ Plane = tuple[Any, Any]
 
 
 class Drum(Immutable):
-    """A round body that the rope of a `Pulley` runs around: a sheave between other points, a winding drum at an end.
+    """A circular body for the rope of a `Pulley`: a sheave between two points, or a winding drum at an end.
 
     Parameters
     ----------
     body : Body or GROUND
-        In which it is fixed.
+        Body in which the drum is fixed.
     center : (3,)
-        In body coordinates, m.
+        Center in body coordinates, m.
     axis : (3,) or "x", "y", "z"
-        In body axes. The rope, from its first to its last point, runs around by the right-hand rule about it.
+        Axis in body axes. From its first to its last point, the rope winds about it by the right-hand rule.
     radius : float
-        Of the rope's middle line, m.
+        Radius of the rope's center line, m.
 
     Examples
     --------
@@ -68,9 +70,9 @@ class Drum(Immutable):
 
 
 def tangent(span: Any, across: Any) -> Plane:
-    """Return u from d, of which the first two components count, and R - r: numbers or jets.
+    """Return u from d, of which the first two components are used, and R - r; numbers or jets.
 
-    Not a number where there is no such straight part.
+    NaN if the drums are too close for a straight part.
     """
     x, y = span[0], span[1]
     square = x * x + y * y
@@ -81,11 +83,12 @@ def tangent(span: Any, across: Any) -> Plane:
 def course(
     centers: Sequence[Any], k: int, axes: Any, before: Any, radius: Any, after: Any
 ) -> tuple[Plane, Plane, list[Any]]:
-    """Return u before and behind stop k of a rope, a drum, and both points (3,) where it comes and leaves.
+    """Return u before and after stop k of a rope, a drum, and the two points (3,) where the rope meets and leaves it.
 
-    `axes` (3, 3) are those of the drum as columns, numbers or jets, as are the `centers` (3,) of all stops; of radii
-    there are that of the drum and those of the stops before and behind it. At an end of the rope, where it is fast on
-    the drum, it lies along x.
+    `axes` (3, 3) are the axes of the drum as columns, numbers or jets, as are the `centers` (3,) of all stops;
+    `before`,
+    `radius` and `after` are the radii of the previous stop, the drum and the next stop. At an end of the rope, which is
+    fixed to the drum, u is along x.
     """
     into: Plane = (1.0, 0.0)
     out: Plane = (1.0, 0.0)
@@ -100,7 +103,7 @@ def course(
 
 
 def _touched(center: Any, axes: Any, radius: Any, along: Plane) -> Any:
-    """Return the point (3,) at -i r u."""
+    """Return the contact point (3,) at -i r u."""
     x, y = along
     return center + axes[:, 0] * (radius * y) - axes[:, 1] * (radius * x)
 
@@ -111,15 +114,15 @@ def angle_between(one: Plane, two: Plane) -> Jet:
 
 
 def wrap(into: Plane, out: Plane, near: Jet) -> Jet:
-    """Return the angle, rad, that a rope is wrapped around a sheave: that within half a turn of `near`.
+    """Return the wrapped angle of a rope on a sheave, rad: the value within half a turn of `near`.
 
-    Not a number below zero, where the rope has left the sheave.
+    NaN if negative, because the rope has left the sheave.
     """
     angle = (angle_between(into, out) - near).wrapped(2 * np.pi) + near
     return where(angle < -STRAIGHT_ON, angle * np.nan, angle)
 
 
 def first_wrap(into: Plane, out: Plane) -> float:
-    """Return the same, of numbers, less than one turn."""
+    """Return the wrapped angle at the initial poses, rad, for numbers; less than one turn."""
     angle = np.angle(complex(*out) / complex(*into))
     return float((angle + STRAIGHT_ON) % (2 * np.pi) - STRAIGHT_ON)

@@ -1,4 +1,4 @@
-"""What a joint leaves free, from its rows: at poses of two frames that satisfy it, the first of which stands still."""
+"""Free coordinates of a joint, from its rows at several poses of frame j that satisfy it, with frame i at rest."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from .constraint import Joint
 from .primitives import COINCIDENCE, DISTANCE, DOT1, Primitive
 from .relation import LANES, Relation, layout_of
 
-# Besides the pose nearest to that of equal frames, so many are looked at, moved by about so much, m and rad.
+# Number of poses that are examined besides the one nearest to coincident frames, and their offset, m and rad.
 POSES, AWAY = 2, 0.3
-# A pose satisfies a joint within this, m and rad, and is found in so many steps, or left out.
+# Tolerance of a pose, m and rad, and maximum number of Newton steps; poses that do not converge are skipped.
 SATISFIED, STEPS = 1e-9, 30
-# A coordinate whose gradient is by less than this part off those of the rows does not move.
+# Relative residual of a coordinate's gradient in the span of the rows' gradients below which it is constrained.
 HELD = 1e-6
 
 
 def holds(joint: Joint, coordinate: Relation) -> bool:
-    """Whether a coordinate of a joint's frames, less a motion, moves at no pose that the joint allows."""
+    """Whether a coordinate of a joint is constrained at all examined poses."""
     seen = False
     for number in range(1 + POSES):
         pose = _pose(joint, number)
@@ -37,7 +37,7 @@ def holds(joint: Joint, coordinate: Relation) -> bool:
 
 @functools.lru_cache(256)
 def _pose(joint: Joint, number: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Where frame j may be, seen from frame i: origin (3,) and axes (3, 3), by Newton's method; None if not found."""
+    """Return origin (3,) and axes (3, 3) of frame j in frame i, by Newton's method; None without convergence."""
     d, turn = (AWAY if number else 0.0) * np.random.default_rng(number).normal(size=(2, 3))
     R = rotation.matrix(rotation.exp(turn))
     for _ in range(STEPS):
@@ -50,7 +50,7 @@ def _pose(joint: Joint, number: int) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _rows(joint: Joint, d: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Phi (m,) and its gradient (m, 6) with respect to displacements and turns of frame j, along the axes of i."""
+    """Return Phi (m,) and its gradient (m, 6) by displacements and rotations of frame j, in the axes of i."""
     parts = [
         _relation_rows(one, d, R) if isinstance(one, Relation) else _primitive_rows(one, d, R)
         for one in joint.primitives
@@ -76,7 +76,7 @@ def _primitive_rows(primitive: Primitive, d: np.ndarray, R: np.ndarray) -> tuple
 def _relation_rows(relation: Relation, d: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     layout = layout_of(relation, 2, 1)
     parts: list[Sequence[float] | np.ndarray] = [relation.numbers]
-    # Motions as at the start, or as near to it as they are defined.
+    # Motions at t = 0, or at the nearest time for which they are defined.
     parts += [motion.derivatives(float(np.clip(0.0, motion.start, motion.end)), 1) for motion in relation.motions]
     here = np.concatenate([np.zeros(3), np.eye(3).ravel()])
     for origin, axes in ((np.zeros(3), np.eye(3)), (d, R)):

@@ -1,4 +1,4 @@
-"""Which surfaces can touch each other, and how far apart they are."""
+"""Gap functions of pairs of surfaces, and the list of pairs that can touch."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from .primitives import X, Y, Z
 from .relation import MovingFrame
 from .surface import Surface
 
-# Squares of distances, m^2, below which there is no direction between two places; numbers they should be.
+# Lower bound of squared distances, m^2: below it the direction is undefined, but its computation must not give NaN.
 LEAST_SQUARE = 1e-290
 
 
 def plane_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Height of a sphere above a plane."""
+    """Return the height of a sphere above a plane."""
     i, j = frames
     return [i.rotation[:, Z] @ (j.position - i.position) - numbers[0]]
 
 
 def two_spheres(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Distance of two centers less both radii."""
+    """Return the distance of two centers minus both radii."""
     d = frames[1].position - frames[0].position
     return [(d @ d).sqrt() - numbers[0]]
 
 
 def plane_and_rim(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Height of the lowest point of a circle above a plane."""
+    """Return the height of the lowest point of a circle above a plane."""
     i, j = frames
     normal, axis = i.rotation[:, Z], j.rotation[:, Z]
     cosine = normal @ axis
@@ -37,9 +37,9 @@ def plane_and_rim(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions
 
 
 def bowl_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """How much farther the center of a sphere may go from that of a bowl around it: difference of radii less distance.
+    """Return the difference of the radii of a bowl and a sphere inside it, minus the distance of the centers.
 
-    At the center of the bowl all directions are alike, and its rate is given as zero.
+    At the center of the bowl, where the direction is undefined, the rate is zero.
     """
     d = frames[1].position - frames[0].position
     square = d @ d
@@ -47,26 +47,26 @@ def bowl_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motio
 
 
 def bowl_on_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """The same where they touch."""
+    """Return the same gap for surfaces in contact, where the centers differ."""
     d = frames[1].position - frames[0].position
     return [numbers[0] - (d @ d).sqrt()]
 
 
 @dataclass(frozen=True)
 class FromBounded:
-    """The function of the gap between a bounded surface and a sphere.
+    """Gap function of a bounded surface and a sphere.
 
     Attributes
     ----------
-    kind : of the surface
-    nearest : whether its nearest part counts, and not the one that the numbers select
+    kind : kind of the bounded surface
+    nearest : whether the nearest part is used, instead of the part selected by the numbers
     """
 
     kind: str
     nearest: bool
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the distance of the center from the surface less the radius."""
+        """Return the distance of the center from the surface minus the radius."""
         x, y, z = in_frame(*frames)
         parts = PARTS[self.kind]
         a, b = (parts.nearest if self.nearest else parts.offset)(x, y, numbers)
@@ -78,34 +78,34 @@ class FromBounded:
 
 @dataclass(frozen=True)
 class BorderOf:
-    """The function of the distance from a border of the selected part of a bounded surface, negative beyond it."""
+    """Distance from a border of the selected part of a bounded surface, negative beyond it."""
 
     kind: str
     number: int
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the distance."""
+        """Return the distance, m."""
         x, y, _ = in_frame(*frames)
         return [PARTS[self.kind].borders(x, y, numbers)[self.number]]
 
 
 def in_frame(one: Any, two: Any) -> tuple[Any, Any, Any]:
-    """Return coordinates of the origin of the second frame in the first."""
+    """Return the coordinates of the origin of the second frame in the first."""
     d = two.position - one.position
     return one.rotation[:, X] @ d, one.rotation[:, Y] @ d, one.rotation[:, Z] @ d
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two kinds of surfaces that can touch.
+    """Functions of a pair of surface kinds that can touch.
 
     Attributes
     ----------
-    gap : the function of the gap between them
-    at_rest : the same as a row, while they touch
-    numbers : of both surfaces -> constants of the gap
-    undefined : reason that messages give where the gap is not a number
-    parts : of the first surface, if it is bounded
+    gap : gap between the surfaces
+    at_rest : gap of the row of a closed contact
+    numbers : function of both surfaces that returns the constants of the gap
+    undefined : explanation in error messages if the gap is NaN
+    parts : parts of the first surface, if it is bounded
     """
 
     gap: Callable[..., Sequence[Jet]]
@@ -124,7 +124,7 @@ def _difference(first: Surface, second: Surface) -> tuple[float, ...]:
 
 
 def _bounded(kind: str) -> Pair:
-    """A bounded surface and a sphere."""
+    """Return the functions of a bounded surface and a sphere."""
     parts = PARTS[kind]
 
     def numbers(first: Surface, second: Surface) -> tuple[float, ...]:
@@ -148,7 +148,7 @@ _SWAPPED: dict[Any, Any] = {}
 
 
 def swapped(function: Callable[..., Sequence[Jet]]) -> Callable[..., Sequence[Jet]]:
-    """The same gap with the frames the other way round; one function object for each, so that code is shared."""
+    """Return the gap with exchanged frames; one function object each, so that compiled code is shared."""
     if function not in _SWAPPED:
 
         def with_frames_swapped(
@@ -161,6 +161,6 @@ def swapped(function: Callable[..., Sequence[Jet]]) -> Callable[..., Sequence[Je
 
 
 def touched_by(kind: str) -> str:
-    """Return what a kind of surface can touch, for messages."""
+    """Return which surfaces a kind of surface can touch, as text for messages."""
     others = [*(b for a, b in PAIRS if a == kind), *(a for a, b in PAIRS if b == kind and a != kind)]
     return f"a {kind} touches a {' or '.join(others)}"

@@ -1,4 +1,4 @@
-"""Gears: a ratio between two angles, each about an axis fixed in a carrier."""
+"""Gears: a ratio of two angles, each about an axis fixed in a carrier."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from .constraint import Constraint, checked_ends, frame_in
 from .primitives import Z
 from .relation import TORQUE, Function, MovingFrame, Relation
 
-# A ratio of whole numbers of teeth, up to so many, is recognized when it is met to this part.
+# Largest number of teeth in a ratio that is recognized as one of integers, and its relative tolerance.
 MOST_TEETH, RECOGNISED = 200, 1e-12
 
 
 def mesh(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """(theta_j - theta_c) - ratio (theta_i - theta_c) - offset, less whole teeth: the same after any turns."""
+    """Return (theta_j - theta_c) - ratio (theta_i - theta_c) - offset, reduced by multiples of a tooth."""
     i, j, carrier = frames
     ratio, offset, period = numbers
     return [(twist(carrier, j, Z) - twist(carrier, i, Z) * ratio - offset).wrapped(period)]
 
 
 def rolling_angles(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """The rate of the same, where no teeth tell how many turns there were."""
+    """Return the same relation between rates, for ratios that are not ratios of teeth."""
     i, j, carrier = frames
     axis, ratio = carrier.rotation[:, Z], numbers[0]
     return [axis @ (j.spin - carrier.spin) - axis @ (i.spin - carrier.spin) * ratio]
 
 
-# So many numbers tell how the second axis stands in the carrier.
+# Number of constants for the second axis in the carrier: a matrix (3, 3).
 AXES = 9
 
 
 def axis_frame(carrier: MovingFrame, numbers: list[Jet]) -> MovingFrame:
-    """Return the carrier's frame turned to the second axis, from the first numbers of a relation."""
+    """Return the carrier's frame rotated to the second axis, from the first numbers of a relation."""
     return carrier.carried([0, 0, 0], np.array(numbers[:AXES], dtype=object).reshape(3, 3))
 
 
 def mesh_across(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """The mesh of gears whose axes differ, each angle about its own."""
+    """Return the relation of the angles of two gears with different axes."""
     i, j, carrier = frames
     ratio, offset, period = numbers[AXES:]
     angle = twist(axis_frame(carrier, numbers), j, Z)
@@ -55,7 +55,7 @@ def mesh_across(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: 
 
 
 def rolling_across(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """The rate of the same."""
+    """Return the relation of the rates of two gears with different axes."""
     i, j, carrier = frames
     axis_i, axis_j = carrier.rotation[:, Z], axis_frame(carrier, numbers).rotation[:, Z]
     return [axis_j @ (j.spin - carrier.spin) - axis_i @ (i.spin - carrier.spin) * numbers[AXES]]
@@ -67,9 +67,9 @@ def meshing(
     functions: tuple[Function, Function] = (mesh, rolling_angles),
     numbers: tuple[float, ...] = (),
 ) -> Relation:
-    """Return the relation of two gears: of angles if the ratio is one of teeth, else of rates.
+    """Return the relation of two gears: of angles if the ratio is one of teeth, otherwise of rates.
 
-    `functions` are for these two cases, and get `numbers` ahead of their own.
+    `functions` are the relations for these two cases; `numbers` precede their own constants.
     """
     angles, rates = functions
     period = tooth(ratio)
@@ -79,13 +79,13 @@ def meshing(
 
 
 def tooth(ratio: float) -> float | None:
-    """Return the angle 2 pi / q from tooth to tooth of wheel j for a ratio p / q of teeth, None for other ratios."""
+    """Return the tooth angle 2 pi / q of wheel j for a ratio p / q of teeth, or None for other ratios."""
     teeth = Fraction(ratio).limit_denominator(MOST_TEETH)
     return 2 * np.pi / teeth.denominator if abs(float(teeth) - ratio) <= RECOGNISED * abs(ratio) else None
 
 
 def checked_ratio(owner: str, ratio: Any) -> float:
-    """Return a finite ratio other than zero."""
+    """Return a finite, nonzero ratio."""
     ratio = validate.number(owner, "ratio", ratio)
     if abs(ratio) <= 0:
         raise InputError(f"{owner}: ratio must not be zero")
@@ -93,7 +93,7 @@ def checked_ratio(owner: str, ratio: Any) -> float:
 
 
 def checked_carrier(owner: str, carrier: Any, carried: tuple[Body | Ground, ...], names: str) -> None:
-    """Raise InputError unless `carrier` is a body or the ground, and none of what it carries, named in messages."""
+    """Raise an InputError unless `carrier` is the ground or a body other than those it carries."""
     checked_body(owner, "carrier", carrier)
     if any(carrier is part for part in carried):
         raise InputError(f"{owner}: carrier must be neither {names}; got {carrier}")
@@ -102,25 +102,28 @@ def checked_carrier(owner: str, carrier: Any, carried: tuple[Body | Ground, ...]
 class Gear(Constraint):
     """A pair of gears, 1 row: (theta_j - theta_c) = ratio (theta_i - theta_c), about axes fixed in a carrier.
 
-    It relates angles alone: bearings are joints of their own, and carry no tooth force. The angles are counted from
-    the initial poses. A ratio of whole numbers of teeth (up to 200 on a wheel) holds for angles, over any number of
-    turns; any other holds for rates, and drifts by as much as the integration errs.
+    Only the angles are coupled: bearings are separate joints, and carry no tooth force. Angles are measured from the
+    initial poses. A ratio of integers (up to 200 teeth per wheel) is imposed on the angles, over any number of turns;
+    any
+    other ratio is imposed on the rates, and the angles drift by the integration error.
 
     Parameters
     ----------
     body_i, body_j : Body or GROUND
-        The gears; a fixed gear is GROUND, with a rotating carrier.
+        The gears; a fixed gear is GROUND with a rotating carrier.
     ratio : float
-        Not zero. About a common axis -r_i / r_j for external gears, r_i / r_j for an internal one. About two axes the
-        number of teeth of i over that of j, or the starts of a worm over the teeth of its wheel; positive if both
-        turn by the right-hand rule about their axes as these are given.
+        Nonzero. For a common axis -r_i / r_j for external gears, r_i / r_j for an internal one. For two axes the
+        number of teeth of i over that of j, or the starts of a worm over the teeth of its wheel; positive if both gears
+        rotate by the right-hand rule about their given axes.
     axis : (3,)
-        Common direction of both gear axes, in N at the initial poses.
+        Common direction of both gear axes, in the inertial frame at the initial poses.
     axis_i, axis_j : (3,)
-        Instead of it: the axis of each, for bevel, crossed and worm gears, in N at the initial poses. The load is the
-        torque on gear j about its axis; gear i gets -ratio times as much about its own, and the carrier the rest.
+        Alternatively, the axis of each gear, for bevel, crossed and worm gears, in the inertial frame at the initial
+        poses. The load is the torque on gear j about its axis; gear i receives -ratio times that torque about its own
+        axis,
+        and the carrier the reaction.
     carrier : Body or GROUND
-        What carries both bearings; a planet's arm.
+        Body that carries both bearings, such as the arm of a planetary gear.
 
     Examples
     --------
@@ -152,7 +155,7 @@ class Gear(Constraint):
         checked_carrier(owner, carrier, (body_i, body_j), "of the gears")
         if (axis is None) == (axis_i is None and axis_j is None) or (axis_i is None) != (axis_j is None):
             raise InputError(
-                f"{owner}: give either axis, if both gears turn about parallel axes, or axis_i and axis_j, in N at the "
+                f"{owner}: give either axis, if both gears turn about parallel axes, or axis_i and axis_j, in the inertial frame at the "
                 "initial poses"
             )
         one, two = (

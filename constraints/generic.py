@@ -1,4 +1,4 @@
-"""The generic joint: six flags say which relative coordinates are constrained, offsets say to what."""
+"""The generic joint: flags select the constrained relative coordinates, and offsets set their values."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from .relation import FORCE, TORQUE, Function, MovingFrame, Relation
 
 LETTERS = "xyz"
 
-# Given to each coordinate: its place among the numbers, or among the motions.
+# Source of each coordinate's offset: its index among the numbers or among the motions.
 Sources = tuple[tuple[str, int], ...]
 
 
 def perpendicular_axes(flags: Sequence[bool]) -> list[tuple[int, int]]:
-    """Which axis of frame i stays perpendicular to which of frame j, for three rotation flags."""
+    """Return pairs of axes of frames i and j that stay perpendicular, for three rotation flags."""
     constrained = [axis for axis in range(3) if flags[axis]]
     if len(constrained) == 3:
         return [(Z, Y), (Z, X), (X, Y)]
     if len(constrained) == 2:
         free = ({X, Y, Z} - set(constrained)).pop()
         return [(free, axis) for axis in constrained]
-    # The pair whose product is the sine of that 1-2-3 angle, times a cosine that does not vanish.
+    # The pair whose scalar product is the sine of that 1-2-3 angle times a nonzero cosine.
     return [{X: (Y, Z), Y: (X, Z), Z: (X, Y)}[axis] for axis in constrained]
 
 
 @functools.lru_cache(256)
 def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], alternative: bool) -> Function:
-    """Return the rows of a generic joint: constrained coordinates less their offsets."""
+    """Return the function of the rows of a generic joint: constrained coordinates minus offsets."""
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         i, j = frames
         if callable(sources):
-            offsets = list(on_jets(sources, t, list(numbers)))  # a list of its own, which it may alter
+            offsets = list(on_jets(sources, t, list(numbers)))  # a copy, which the function may modify
             if len(offsets) != 6:
                 raise ValueError(f"offset(t, parameters) returned {len(offsets)} entries instead of six")
         else:
@@ -65,34 +65,35 @@ def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], 
 
 
 def half_turns(i: np.ndarray, j: np.ndarray) -> list[Jet]:
-    """Twice the vector part of the quaternion from frame i to frame j: zero where they are alike, and nowhere else."""
+    """Return twice the vector part of the quaternion from frame i to frame j, which vanishes only for equal frames."""
     R = i.T @ j
     w = (1.0 + R[0, 0] + R[1, 1] + R[2, 2]).sqrt()  # 2 cos(angle / 2)
     return [(R[(k + 2) % 3, (k + 1) % 3] - R[(k + 1) % 3, (k + 2) % 3]) / w for k in range(3)]
 
 
 class Generic(Joint):
-    """Any of the six relative coordinates constrained, to zero or to offsets; as many rows as flags are set.
+    """A joint that constrains any of the six relative coordinates, to zero or to offsets; one row per flag.
 
-    Translations are those of frame j's origin along the axes of frame i; rotations are 1-2-3 angles.
+    Translations are those of the origin of frame j along the axes of frame i; rotations are 1-2-3 angles.
 
     Parameters
     ----------
     point, axis : (3,)
-        As for `Joint`; defaults: body j's center of mass, and frames along the axes of N.
+        As for `Joint`; defaults: the center of mass of body j, and frames along the inertial axes.
     constrained : six flags
-        Translations along x, y, z and rotations about x, y, z of frame i.
+        Flags of the translations along x, y, z and of the rotations about x, y, z of frame i.
     offset : six numbers or Motions, or a function, optional
-        m and rad. A function ``offset(t, parameters)`` returns six quantities; it is differentiated exactly, and so
-        must use + - * / ** and numpy's functions alone. Without two of the rotations constrained, an offset about a
-        free axis has no meaning.
+        m and rad. A function ``offset(t, parameters)`` returns six quantities; it is differentiated exactly, and must
+        therefore use only + - * / ** and numpy's functions. An offset about a free axis has no effect unless two
+        rotations
+        are constrained.
     parameters : numbers, optional
-        Handed to the function.
+        Parameters of the function.
     alternative : bool
-        For three constrained rotations: rows that hold for equal frames alone, not also where they are turned over by
-        180 degrees. Their multipliers are others, the joint load is the same.
+        For three constrained rotations: rows that hold only for equal frames, not also for frames turned by 180
+        degrees. The multipliers differ, the joint load is the same.
     drawing : Drawing, optional
-        How pictures show the joint.
+        Appearance in graphics.
 
     Examples
     --------
@@ -139,7 +140,7 @@ class Generic(Joint):
         slides = [axis for axis in range(3) if not self.constrained[axis]]
         self.rotation_axis = turns[0] if len(turns) == 1 else None
         self.translation_axis = slides[0] if len(slides) == 1 else None
-        # What stays free of x and y alone is as in a cross; offsets would turn its axes.
+        # If only rotations about x and y are free, they are those of a universal joint; offsets would rotate its axes.
         self.cross = offset is None and not self.alternative and self.constrained[5] and not self.constrained[4]
         if not self.alternative:
             self.aligned_axes = {0: (X, Y, Z), 1: tuple(turns)}.get(len(turns), ())
@@ -183,7 +184,7 @@ class Generic(Joint):
 
 
 def _checked(owner: str, offset: Callable[..., Any], parameters: np.ndarray) -> Callable[..., Any]:
-    """Return the offset function as plain Python, after trying it at t = 0."""
+    """Return the offset function as plain Python, after a trial call at t = 0."""
     function = getattr(offset, "py_func", offset)
     try:
         got = list(on_jets(function, Jet([0.0, 1.0, 0], []), parameters))

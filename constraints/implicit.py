@@ -1,4 +1,4 @@
-"""Quantities that equations between poses define: solved for on jets, so that all derivatives follow."""
+"""Quantities defined by equations between poses, solved on jets so that all derivatives are available."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections.abc import Callable, Sequence
 from ..autodiff.dual import Dual
 from ..autodiff.jet import Jet
 
-# equations(unknowns, bare) -> residuals and their derivatives by each unknown, rows of residuals; with `bare` it leaves
-# out the gradients of all that it takes from the poses
+# equations(unknowns, bare) -> residuals and their derivatives by each unknown, as rows; `bare` leaves out the
+# gradients of all quantities of the poses
 Equations = Callable[[Sequence[Jet], bool], tuple[list[Jet], list[list[Jet]]]]
 
 
 def solved(equations: Equations, start: Sequence[Jet]) -> list[Jet]:
-    """Return the one or two jets that make residuals zero, from such whose values do.
+    """Solve equations for one or two jets, given their values.
 
-    Each step of Newton's method doubles the number of derivatives in time that are known. The gradient takes one
+    Each Newton step doubles the number of known time derivatives. The gradient is linear in the residuals, so the last
+    step
+    determines it. The directions of dual numbers count as one more derivative.
     step, the last, as the residuals are linear in it. Directions of dual numbers count as one derivative more.
     """
     unknowns, known = list(start), 1

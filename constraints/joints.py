@@ -1,7 +1,7 @@
-"""The named joints, each a list of primitives on two frames.
+"""The named joints, each defined by a list of primitives between two frames.
 
-Joint axis = the frames' z unless said otherwise. Rows as in "Common Kinematic Constraints in 3D"
-(spherical eqs. 1-4, distance 5-11, revolute 12-16, universal 17-20, cylindrical 21-28, prismatic 29-35).
+The joint axis is z of both frames unless stated otherwise. Rows as in "Common Kinematic Constraints in 3D" (spherical
+eqs. 1-4, distance 5-11, revolute 12-16, universal 17-20, cylindrical 21-28, prismatic 29-35).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..util.validate import PointsLike
 from .constraint import Constraint, Joint, TwoAxisJoint, checked_ends, end_points, initial_point
 from .primitives import X, Y, Z, coincidence, distance, dot1, dot2
 
-# Cosine up to which typed axes of a cross count as perpendicular; the rest is left to the consistency check.
+# Largest cosine of the angle between typed axes of a universal joint that counts as perpendicular.
 PERPENDICULAR = 1e-6
 
 LETTERS = "xyz"
@@ -25,7 +25,7 @@ _parallel_axes = (dot1(Z, X), dot1(Z, Y))
 
 
 class Spherical(Joint):
-    """A point of body j stays on a point of body i: 3 rows, free to turn (ball joint).
+    """Ball joint: a common point of both bodies, 3 rows; free to rotate.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Spherical(Joint):
 
 
 class Revolute(Joint):
-    """A hinge: a common point and a common axis, 5 rows; free to turn about z.
+    """Hinge: a common point and a common axis, 5 rows; free to rotate about z.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Revolute(Joint):
 
 
 class Cylindrical(Joint):
-    """Free to turn about and slide along a common axis, 4 rows.
+    """Cylindrical joint: free to rotate about and slide along a common axis, 4 rows.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Cylindrical(Joint):
 
 
 class Prismatic(Joint):
-    """Free to slide along z without turning, 5 rows. Default point: body j's center of mass.
+    """Prismatic joint: free to slide along z without rotation, 5 rows. Default point: center of mass of body j.
 
     Examples
     --------
@@ -90,10 +90,10 @@ class Prismatic(Joint):
 
 
 class Fixed(Joint):
-    """Two bodies welded together, 6 rows. Default point: body j's center of mass.
+    """Weld of two bodies, 6 rows. Default point: center of mass of body j.
 
-    They are held as they were declared, whatever `System.assemble` has done since; to weld them as they stand during a
-    run, see `keep_offset` of `enable`. Other relative poses take frame_i and frame_j.
+    The relative pose is that of the declared poses, whatever `System.assemble` has changed since; to weld bodies at
+    their poses during a run, see `keep_offset` of `enable`. Other relative poses require frame_i and frame_j.
 
     Examples
     --------
@@ -108,12 +108,13 @@ class Fixed(Joint):
 
 
 class Planar(Joint):
-    """A plane of body j stays in a plane of body i, 3 rows: free to slide along x and y and to turn about z.
+    """A plane of body j stays in a plane of body i, 3 rows: free to slide along x and y and to rotate about z.
 
     Parameters
     ----------
     normal : (3,)
-        Of the plane, in N at the initial poses: another name for `axis`. Other parameters as `Joint`.
+        Normal of the plane in the inertial frame at the initial poses; alias of `axis`. Other parameters as for
+        `Joint`.
 
     Examples
     --------
@@ -141,13 +142,13 @@ class Planar(Joint):
         active: bool = True,
     ) -> None:
         if normal is not None and axis is not None:
-            raise InputError(f'Planar "{name}": normal and axis are the same thing; give one')
+            raise InputError(f'Planar "{name}": normal and axis are aliases; give one of them')
         axis = normal if axis is None else axis
         super().__init__(name, body_i, body_j, point=point, axis=axis, frame_i=frame_i, frame_j=frame_j, active=active)
 
 
 class PointOnLine(Joint):
-    """A point of body j stays on a line of body i, along z, 2 rows; free to turn and to slide along it.
+    """A point of body j stays on a line of body i along z, 2 rows; free to rotate and to slide along it.
 
     Examples
     --------
@@ -162,7 +163,7 @@ class PointOnLine(Joint):
 
 
 class PointOnPlane(Joint):
-    """A point of body j stays in a plane of body i with normal z, 1 row; free to turn and to slide in it.
+    """A point of body j stays in a plane of body i with normal z, 1 row; free to rotate and to slide in it.
 
     Examples
     --------
@@ -176,13 +177,13 @@ class PointOnPlane(Joint):
 
 
 class Free(Joint):
-    """No constraint, 0 rows: relative coordinates of two bodies under a name.
+    """A joint without constraints, 0 rows, which defines named relative coordinates of two bodies.
 
     Parameters
     ----------
     angle : "x", "y" or "z", optional
-        The 1-2-3 angle of frame j relative to frame i that springs, motors, limits and couplings act on. Three of
-        these, each with a name, are the hinges of a joint that turns about three axes. Other parameters as `Joint`.
+        The 1-2-3 angle of frame j relative to frame i on which springs, motors, limits and couplings act. Three such
+        joints, one for each angle, represent the hinges of a joint with three axes. Other parameters as for `Joint`.
 
     Examples
     --------
@@ -215,15 +216,15 @@ class Free(Joint):
 
 
 class Universal(TwoAxisJoint):
-    """A cross: one axis fixed in i, one in j, perpendicular, through a common point; 4 rows.
+    """Universal joint: perpendicular axes fixed in body i and body j through a common point, 4 rows.
 
-    The cross axes are x of frame i and y of frame j, so that the 1-2-3 angles of the joint are the two
-    angles of the cross and zero.
+    The axes are x of frame i and y of frame j, so that two of the joint's 1-2-3 angles are the angles about these axes
+    and the third is zero.
 
     Parameters
     ----------
     axis_i, axis_j : (3,)
-        The cross axes in N at the initial poses, perpendicular to each other. Other parameters as `Joint`.
+        Perpendicular axes in the inertial frame at the initial poses. Other parameters as for `Joint`.
 
     Examples
     --------
@@ -238,7 +239,7 @@ class Universal(TwoAxisJoint):
 
     @staticmethod
     def joint_axes(owner: str, axis_i: np.ndarray, axis_j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return axes with the given ones as x of frame i and as y of frame j, and z in common."""
+        """Return the axes of both frames, with x of frame i and y of frame j as given, and z in common."""
         if abs(axis_i @ axis_j) > PERPENDICULAR:
             angle = np.degrees(np.arccos(np.clip(axis_i @ axis_j, -1, 1)))
             raise InputError(
@@ -255,16 +256,16 @@ class Universal(TwoAxisJoint):
 
 
 class Distance(Constraint):
-    """A massless rod with ball joints at its ends: two points stay at a constant distance, 1 row.
+    """A massless rod with ball joints at its ends: two points at a constant distance, 1 row.
 
     Parameters
     ----------
     points : (2, 3)
-        Both ends in the inertial frame, m, at the initial poses.
+        Both ends in the inertial frame at the initial poses, m.
     point_i, point_j : (3,), body axes
-        Both ends in coordinates of body i and body j, m, instead; default: the centers of mass.
+        Alternatively, both ends in the coordinates of body i and body j, m; default: the centers of mass.
     length : float, optional
-        m, positive; default: the distance at the initial poses.
+        Positive length, m; default: the distance at the initial poses.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How a rope lies along points and drums where bodies are placed, and whether it can."""
+"""Initial geometry of a rope along points and drums, with checks."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .constraint import initial_point
 from .drum import Drum, course, first_wrap
 from .gear import MOST_TEETH, tooth
 
-# Sine of the angle between axes that count as parallel.
+# Sine of the largest angle between drum axes that counts as parallel.
 PARALLEL = 1e-9
 
 
 class RopeStop(NamedTuple):
-    """What a rope meets: a body with a point (3,) in its coordinates, the center of the drum if it is one."""
+    """A stop of a rope: a point (3,) in body coordinates, which is the center of the drum if there is one."""
 
     body: Body | Ground
     place: np.ndarray
@@ -29,23 +29,23 @@ class RopeStop(NamedTuple):
 
     @property
     def center(self) -> np.ndarray:
-        """The place (3,) in N at the initial pose."""
+        """Position (3,) of the stop in the inertial frame at the initial pose, m."""
         return initial_point(self.body, self.place)
 
     @property
     def turn(self) -> np.ndarray:
-        """The rotation (3, 3) of the body at the initial pose."""
+        """Rotation matrix (3, 3) of the body at the initial pose, body to inertial."""
         return rotation.matrix(self.body.orientation)
 
     def radius_about(self, drum: RopeStop) -> float:
-        """The radius as another drum sees it, whose axis may point the other way; of a point it is zero."""
+        """Return the signed radius with respect to another drum, negative for an opposite axis; zero for points."""
         if self.drum is None or drum.drum is None:
             return 0.0
         return float(np.copysign(self.drum.radius, (self.turn @ self.drum.axis) @ (drum.turn @ drum.drum.axis)))
 
 
 def laid(owner: str, stops: Sequence[RopeStop]) -> tuple[list[tuple[float, ...]], np.ndarray, float]:
-    """Lay a rope at the initial poses: numbers of all stops that are drums, straight parts (n - 1,) and all arcs, m."""
+    """Return the numbers of all drums of a rope, its straight lengths (n - 1,) and the sum of arcs, m, initially."""
     for k in range(len(stops) - 1):
         _check_part(owner, k, stops[k], stops[k + 1])
     centers = [stop.center for stop in stops]
@@ -72,7 +72,7 @@ def laid(owner: str, stops: Sequence[RopeStop]) -> tuple[list[tuple[float, ...]]
 
 
 def _check_part(owner: str, k: int, one: RopeStop, two: RopeStop) -> None:
-    """Raise InputError unless a straight part can lead from stop k to the next at the initial poses."""
+    """Raise an InputError if no straight part connects stop k and the next one at the initial poses."""
     span = two.center - one.center
     names = f"points[{k}] and points[{k + 1}]"
     for stop, other in ((one, two), (two, one)):
@@ -81,14 +81,14 @@ def _check_part(owner: str, k: int, one: RopeStop, two: RopeStop) -> None:
         axis = stop.turn @ stop.drum.axis
         if other.drum is not None and np.linalg.norm(np.cross(axis, other.turn @ other.drum.axis)) > PARALLEL:
             raise InputError(
-                f"{owner}: {names} are drums, whose axes must be parallel: let the rope meet a point between them"
+                f"{owner}: {names} are drums, whose axes must be parallel: insert a point between them"
             )
         across = np.linalg.norm(np.cross(axis, span))
         room = abs(stop.drum.radius - other.radius_about(stop))
         if across <= room:
             raise InputError(
-                f"{owner}: {names} are {across:g} m apart across the axis at the initial poses, and for a rope to run "
-                f"straight between them it must be more than {room:g} m: place them apart, or make the radius smaller"
+                f"{owner}: {names} are {across:g} m apart across the axis at the initial poses, and a straight "
+                f"part between them requires more than {room:g} m: place them apart, or make the radius smaller"
             )
     if np.linalg.norm(span) <= 0:
         raise InputError(
@@ -98,7 +98,7 @@ def _check_part(owner: str, k: int, one: RopeStop, two: RopeStop) -> None:
 
 
 def whole_turns(owner: str, stops: Sequence[RopeStop]) -> float:
-    """Return by how much, m, whole turns of the drums on which a rope winds may change its length; 0 without any."""
+    """Return the change of length, m, that full turns of the winding drums may cause; 0 without winding drums."""
     radii = [stop.drum.radius for stop in (stops[0], stops[-1]) if stop.drum is not None]
     if not radii:
         return 0.0

@@ -1,4 +1,4 @@
-"""Functions with loops and branches that relations ask for numbers, such as where in a table to look."""
+"""Compiled functions with loops and branches that relations call, such as a search in a table."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from ..jit.tracing import TracedValue
 
 
 class Lookup:
-    """A function of arrays and numbers that returns so many doubles; relations may call it, traced or not.
+    """A function of arrays and numbers that returns `count` doubles, for use in relations, traced or not.
 
-    What it returns has no derivatives: it says which piece of something a relation is to take, and from where an
-    equation is to be solved.
+    Its results have no derivatives: they select a piece of a curve, and give the starting point of an iteration.
     """
 
     def __init__(self, function: Callable[..., tuple[float, ...]], count: int) -> None:
         self._function, self._compiled, self._count = function, entry(function), count
 
     def __call__(self, array: Any, *arguments: Any) -> tuple[Any, ...]:
-        """Call it, from Python or from the code of a kernel that is being compiled."""
+        """Call the function, from Python or from a kernel during compilation."""
         if isinstance(array, DualArray):
             return of_values(self, array, arguments)
         if isinstance(array, TracedValue):

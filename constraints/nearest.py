@@ -1,8 +1,8 @@
-"""Searches along splines: the point nearest to a given one, and where two curves in a plane touch.
+"""Search along splines for the point nearest to a given one; shared tables of curves.
 
-A curve is a table: the number of its pieces and a margin beyond its ends, zero if it is closed; of each piece how long
-its parameter runs, radius and center of a sphere around it, and TERMS coefficients for each coordinate; then radius and
-center of spheres around groups of neighboring pieces, so that those far away are passed over together.
+The table of a curve contains: the number of its pieces, and the margin beyond its ends, zero if closed; for each piece
+its parameter length, the radius and center of an enclosing sphere, and TERMS coefficients per coordinate; then radius
+and center of spheres around groups of adjacent pieces, so that distant pieces are skipped together.
 """
 
 from __future__ import annotations
@@ -14,65 +14,65 @@ import numpy as np
 from ..jit.compilation import shared
 
 HEADER = 2
-# Entries of a piece, where the coefficients follow the center.
+# Entries of a piece; the coefficients follow the center.
 LENGTH, RADIUS, CENTRE = range(3)
 SPACE, PLANE = 3, 2
-# Coefficients for each coordinate: pieces are of degree 5 at most.
+# Number of coefficients per coordinate: pieces have a degree of at most 5.
 TERMS = 6
 
-# A piece is looked at in so many places before the nearest point is searched between two of them.
+# Number of intervals in which each piece is sampled before the nearest point is searched between two samples.
 PARTS = 4
-# Parameters are found to this part of a piece, in at most so many steps; Newton's method on jets goes on from there.
+# Relative precision of parameters, and maximum number of steps; Newton's method on jets refines the result.
 PRECISION, MOST_STEPS = 1e-13, 60
 
 
 @shared
 def group_size(count: int) -> int:
-    """How many of so many pieces share a group."""
+    """Return the number of pieces in each group, for `count` pieces."""
     return math.ceil(math.sqrt(count))
 
 
 @shared
 def group_count(count: int) -> int:
-    """How many groups so many pieces make."""
+    """Return the number of groups, for `count` pieces."""
     return (count + group_size(count) - 1) // group_size(count)
 
 
 @shared
 def piece_at(curve: int, k: int, dimension: int) -> int:
-    """Where the k-th piece of the curve at element `curve` stands."""
+    """Return the index of the k-th piece in the table of the curve at element `curve`."""
     return curve + HEADER + k * (2 + (1 + TERMS) * dimension)
 
 
 @shared
 def after(table: np.ndarray, curve: int, dimension: int) -> int:
-    """First element behind a curve."""
+    """Return the index of the first element after a curve."""
     count = int(table[curve])
     return group_at(curve, count, group_count(count), dimension)
 
 
 @shared
 def group_at(curve: int, count: int, g: int, dimension: int) -> int:
-    """Where the g-th group of a curve of so many pieces stands."""
+    """Return the index of the g-th group of a curve of `count` pieces."""
     return piece_at(curve, count, dimension) + g * (1 + dimension)
 
 
 @shared
 def lowest(table: np.ndarray, curve: int, k: int) -> float:
-    """Least parameter of a piece."""
+    """Return the smallest parameter of a piece."""
     return -table[curve + 1] if k == 0 else 0.0
 
 
 @shared
 def highest(table: np.ndarray, curve: int, k: int, dimension: int) -> float:
-    """Largest parameter of a piece."""
+    """Return the largest parameter of a piece."""
     length = table[piece_at(curve, k, dimension) + LENGTH]
     return length + table[curve + 1] if k == int(table[curve]) - 1 else length
 
 
 @shared
 def at_end(table: np.ndarray, curve: int, k: int, u: float, dimension: int) -> bool:
-    """Whether a parameter is as far beyond an end of an open curve as it may be."""
+    """Whether a parameter has reached the margin beyond an end of an open curve."""
     first = k == 0 and u <= lowest(table, curve, k)
     last = k == int(table[curve]) - 1 and u >= highest(table, curve, k, dimension)
     return table[curve + 1] > 0.0 and (first or last)
@@ -80,13 +80,13 @@ def at_end(table: np.ndarray, curve: int, k: int, u: float, dimension: int) -> b
 
 @shared
 def coefficients(table: np.ndarray, o: int) -> tuple[float, float, float, float, float, float]:
-    """The TERMS numbers from element o on."""
+    """Return the TERMS numbers from element o on."""
     return table[o], table[o + 1], table[o + 2], table[o + 3], table[o + 4], table[o + 5]
 
 
 @shared
 def power_sums(table: np.ndarray, o: int, u: float) -> tuple[float, float, float]:
-    """One coordinate at a parameter, with both derivatives, from its coefficients at element o."""
+    """Return a coordinate and its first and second derivative at a parameter, from coefficients at element o."""
     p, tangent, second = 0.0, 0.0, 0.0
     for m in range(TERMS - 1, -1, -1):
         second = second * u + 2.0 * tangent
@@ -97,14 +97,14 @@ def power_sums(table: np.ndarray, o: int, u: float) -> tuple[float, float, float
 
 @shared
 def out_of_sphere(table: np.ndarray, o: int, x: float, y: float, z: float) -> float:
-    """Distance of a point from a sphere whose radius is at element o, negative within."""
+    """Return the distance of a point from the sphere whose radius is at element o, negative inside."""
     dx, dy, dz = x - table[o + 1], y - table[o + 2], z - table[o + 3]
     return math.sqrt(dx * dx + dy * dy + dz * dz) - table[o]
 
 
 @shared
 def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Half the squared distance of a point from a place on a piece, and its derivatives by the parameter."""
+    """Return half the squared distance of a point from a point of a piece, with both derivatives by the parameter."""
     half, slope, bend = 0.0, 0.0, 0.0
     for c in range(SPACE):
         p, tangent, second = power_sums(table, o + CENTRE + SPACE + TERMS * c, u)
@@ -117,7 +117,7 @@ def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z
 
 @shared
 def nearest_on(table: np.ndarray, o: int, lo: float, hi: float, x: float, y: float, z: float) -> tuple[float, float]:
-    """Parameter of the place of a piece nearest to a point, and the distance."""
+    """Return the parameter of the point of a piece nearest to a given point, and the distance."""
     step, best, near = (hi - lo) / PARTS, math.inf, 0
     for m in range(PARTS + 1):
         half, _, _ = slope_of_distance(table, o, lo + m * step, x, y, z)
@@ -143,9 +143,9 @@ def nearest_on(table: np.ndarray, o: int, lo: float, hi: float, x: float, y: flo
 
 
 def nearest_piece(table: np.ndarray, curve: int, x: float, y: float, z: float) -> tuple[float, ...]:
-    """Where a curve in space is nearest to a point: the parameter in a piece, and the coefficients of that.
+    """Return the parameter in the piece of a space curve nearest to a point, and the coefficients of the piece.
 
-    The parameter is not a number where the nearest place is an end of an open curve.
+    The parameter is NaN if the nearest point is an end of an open curve.
     """
     count = int(table[curve])
     size, best, found, where = group_size(count), math.inf, 0, 0.0

@@ -1,4 +1,4 @@
-"""The constants of a relation, one by one as jets or all together as an array."""
+"""Constants of a relation, as single jets or as an array."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..jit.simd import at
 
 
 class Numbers(Sequence[Jet]):
-    """The constants of a relation: jets that do not change, made when they are asked for.
+    """The constants of a relation, converted to constant jets on access.
 
     Attributes
     ----------
     array : flat array, of floats or of a kernel
-        Among others the constants themselves, the k-th at element k: for functions that search a table of many.
+        Array that contains the constants, the k-th at element k, for functions that search a large table.
     """
 
     def __init__(self, array: Any, count: int, order: int, frames: int) -> None:
@@ -24,7 +24,7 @@ class Numbers(Sequence[Jet]):
         self._count, self._rest, self._none = count, [0] * order, [None] * frames
 
     def first(self, count: int) -> Numbers:
-        """Return the first `count` of them, with the same array."""
+        """Return the first `count` constants, with the same array."""
         found = copy(self)
         found._count = count
         return found

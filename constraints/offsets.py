@@ -1,4 +1,4 @@
-"""Constraints with constants taken from their rows: Phi - offset in place of Phi."""
+"""Constraints with constants subtracted from their rows: Phi - offset instead of Phi."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def with_offsets(constraint: Constraint, offsets: Sequence[float]) -> Constraint
     ----------
     constraint : Constraint
     offsets : (rows,)
-        In the units of Phi. Those of coincidences move the origin of frame i in its body, along the axes that
-        `coincidences` gives, m.
+        In the units of Phi. Offsets of coincidences move the origin of frame i in its body, along the axes that
+        `coincidences` returns, m.
     """
     rest, shift = np.array(offsets, dtype=float), np.zeros(3)
     for rows, _, axes in coincidences(constraint):
@@ -45,9 +45,9 @@ def with_offsets(constraint: Constraint, offsets: Sequence[float]) -> Constraint
 
 
 def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-    """Yield rows that are components of p_j - p_i: which, their axes in the inertial frame, and in body i, (3, k).
+    """Yield the rows that are components of p_j - p_i, with their axes in the inertial frame and in body i, (3, k).
 
-    The axes in body i are those of its coordinates, or of the plane in it.
+    The axes in body i are those of the body frame, or of the plane of a planar constraint.
     """
     for primitive, rows in _rows(constraint):
         if isinstance(primitive, Primitive) and primitive.kind == COINCIDENCE:
@@ -57,7 +57,7 @@ def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np
 
 
 def may_be_offset(constraint: Constraint) -> np.ndarray:
-    """Return which rows can have an offset, (rows,) bool: not those of velocities, nor those given as A and b."""
+    """Return which rows can have an offset, (rows,) bool: not those of velocities or of given A and b."""
     found: list[bool] = []
     for primitive in constraint.primitives:
         fixed = isinstance(primitive, GivenRows) or (isinstance(primitive, Relation) and primitive.of_velocities)
@@ -66,7 +66,7 @@ def may_be_offset(constraint: Constraint) -> np.ndarray:
 
 
 def as_amounts(constraint: Constraint, offsets: Sequence[float]) -> list[tuple[float, str]]:
-    """Return offsets (rows,) as lengths and angles, signed, each with its unit "m" or "rad"."""
+    """Return offsets (rows,) as signed lengths and angles, with the unit "m" or "rad"."""
     found: list[tuple[float, str]] = []
     for primitive in constraint.primitives:
         for k in range(len(primitive.labels)):
@@ -83,7 +83,7 @@ def as_amounts(constraint: Constraint, offsets: Sequence[float]) -> list[tuple[f
 
 
 def _rows(constraint: Constraint) -> Iterator[tuple[Primitive | Relation, slice]]:
-    """Yield primitives and relations with their rows."""
+    """Yield primitives and relations with the slices of their rows."""
     first = 0
     for primitive in constraint.primitives:
         yield primitive, slice(first, first + len(primitive.labels))
@@ -91,7 +91,7 @@ def _rows(constraint: Constraint) -> Iterator[tuple[Primitive | Relation, slice]
 
 
 def _primitive_with(primitive: Primitive | Relation, offsets: list[float]) -> Primitive | Relation:
-    """Return a primitive, or a relation with offsets behind its numbers."""
+    """Return a primitive with an offset, or a relation with offsets after its numbers."""
     if isinstance(primitive, Primitive):
         return replace(primitive, offset=primitive.offset + offsets[0])
     function = _shifted(primitive.function, len(primitive.numbers))
@@ -100,7 +100,7 @@ def _primitive_with(primitive: Primitive | Relation, offsets: list[float]) -> Pr
 
 @functools.lru_cache(256)
 def _shifted(function: Function, count: int) -> Function:
-    """Return the function of `count` numbers less offsets, which are the numbers behind these."""
+    """Return a function of `count` numbers, minus the offsets that follow these numbers."""
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: Any, motions: list[Jet]) -> list[Jet]:
         own: Numbers = numbers.first(count)

@@ -1,4 +1,4 @@
-"""A point on a curve in space: slots, tracks, wires."""
+"""A point on a space curve: slots, tracks, wires."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from .spline import Spline, along
 
 NEAREST = Lookup(nearest_piece, 1 + 3 * TERMS)
 
-# Directions that are tried for one that is nowhere along the curve.
+# Number of candidate directions in the search for one that is never tangential to the curve.
 TRIED = 500
-# Cosine of the angle between that direction and the curve above which the normals of the curve turn too fast.
+# Largest cosine of the angle between that direction and the tangents; beyond it the normals rotate too fast.
 MOST_COSINE = 0.999
 
 
 def off_curve(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet]) -> Sequence[Jet]:
-    """From the nearest point of the curve to the point, along two normals of the curve there."""
+    """Return the components of the vector from the curve's nearest point to the point, along two normals."""
     i, j = frames
     point = i.rotation.T @ (j.position - i.position)
     bare = np.array([x.bare for x in point], dtype=object)
     place, *piece = NEAREST(numbers.array, SPACE_NUMBERS, *(x.value for x in point))
 
     def foot(unknowns: Sequence[Jet], without: bool) -> tuple[list[Jet], list[list[Jet]]]:
-        """The difference has no part along the curve."""
+        """Return the residual: the connecting vector has no component along the curve."""
         c, tangent, second = along(piece, unknowns[0])
         d = (bare if without else point) - c
         return [d @ tangent], [[d @ second - tangent @ tangent]]
@@ -51,33 +51,35 @@ def off_curve(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list
     return [first @ (point - c), second @ (point - c)]
 
 
-# So many numbers are ahead of the table: a direction that is nowhere along the curve.
+# Number of constants before the table: a direction that is never tangential to the curve.
 SPACE_NUMBERS = 3
 
-ENDED = "its point is at the end of an open curve; give the curve further points, or close it"
+ENDED = "its point is at the end of an open curve; extend the curve, or close it"
 
 
 class PointOnCurve(Constraint):
-    """A point of body j stays on a curve fixed in body i, free to run along it, 2 rows; its load is a force alone.
+    """A point of body j stays on a curve fixed in body i, 2 rows; free to slide along it. Its load is a force.
 
-    The curve is a spline through given points. Phi is what leads from its nearest place to the
-    point, along two normals of the curve. Where a curve passes itself more closely than the point is off it, the
-    nearest place may be on the wrong branch: a run through a crossing wants tight tolerances.
+    The curve is a spline through given points. Phi is the vector from its nearest point to the given point, along two
+    normals of the curve. If branches of the curve are closer to each other than the point is to the curve, the nearest
+    point
+    may be on the wrong branch: a run through a crossing requires tight tolerances.
 
     Parameters
     ----------
     points : (n, 3)
-        Of the curve in order, in frame i, m; at least 2, or 3 for a closed one.
+        Points of the curve in order, in frame i, m; at least 2, or 3 for a closed curve.
     closed : bool
-        Whether the curve goes on from its last point to the first. A run in which the point leaves the end of an open
+        Whether the curve is closed from its last point to the first. A run in which the point leaves the end of an open
         curve ends with an error.
     degree : 3 or 5
-        Of the spline. A cubic one has continuous curvature, so that accelerations are continuous; of degree 5 it has
-        continuous jerk and snap, too, which steps of high order and tight tolerances thank for.
+        Degree of the spline. A cubic spline has continuous curvature, so that accelerations are continuous; degree 5
+        also
+        gives continuous jerk and snap, which makes high-order methods at tight tolerances more efficient.
     point : (3,), body axes
-        The point, in the coordinates of body j, m.
+        The point in the coordinates of body j, m.
     frame_i : Frame
-        In body i; default: its own.
+        Frame in body i; default: the body frame.
 
     Attributes
     ----------
@@ -119,12 +121,12 @@ class PointOnCurve(Constraint):
 
 
 def nowhere_along(owner: str, curve: Spline) -> tuple[float, ...]:
-    """Return a unit vector (3,) as far from all tangents as can be: the normal of the plane of a flat curve."""
+    """Return the unit vector (3,) that is least tangential to the curve: the normal of the plane of a flat curve."""
     parameters = np.linspace(0, 1, 9)[:-1]
     s = (curve.breaks[:-1, None] + np.diff(curve.breaks)[:, None] * parameters).ravel()
     tangents = curve.derivatives([*s, curve.breaks[-1] * (1 - 1e-12)])[1]
     tangents = tangents / np.linalg.norm(tangents, axis=1, keepdims=True)
-    # Evenly over half a sphere, and the axes of the curve's own.
+    # Candidates: evenly over a hemisphere, and the principal axes of the tangents.
     k = np.arange(TRIED) + 0.5
     height, turn = 1 - k / TRIED, np.pi * (1 + np.sqrt(5)) * k
     around = np.sqrt(1 - height**2)
@@ -134,7 +136,7 @@ def nowhere_along(owner: str, curve: Spline) -> tuple[float, ...]:
     best = int(cosines.argmin())
     if cosines[best] > MOST_COSINE:
         raise InputError(
-            f"{owner}: points make a curve that runs in all directions, so that its normals turn without end; join "
+            f"{owner}: points define a curve with tangents in all directions, for which no continuous normals are defined; join "
             "shorter curves"
         )
     return tuple(tried[best].tolist())

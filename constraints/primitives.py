@@ -1,6 +1,6 @@
-"""The bilinear primitives of which all joints are made, and the two kernels that evaluate them.
+"""The bilinear primitives from which joints are composed, and the two kernels that evaluate them.
 
-With p = r + R s a point and a = R a' a direction of body i, p_j and b the same of body j, d = p_j - p_i:
+With p = r + R s a point and a = R a' a direction of body i, p_j and b those of body j, and d = p_j - p_i:
 
 =============  ============================  ====
 coincidence    Phi = d                       3 rows
@@ -9,10 +9,12 @@ dot-2          Phi = a . d - c               1 row
 distance       Phi = d . d - c               1 row
 =============  ============================  ====
 
-`constraint_tower` gives Phi and its derivatives; with the highest derivatives of the bodies' coordinates
-set to zero the K-th is minus the right-hand side of that order (b = gamma for K = 2).
-`constraint_wrenches` gives the Jacobian and its derivatives: what multiplies a variation of the bodies is also the
-load that a unit multiplier exerts, so rows of A and joint loads are the same numbers.
+`constraint_tower` computes Phi and its time derivatives; if the highest derivatives of the bodies' coordinates are
+zero,
+the K-th is minus the right-hand side of that order (b = gamma for K = 2). `constraint_wrenches` computes the Jacobian
+and
+its derivatives: the coefficients of a variation of the bodies are also the load of a unit multiplier, so that rows of A
+and joint loads are the same numbers.
 
 Sources: Haug's primitives as in "Common Kinematic Constraints in 3D", eqs. 1-34; signs as p_j - p_i.
 """
@@ -34,12 +36,12 @@ _LETTERS = "xyz"
 
 @dataclass(frozen=True)
 class Primitive:
-    """One entry of a joint's recipe.
+    """One elementary constraint of a joint.
 
     Attributes
     ----------
     kind : COINCIDENCE, DOT1, DOT2 or DISTANCE
-    axis_i, axis_j : which axis (X, Y or Z) of joint frame i and j takes part
+    axis_i, axis_j : axes (X, Y or Z) of the joint frames i and j in the constraint
     offset : the constant c
     """
 
@@ -50,7 +52,7 @@ class Primitive:
 
     @property
     def labels(self) -> list[str]:
-        """What each row holds."""
+        """Label of each row."""
         i, j = _LETTERS[self.axis_i], _LETTERS[self.axis_j]
         if self.kind == COINCIDENCE:
             return [f"coincidence along {c}" for c in _LETTERS]
@@ -71,12 +73,12 @@ def dot2(axis_i: int) -> Primitive:
 
 
 def distance(length: float) -> Primitive:
-    """Return the primitive that keeps p_j at `length` m from p_i."""
+    """Return the primitive that keeps p_j at a distance of `length`, m, from p_i."""
     return Primitive(DISTANCE, offset=length**2)
 
 
 class PrimitiveTable(NamedTuple):
-    """All primitives of a model as arrays; P primitives with m rows in all.
+    """All primitives of a model as arrays: P primitives with m rows in total.
 
     kind (P,) · row (P,) first row · body (P, 2) of i and j · arm (P, 2, 3) joint points and
     direction (P, 2, 3) axes in body coordinates · offset (P,) constants c.
@@ -99,10 +101,12 @@ def constraint_tower(
     scratch: np.ndarray,
     phi: np.ndarray,
 ) -> None:
-    """Fill `phi` (m, K + 1) with every Phi and its first K time derivatives.
+    """Fill `phi` (m, K + 1) with Phi and its first K time derivatives for all rows.
 
-    `R` (n, 3, 3) body to N, `translation` (n, K + 1, 3) towers of the centers of mass in N, `spin`
-    (n, K, 3) spin towers in N; the ground is one of the n rows. `scratch` (3, K + 1, 3) is overwritten.
+    `R` (n, 3, 3) body to inertial, `translation` (n, K + 1, 3) positions of the centers of mass with their time
+    derivatives,
+    `spin` (n, K, 3) angular velocities with theirs, both in the inertial frame; the ground is one of the n bodies.
+    `scratch` (3, K + 1, 3) is overwritten.
     """
     order = phi.shape[1] - 1
     u, w, d = scratch[0], scratch[1], scratch[2]
@@ -116,7 +120,7 @@ def constraint_tower(
             fixed_vector_tower(R[i], spin[i], table.arm[p, 0], u)
             for k in range(order + 1):
                 for c in range(3):
-                    # Positions first: far from the origin their difference is exact where a sum is not.
+                    # Positions are subtracted first: far from the origin their difference is exact, but a sum is not.
                     d[k, c] = (translation[j, k, c] - translation[i, k, c]) + (w[k, c] - u[k, c])
         if kind == COINCIDENCE:
             for k in range(order + 1):
@@ -140,11 +144,13 @@ def constraint_wrenches(
     scratch: np.ndarray,
     wrench: np.ndarray,
 ) -> None:
-    """Fill `wrench` (m, 3, K + 1, 3): per row force on body j, moment on body i, moment on body j, in N, as towers.
+    """Fill `wrench` (m, 3, K + 1, 3) with force on body j, moment on body i and moment on body j of a unit multiplier.
 
-    A unit multiplier exerts the force on j and its opposite on i; moments are about the centers of mass.
-    So Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. Motions as for `constraint_tower`, one order less
-    of the spin; `scratch` (4, K + 1, 3) is overwritten.
+    All are in the inertial frame, with K time derivatives. The opposite force acts on body i; moments are about the
+    centers
+    of mass. Hence Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. Motions as for `constraint_tower`, with
+    one
+    derivative less of the angular velocity; `scratch` (4, K + 1, 3) is overwritten.
     """
     order = wrench.shape[2] - 1
     u, w, s_i, s_j = scratch[0], scratch[1], scratch[2], scratch[3]
@@ -165,7 +171,8 @@ def constraint_wrenches(
         for k in range(order + 1):
             for c in range(3):
                 w[k, c] = (translation[j, k, c] - translation[i, k, c]) + (s_j[k, c] - s_i[k, c])
-                # Body i feels the force at its own point and, for dot-2, turns its axis against d.
+                # The force on body i acts at its own point and, for dot-2, has a moment that rotates its axis against
+                # d.
                 s_i[k, c] += w[k, c] if kind == DOT2 else 0.0
         for component in range(3 if kind == COINCIDENCE else 1):
             force = wrench[row + component, 0]

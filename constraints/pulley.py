@@ -27,9 +27,11 @@ LEFT = "its rope has left a sheave, or a point has come within the radius of a d
 def slack(path: tuple[int, ...], drums: tuple[bool, ...]) -> Function:
     """Return the function of a rope along points and drums of these frames, in this order.
 
-    It gives the length less weighted straight parts and arcs. Its numbers are the length; what whole turns of drums at
-    the ends add to it; a weight for each straight part; and of each stop its place in its frame and, of a drum, its
-    axes (3, 3) there, the radii of the stop before, its own and the next, and the angle that is wrapped at first.
+    Its value is the length minus weighted straight parts and arcs. Its numbers are the length; the change of length by
+    full
+    turns of the drums at the ends; a weight for each straight part; and for each stop its position in its frame and,
+    for a
+    drum, its axes (3, 3), the radii of the previous stop, itself and the next one, and the initial wrapped angle.
     """
     last = len(path) - 1
 
@@ -53,33 +55,39 @@ def slack(path: tuple[int, ...], drums: tuple[bool, ...]) -> Function:
 
 
 class Pulley(Constraint):
-    """A massless rope of constant length runs without friction over points and drums of bodies, 1 row.
+    """A massless rope of constant length, without friction, over points and drums of bodies, 1 row.
 
-    Phi = length - sum of ``weight_k |p_(k+1) - p_k|`` - sum of radius times wrapped angle. The multiplier is the rope's
-    tension, N: positive where the rope is pulled. It pushes as well, so watch the sign. Body j is that of the last
-    point, where the rope ends, and its load what the rope exerts on it: if it is met by one fall, a force as large as
-    the tension, along the rope; on a drum about its center, with the torque.
+    Phi = length - sum of ``weight_k |p_(k+1) - p_k|`` - sum of radius times wrapped angle. The multiplier is the rope
+    tension, N, positive in tension. The row can also push, so check the sign. Body j is the body of the last point,
+    where the
+    rope ends, and the load is the force and torque of the rope on it: for a single fall a force along the rope equal to
+    the
+    tension; on a drum the force acts at its center, together with a torque.
 
-    A drum between others is a sheave: the rope slides over it, whether it turns or not. On a drum at an end the rope is
-    fast: as it turns it takes up rope, or gives it, over any number of turns, and as if there were always some left.
+    A drum between other stops is a sheave, over which the rope slides whether or not it rotates. The rope is fixed to a
+    drum
+    at an end: rotation winds or unwinds it, over any number of turns and without limit.
 
-    Arcs lie in the plane through the center of their drum across its axis, and end where the straight parts, as seen
-    along the axis, touch the circle. For ropes in this plane that is exact. Where a straight part of length s leaves it
-    by an angle g, the force is off the rope's direction by the part (1 - cos g) radius / s of the tension. An arc on a
-    sheave may change by half a turn, and not below zero: a run ends there.
+    Arcs lie in the plane through the drum's center perpendicular to its axis, and end where the straight parts,
+    projected
+    along the axis, are tangential to the circle. This is exact for ropes in that plane. If a straight part of length s
+    leaves
+    the plane at an angle g, the force deviates from the rope's direction by the fraction (1 - cos g) radius / s of the
+    tension. An arc on a sheave may change by half a turn, but not become negative: the run ends there.
 
     Parameters
     ----------
     name : str
     points : list of (body, (3,)) or Drum
-        What the rope meets in order, at least two: bodies or GROUND, each with a point in its coordinates, m, or
-        drums. The ends are fast, and over points between them the rope runs as over small sheaves. Bodies may be met
-        again. Axes of drums that follow each other are parallel.
+        Stops of the rope in order, at least two: bodies or GROUND, each with a point in body coordinates, m, or drums.
+        The ends are fixed; intermediate points act as small sheaves. A body may occur repeatedly. The axes of
+        consecutive
+        drums are parallel.
     weights : (n - 1,), optional
-        How many falls of the rope run between neighboring points; default: one. Next to drums there is one.
+        Number of falls of the rope between adjacent points; default: one. Next to drums it must be one.
     length : float, optional
-        Sum of all falls and arcs of sheaves, m, without what is wound on drums at the initial poses; default: that at
-        the initial poses, from which it differs by less than half a turn of such a drum.
+        Sum of all falls and arcs on sheaves, m, without the rope wound on drums at the initial poses; default: that at
+        the initial poses, from which it may differ by less than half a turn of such a drum.
 
     Examples
     --------
@@ -111,7 +119,7 @@ class Pulley(Constraint):
         j = last if last is not first else members[1]
         members = [first, j, *(body for body in members if body is not first and body is not j)]
         checked_ends("Pulley", name, first, j)
-        # The load acts where the rope meets body j last.
+        # The load acts at the last stop on body j.
         final = max(k for k, body in enumerate(met) if body is j)
         super().__init__(name, first, j, Frame(stops[0].place), Frame(stops[final].place), active)
         self.met, self.places = tuple(met), tuple(stop.place for stop in stops)
@@ -124,8 +132,8 @@ class Pulley(Constraint):
         turns = whole_turns(owner, stops)
         if turns and abs(self.length - placed) >= 0.5 * turns:
             raise InputError(
-                f"{owner}: length must be within {0.5 * turns:g} m of {placed:g} m, that at the initial poses, since "
-                f"whole turns of drums at its ends make no difference; got {self.length:g}"
+                f"{owner}: length must be within {0.5 * turns:g} m of {placed:g} m, the length at the initial poses, because "
+                f"full turns of drums at its ends have no effect; got {self.length:g}"
             )
         path = tuple(next(f for f, other in enumerate(members) if other is body) for body in met)
         numbers = [self.length, turns, *self.weights]
@@ -137,12 +145,12 @@ class Pulley(Constraint):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """All bodies that the rope meets, those at its ends first."""
+        """All bodies along the rope, those at its ends first."""
         return *super().ends, *self._further
 
 
 def _checked_weights(owner: str, weights: Any, stops: Sequence[RopeStop]) -> np.ndarray:
-    """Return how many falls (n - 1,) run between neighboring stops."""
+    """Return the number of falls (n - 1,) between adjacent stops."""
     count = len(stops) - 1
     falls = np.ones(count) if weights is None else validate.array(owner, "weights", weights, (count,))
     if (falls <= 0).any():
@@ -154,7 +162,7 @@ def _checked_weights(owner: str, weights: Any, stops: Sequence[RopeStop]) -> np.
 
 
 def _checked_points(owner: str, points: Any) -> list[RopeStop]:
-    """Return what a rope meets."""
+    """Return the checked stops of a rope."""
     listed = list(points) if isinstance(points, Iterable) else []
     fit = [isinstance(one, Drum) or (isinstance(one, tuple | list) and len(one) == 2) for one in listed]
     if len(fit) < 2 or not all(fit):
@@ -171,6 +179,6 @@ def _checked_points(owner: str, points: Any) -> list[RopeStop]:
         stops.append(RopeStop(body, validate.array(owner, f"points[{k}][1]", one[1], (3,)), None))
     if len({id(stop.body) for stop in stops}) < 2:
         raise InputError(
-            f"{owner}: points must be of at least two bodies, or of a body and GROUND; all are of {stops[0].body}"
+            f"{owner}: points must belong to at least two bodies, or to a body and GROUND; all belong to {stops[0].body}"
         )
     return stops

@@ -1,4 +1,4 @@
-"""A rack on a pinion: a displacement in proportion to an angle, both relative to a carrier."""
+"""A rack and pinion: a displacement proportional to an angle, both relative to a carrier."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .relation import FORCE, MovingFrame, Relation
 
 
 def travel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Displacement of the rack less the radius times the angle; which turn it is, the displacement tells."""
+    """Return the displacement of the rack minus radius times angle, reduced by full turns."""
     rack, pinion, carrier = frames
     radius, *direction = numbers
     displacement = carrier.direction(direction) @ (rack.position - carrier.position)
@@ -28,26 +28,28 @@ def travel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[
 
 
 class RackPinion(Constraint):
-    """A rack and a pinion, 1 row: the rack moves along its direction by the radius times the turn of the pinion.
+    """A rack and a pinion, 1 row: the rack's displacement is the radius times the rotation angle of the pinion.
 
-    Displacement and angle are counted in the carrier, from the initial poses, over any number of turns. It relates
-    these two alone: the rack's guide and the pinion's bearing are joints of their own. The load is that on the
-    pinion, the torque about its axis; the force on the rack is -1 / radius times that torque, along the direction, and
-    the carrier takes what balances both.
+    Displacement and angle are measured in the carrier, from the initial poses, over any number of turns. Only these two
+    are coupled: the guide of the rack and the bearing of the pinion are separate joints. The load is the torque on the
+    pinion
+    about its axis; the force on the rack is -1 / radius times that torque, along the direction, and the carrier
+    receives the
+    reaction of both.
 
     Parameters
     ----------
     rack, pinion : Body or GROUND
         Body i and body j. A rack at rest is GROUND, with a carrier that moves along it.
     radius : float
-        Of the pinion's pitch circle, m, not zero. Positive: a turn of the pinion by the right-hand rule about its axis
-        moves the rack along its direction. That is so if direction = axis x (from the pinion's center to the rack).
+        Radius of the pinion's pitch circle, m, nonzero. If positive, a rotation of the pinion by the right-hand rule
+        about its axis moves the rack along its direction: direction = axis x (from the pinion's center to the rack).
     direction : (3,)
-        Along the rack, fixed in the carrier, in N at the initial poses.
+        Direction of the rack, fixed in the carrier, in the inertial frame at the initial poses.
     axis : (3,)
-        Of the pinion, fixed in the carrier, in N at the initial poses.
+        Axis of the pinion, fixed in the carrier, in the inertial frame at the initial poses.
     carrier : Body or GROUND
-        What holds the guide of the rack and the bearing of the pinion.
+        Body that carries the guide of the rack and the bearing of the pinion.
 
     Examples
     --------
@@ -90,5 +92,5 @@ class RackPinion(Constraint):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """Rack, pinion and the carrier."""
+        """Rack, pinion and carrier."""
         return *super().ends, (self.carrier, self.frame_carrier)

@@ -1,15 +1,17 @@
-"""Constraint rows given by a function of the bodies' poses or velocities, differentiated exactly.
+"""Constraint rows defined by a function of the bodies' poses or velocities, differentiated exactly.
 
-A relation states what the bilinear primitives cannot: angles, gears, rolling, what a user writes. Its function gets
-moving frames made of jets and returns one jet per row.
+A relation defines what the bilinear primitives cannot: angles, gears, rolling, user-defined constraints. Its function
+receives moving frames made of jets and returns one jet per row.
 
-* A relation of poses returns Phi. The jet holds Phi with its derivatives along the motion, and its gradient with
-  respect to the poses, which is the row of A; the gradient's own derivatives give those of A.
-* A relation of velocities returns psi, linear in velocities and angular velocities, as of rolling without slipping.
-  psi is what Phi_dot is for other rows; a Phi need not exist. The gradient is that with respect to the velocities,
-  which again is the row of A.
+* A relation of poses returns Phi. The jet contains the time derivatives of Phi and its gradient with respect to the
+  poses,
+which is the row of A; the time derivatives of the gradient are those of A.
+* A relation of velocities returns psi, linear in velocities and angular velocities, as for rolling without slip. psi
+  takes
+the place of Phi_dot; a Phi need not exist. The gradient is taken with respect to the velocities, and again is the row
+of A.
 
-The function is run on floats by the dense reference, and on the instructions of a kernel while that is being compiled
+The function is run on floats by the dense reference solver, and on traced values while a kernel is compiled
 (`quirk.dynamics.sparse`).
 """
 
@@ -29,22 +31,22 @@ from ..jit.simd import at, put, replaced, splat, store
 from .numbers import Numbers
 
 FORCE, TORQUE = range(2)
-# Lanes of a gradient: three of a translation, three of a turn.
+# Lanes of a gradient: three for translation, three for rotation.
 TRANSLATION, TURN = 0, 3
 LANES = 8
 
 
 class MovingFrame:
-    """A frame fixed in a body, along a motion; vectors in the inertial frame.
+    """A frame fixed in a moving body; vectors in the inertial frame.
 
     Attributes
     ----------
     position : (3,) jets, m
-        Of its origin.
+        Position of the origin.
     rotation : (3, 3) jets
-        Its axes as columns.
+        Axes as columns.
     velocity : (3,) jets, m/s
-        Of its origin; only in relations of velocities.
+        Velocity of the origin; only in relations of velocities.
     spin : (3,) jets, rad/s
         Angular velocity; only in relations of velocities.
     """
@@ -57,60 +59,60 @@ class MovingFrame:
 
     @property
     def velocity(self) -> np.ndarray:
-        """Velocity of the origin in N, (3,) jets, m/s; TypeError in a relation of poses."""
+        """Velocity of the origin in the inertial frame, (3,) jets, m/s; TypeError in a relation of poses."""
         return self._of_velocities(self._velocity)
 
     @property
     def spin(self) -> np.ndarray:
-        """Angular velocity in N, (3,) jets, rad/s; TypeError in a relation of poses."""
+        """Angular velocity in the inertial frame, (3,) jets, rad/s; TypeError in a relation of poses."""
         return self._of_velocities(self._spin)
 
     @staticmethod
     def _of_velocities(value: np.ndarray | None) -> np.ndarray:
         if value is None:
-            raise TypeError("velocities are given to relations of velocities alone (level='velocity')")
+            raise TypeError("velocities are only available in relations of velocities (level='velocity')")
         return value
 
     def point(self, local: Any) -> np.ndarray:
-        """Return the point at `local` (3,) of this frame: (3,) jets in N."""
+        """Return the point at `local` (3,) of this frame: (3,) jets in the inertial frame, m."""
         return self.position + self.direction(local)
 
     def direction(self, local: Any) -> np.ndarray:
-        """Return the vector with components `local` (3,) in this frame: (3,) jets in N."""
+        """Return the vector with components `local` (3,) in this frame: (3,) jets in the inertial frame."""
         return self.rotation @ np.asarray(local, dtype=object)
 
     def velocity_of(self, local: Any) -> np.ndarray:
-        """Return the velocity of the point at `local` (3,) of this frame: (3,) jets in N."""
+        """Return the velocity of the point at `local` (3,) of this frame: (3,) jets in the inertial frame, m/s."""
         return self.velocity + np.cross(self.spin, self.direction(local))
 
     def carried(self, origin: Any, axes: Any) -> MovingFrame:
-        """Return the frame at `origin` (3,) with `axes` (3, 3) as columns, both in this frame, that moves with it."""
+        """Return the frame at `origin` (3,) with `axes` (3, 3) as columns, both in this frame, which moves with it."""
         rotation = self.rotation @ np.asarray(axes, dtype=object)
         if self._velocity is None:
             return MovingFrame(self.point(origin), rotation, None, None)
         return MovingFrame(self.point(origin), rotation, self.velocity_of(origin), self.spin)
 
 
-# function(t, frames, numbers, motions) -> one jet for each row; numbers are `Numbers`, for most a list of jets
+# function(t, frames, numbers, motions) -> one jet per row; numbers are `Numbers`, or a list of jets
 Function = Callable[[Jet, list[MovingFrame], Any, list[Jet]], Sequence[Jet]]
 
 
 @dataclass(frozen=True)
 class Relation:
-    """Rows of a constraint that a function of its moving frames gives.
+    """Rows of a constraint, defined by a function of its moving frames.
 
     Attributes
     ----------
-    function : gets the time, the moving frames, the numbers and the motions; returns a jet per row
-    labels : what each row keeps at zero, for messages
-    units : of each row FORCE or TORQUE: what its multiplier is
-    numbers : constants of this constraint, handed to `function`; constraints that differ in them alone share its code
-    motions : functions of time that are handed to `function`
+    function : function of time, moving frames, numbers and motions that returns a jet per row
+    labels : quantity that each row keeps at zero, for messages
+    units : FORCE or TORQUE for each row, the kind of its multiplier
+    numbers : constants passed to `function`; constraints that differ only in these share compiled code
+    motions : functions of time passed to `function`
     of_velocities : whether the function returns psi, linear in velocities, instead of Phi of poses
-    scale : derivative of Phi with respect to a length, 1/m, or angle; the multiplier times it is a force or torque
-    source : the user's function in it, or None; its value may depend on time in any way
-    undefined : reason that messages give where the function's value is not a number
-    offsets : how many of the numbers, the last ones, are offsets of the rows; see `quirk.constraints.offsets`
+    scale : derivative of Phi with respect to a length, 1/m, or angle; scale times multiplier is a force or torque
+    source : the user function involved, or None; its value may depend on time in any way
+    undefined : explanation in error messages if the function's value is NaN
+    offsets : number of the last numbers that are offsets of the rows; see `quirk.constraints.offsets`
     """
 
     function: Function
@@ -124,16 +126,16 @@ class Relation:
     undefined: str = ""
     offsets: int = 0
 
-    # Whether `fill` can be written into machine code.
+    # Whether `fill` can be compiled to machine code.
     compilable: ClassVar[bool] = True
 
     @property
     def of_user(self) -> bool:
-        """Whether a function of a user takes part."""
+        """Whether a user function is involved."""
         return self.source is not None
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Return why Phi has no derivatives up to `order`, and the remedy, for messages; None if it has them."""
+        """Return why derivatives of Phi up to `order` are missing, and the remedy; None if they are available."""
         for motion in self.motions:
             if motion.known < order:
                 name = "f_" + "t" * order
@@ -142,26 +144,29 @@ class Relation:
         return None
 
     def fill(self, layout: RelationLayout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
-        """Fill `outputs` from `inputs`, both as `RelationLayout` says: floats, or what writes machine code.
+        """Fill `outputs` from `inputs`, in the layout of `RelationLayout`, with floats or traced values.
 
         With `resting`, second and higher derivatives of positions and first and higher ones of angular velocities are
-        taken as zero and not read, so that Phi's second derivative is -b.
+        taken as
+        zero and not read, so that the second derivative of Phi is -b.
         """
         differentiate(self, layout, resting, t, inputs, outputs)
 
     def fill_dual(self, layout: RelationLayout, t: Any, inputs: Any, outputs: Any) -> None:
-        """Fill `outputs`, with accelerations that are read, from arrays and a time of dual numbers."""
+        """Fill `outputs` from arrays and a time of dual numbers, including the accelerations."""
         differentiate(self, layout, False, t, inputs, outputs)
 
 
 @dataclass(frozen=True)
 class RelationLayout:
-    """The layout of the flat arrays that the function of a relation reads and writes.
+    """Layout of the flat arrays that a relation reads and writes.
 
-    Inputs: the numbers, then of each motion its K + 1 Taylor coefficients, then of each frame its origin (3) and
-    axes (9, by rows) in body coordinates and of its body the Taylor coefficients of the position (3 (K + 1)), the
-    rotation (9, by rows) and the Taylor coefficients of the angular velocity in N (3 K).
-    Outputs: of each row the K + 1 derivatives of Phi; then of each row and frame the G + 1 Taylor coefficients of the
+    Inputs: the numbers; the K + 1 Taylor coefficients of each motion; for each frame its origin (3) and axes (9, by
+    rows) in
+    body coordinates and, for its body, the Taylor coefficients of the position (3 (K + 1)), the rotation (9, by rows)
+    and
+    the Taylor coefficients of the angular velocity in the inertial frame (3 K).
+    Outputs: the K + 1 derivatives of Phi for each row; then for each row and frame the G + 1 Taylor coefficients of the
     gradient, eight lanes each.
     """
 
@@ -174,39 +179,39 @@ class RelationLayout:
 
     @property
     def frame_size(self) -> int:
-        """Inputs of one frame."""
+        """Number of inputs per frame."""
         return 12 + 3 * (self.order + 1) + 9 + 3 * self.order
 
     @property
     def first_frame(self) -> int:
-        """First input of the frames."""
+        """Index of the first input of the frames."""
         return self.numbers + self.motions * (self.order + 1)
 
     @property
     def inputs(self) -> int:
-        """How many inputs there are."""
+        """Number of inputs."""
         return self.first_frame + self.frames * self.frame_size
 
     @property
     def first_gradient(self) -> int:
-        """First output of the gradients."""
+        """Index of the first output of the gradients."""
         return self.rows * (self.order + 1)
 
     @property
     def outputs(self) -> int:
-        """How many outputs there are."""
+        """Number of outputs."""
         return self.first_gradient + self.rows * self.frames * (self.gradient_order + 1) * LANES
 
 
 def layout_of(relation: Relation, frames: int, order: int, gradient_order: int = 0) -> RelationLayout:
-    """Return the layout of a relation among `frames` frames, for derivatives up to `order` and `gradient_order`."""
+    """Return the layout of a relation of `frames` frames, for derivatives up to `order` and `gradient_order`."""
     return RelationLayout(
         len(relation.numbers), len(relation.motions), frames, len(relation.labels), order, gradient_order
     )
 
 
 def differentiate(relation: Relation, layout: RelationLayout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
-    """Fill `outputs` from `inputs` by running the function of a relation on jets; see `Relation.fill`."""
+    """Fill `outputs` from `inputs` by evaluating a relation on jets; see `Relation.fill`."""
     order, velocities = layout.order, relation.of_velocities
     none: list[Any] = [None] * layout.frames
     numbers = Numbers(inputs, layout.numbers, order, layout.frames)
@@ -223,7 +228,7 @@ def differentiate(relation: Relation, layout: RelationLayout, resting: bool, t: 
     for k in range(order):
         factorial.append(factorial[-1] * (k + 1))
     for r, jet in enumerate(rows):
-        # psi stands where Phi_dot does, and 0 where Phi does.
+        # psi takes the place of Phi_dot, and 0 that of Phi.
         derivatives = [c * f for c, f in zip(jet.taylor, factorial, strict=False)]
         derivatives = [0.0, *derivatives][: order + 1] if velocities else derivatives
         for k, derivative in enumerate(derivatives):
@@ -278,14 +283,14 @@ def _moving_frame(layout: RelationLayout, f: int, velocities: bool, resting: boo
 
 
 def zeros(inputs: Any) -> Any:
-    """Eight lanes of zeros: floats, or of the kernel to which the inputs belong."""
+    """Return eight lanes of zeros: floats, or in the kernel of the inputs."""
     return splat(inputs.zero) if isinstance(inputs, Scalar) else np.zeros(LANES)
 
 
 def turned(inputs: Any, x: Any, y: Any, z: Any) -> list[Any]:
-    """Gradient of each component of a vector (x, y, z) fixed in a body: three times eight lanes.
+    """Return the gradient of each component of a vector (x, y, z) fixed in a body: three times eight lanes.
 
-    A turn by dtheta about the axes of N changes the vector by dtheta x (x, y, z).
+    A rotation by dtheta about the inertial axes changes the vector by dtheta x (x, y, z).
     """
     result = []
     for row in ((None, z, -y), (-z, None, x), (y, -x, None)):
@@ -302,5 +307,5 @@ def cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
 
 
 def frame_numbers(frame: Frame) -> np.ndarray:
-    """Return origin and axes, by rows, of a frame in its body (12,), as `RelationLayout` has them among the inputs."""
+    """Return origin and axes, by rows, of a frame in its body (12,), as in the inputs of `RelationLayout`."""
     return np.concatenate([frame.origin, frame.matrix.ravel()])

@@ -1,4 +1,4 @@
-"""Rolling and knife edges: constraints of velocities that no position expresses."""
+"""Rolling disks and knife edges: nonholonomic constraints."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from .constraint import Constraint, Joint, checked_ends, frame_in
 from .primitives import X, Y, Z
 from .relation import FORCE, MovingFrame, Relation
 
-# Sine of the angle between a disk and the plane at which it lies flat.
+# Sine of the angle between disk and plane below which the disk lies flat.
 FLAT = 1e-9
 
 
 def _to_rim(plane: MovingFrame, disk: MovingFrame, radius: Any) -> np.ndarray:
-    """From the disk's center to the lowest point of its rim."""
+    """Return the vector from the disk's center to the lowest point of its rim."""
     normal, axis = plane.rotation[:, Z], disk.rotation[:, Z]
     cosine = normal @ axis
-    # The part of the normal in the disk's plane has length sqrt(1 - cosine^2).
+    # The component of the normal in the disk's plane has length sqrt(1 - cosine^2).
     return (axis * cosine - normal) * ((1.0 - cosine * cosine).sqrt().reciprocal() * radius)
 
 
 def contact(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Height of the rim's lowest point above the plane."""
+    """Return the height of the rim's lowest point above the plane."""
     plane, disk = frames
     rim = disk.position + _to_rim(plane, disk, numbers[0])
     return [plane.rotation[:, Z] @ (rim - plane.position)]
 
 
 def no_slip(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Velocity of the disk's material at the contact less that of the plane's, along both directions of the plane."""
+    """Return the slip velocity of the disk at the contact point, relative to the plane, along x and y of the plane."""
     plane, disk = frames
     arm = _to_rim(plane, disk, numbers[0])
     from_plane = disk.position + arm - plane.position
@@ -47,7 +47,7 @@ def no_slip(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list
 
 
 def sideways(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Velocity of the edge's point across the edge, relative to body i."""
+    """Return the velocity of the edge's point across the edge, relative to body i."""
     i, j = frames
     from_i = j.position - i.position
     return [j.rotation[:, Z] @ (j.velocity - i.velocity - np.cross(i.spin, from_i))]
@@ -57,19 +57,19 @@ LIES_FLAT = "its disk lies flat on the plane: no point of its rim is lowest"
 
 
 class RollingDisk(Constraint):
-    """A thin disk that rolls on a plane without slipping, 3 rows: contact, and two of velocities (nonholonomic).
+    """A thin disk that rolls on a plane without slip, 3 rows: one of contact, two of velocities (nonholonomic).
 
-    The disk is body j and the plane is fixed in body i. The load is that at the disk's center; the force is that of
-    the contact. A disk that lies flat has no lowest point and ends the run.
+    The disk is body j, and the plane is fixed in body i. The load acts at the disk's center; its force is the contact
+    force. A disk that lies flat has no lowest point, which ends the run.
 
     Parameters
     ----------
     radius : float
-        m.
+        Radius of the disk, m.
     disk_axis : (3,)
-        The disk's axis, in the coordinates of body j; its center is body j's center of mass.
+        Axis of the disk in the coordinates of body j; the center is the center of mass of body j.
     plane_point, plane_normal : (3,)
-        A point of the plane and its normal, towards the disk, in N at the initial poses.
+        A point of the plane and its normal towards the disk, in the inertial frame at the initial poses.
 
     Examples
     --------
@@ -115,15 +115,15 @@ class RollingDisk(Constraint):
 
 
 class KnifeEdge(Joint):
-    """A blade, a skate or a sharp wheel: a point of body j does not move along an axis of body j, 1 row.
+    """A blade, skate or sharp wheel: the velocity of a point of body j along an axis of body j is zero, 1 row.
 
     Parameters
     ----------
     point : (3,)
-        Where the edge touches. Default: body j's center of mass.
+        Contact point of the edge. Default: center of mass of body j.
     axis : (3,)
-        Across the edge, along which there is no motion relative to body i; fixed in body j. In N at the initial
-        poses. Other parameters as `Joint`.
+        Direction across the edge, fixed in body j, along which there is no motion relative to body i; in the inertial
+        frame at the initial poses. Other parameters as for `Joint`.
 
     Examples
     --------

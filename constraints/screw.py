@@ -19,20 +19,21 @@ from .relation import FORCE, MovingFrame, Relation
 
 
 def advance(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Displacement along the axis less the lead times the turns; which turn it is, the displacement tells."""
+    """Return the displacement along the axis minus the lead times the turns, reduced by full turns."""
     i, j = frames
     displacement = i.rotation[:, Z] @ (j.position - i.position)
     return [(displacement - twist(i, j, Z) * (numbers[0] * (0.5 / np.pi))).wrapped(numbers[0])]
 
 
 class Screw(Joint):
-    """A nut on a thread, 5 rows: body j moves along the axis by the lead in each turn about it.
+    """A nut on a thread, 5 rows: body j moves along the axis by the lead per turn.
 
     Parameters
     ----------
     lead : float
-        m per turn, not zero: positive for a right-handed thread. Other parameters as `Joint`. The angle is counted
-        from where both frames point alike, which is where the bodies are placed unless frames are given.
+        m per turn, nonzero; positive for a right-handed thread. Other parameters as for `Joint`. The angle is zero
+        where
+        both frames are parallel, which is the initial pose unless frames are given.
 
     Examples
     --------
@@ -63,7 +64,7 @@ class Screw(Joint):
         super().__init__(name, body_i, body_j, point=point, axis=axis, frame_i=frame_i, frame_j=frame_j, active=active)
         self.lead = validate.number(str(self), "lead", lead)
         if abs(self.lead) <= 0:
-            raise InputError(f"{self}: lead must not be zero; without one it is a Revolute")
+            raise InputError(f"{self}: lead must not be zero; for zero lead use Revolute")
         self.primitives = (
             dot1(Z, X),
             dot1(Z, Y),

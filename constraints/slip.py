@@ -1,7 +1,7 @@
-"""Slip: how fast bodies slide on each other where a joint or a contact carries a load, and what drags them there.
+"""Slip velocities of joints and contacts with friction, and the loads conjugate to them.
 
-Each component of slip is a rate, linear in velocities, m/s, with the loads that a unit force along it exerts. The
-same functions serve the law of friction while bodies slide, and the rows of velocities that hold them while they stick.
+Each component of slip is a rate, linear in velocities, m/s, together with the loads of a unit force along it. The same
+functions are used by the friction law during sliding and by the velocity rows of sticking.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from .relation import TRANSLATION, MovingFrame
 
 Vector = Any
 
-# One and the cosine of the angle between a normal and the side where tangents are smooth.
+# Lower bound of 1 + cosine of the angle between the normal and the half-space in which the tangents are smooth.
 LEAST_ROOM = 1e-12
 
 
 @dataclass(frozen=True)
 class Component:
-    """One component of slip.
+    """One component of slip, with the load of a unit force along it.
 
     Attributes
     ----------
-    rate : of body j relative to body i, m/s
-    force, torque : on body j at the origin of its frame, (3,) each, of a unit force along the component
-    force_i, torque_i : the same on body i
+    rate : slip velocity of body j relative to body i, m/s
+    force, torque : load (3,) each on body j, at the origin of its frame, of a unit force along the component
+    force_i, torque_i : the same load on body i
     """
 
     rate: Any
@@ -45,21 +45,21 @@ class Component:
 
 
 def _pushing(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
-    """The component along a direction (3,), of the material of both bodies at a point (3,)."""
+    """Return the component along a direction (3,) for the material points of both bodies at a point (3,)."""
     from_i, from_j = point - i.position, point - j.position
     slip = j.velocity + np.cross(j.spin, from_j) - i.velocity - np.cross(i.spin, from_i)
     return Component(direction @ slip, direction, np.cross(from_j, direction), -direction, -np.cross(from_i, direction))
 
 
 def _turning(i: Any, j: Any, direction: Vector, radius: Any) -> Component:
-    """The component about a direction (3,), at a radius."""
+    """Return the component about a direction (3,), at a radius."""
     torque, nothing = direction * radius, direction * 0.0
     return Component(torque @ (j.spin - i.spin), nothing, torque, nothing, -torque)
 
 
 @dataclass(frozen=True)
 class AlongAxis:
-    """Slip of what slides along an axis of frame i, turns about it, or both."""
+    """Slip of a joint that slides along an axis of frame i, rotates about it, or both."""
 
     axis: int
     slides: bool
@@ -71,7 +71,7 @@ class AlongAxis:
         return int(self.slides) + int(self.turns)
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components; `numbers` is the radius."""
+        """Return the components; `numbers` contains the radius."""
         axis = i.rotation[:, self.axis]
         found = [_pushing(i, j, axis, j.position)] if self.slides else []
         return [*found, _turning(i, j, axis, numbers[0])] if self.turns else found
@@ -79,12 +79,12 @@ class AlongAxis:
 
 @dataclass(frozen=True)
 class AboutPoint:
-    """Slip of a ball in its socket."""
+    """Slip of a ball joint."""
 
     size = 3
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components about the axes of frame i; `numbers` is the radius."""
+        """Return the components about the axes of frame i; `numbers` contains the radius."""
         return [_turning(i, j, i.rotation[:, axis], numbers[0]) for axis in (X, Y, Z)]
 
 
@@ -101,14 +101,15 @@ class OnPlane:
 
 @dataclass(frozen=True)
 class OfSurfaces:
-    """Slip where two surfaces touch.
+    """Slip at the contact of two surfaces.
 
     Attributes
     ----------
-    kinds : of the surfaces, first and second as in `quirk.constraints.gap_functions.PAIRS`
-    turned : whether the first is that of body j
-    side : 1 or -1: the half of directions of the normal, along z of the first frame, where the components are smooth;
-        they are so everywhere but in the direction opposite to that
+    kinds : kinds of the first and second surface, as in `quirk.constraints.gap_functions.PAIRS`
+    turned : whether the first surface belongs to body j
+    side : 1 or -1: half-space of normals, along z of the first frame, for which the tangents are smooth; they are
+    smooth
+     everywhere except for the opposite normal
     """
 
     kinds: tuple[str, str]
@@ -119,7 +120,7 @@ class OfSurfaces:
 
     @property
     def has_sides(self) -> bool:
-        """Whether the normal may have any direction, so that tangents are smooth on one side alone."""
+        """Whether the normal may have any direction, so that tangents are smooth on one side only."""
         return self.kinds[0] != "plane"
 
     def side_of(self, height: float) -> int:
@@ -129,11 +130,11 @@ class OfSurfaces:
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
         """Return the components along two tangents.
 
-        `numbers` are the radii of the first and second surface or, if the first is bounded, those of its gap.
+        `numbers` are the radii of both surfaces or, if the first surface is bounded, the constants of the gap.
         """
         one, two = (j, i) if self.turned else (i, j)
         normal, point = self._touching(one, two, numbers)
-        # On a plane the normal does not turn.
+        # The normal of a plane is fixed in its frame.
         flat = not self.has_sides
         return [
             _pushing(i, j, tangent, point)
@@ -141,7 +142,7 @@ class OfSurfaces:
         ]
 
     def _touching(self, one: Any, two: Any, radii: Sequence[Any]) -> tuple[Vector, Vector]:
-        """The normal from the first surface to the second, and the point where they touch."""
+        """Return the normal from the first surface to the second, and the contact point."""
         normal = one.rotation[:, Z]
         if self.kinds[0] in PARTS:
             x, y, z = in_frame(one, two)
@@ -161,16 +162,17 @@ class OfSurfaces:
 
 @dataclass(frozen=True)
 class OfGap:
-    """Slip where two bodies touch whose gap a user's function gives.
+    """Slip at the contact of two bodies whose gap is a user function.
 
-    The normal is the gradient of the gap by the position of body j: the direction in which its load pushes.
+    The normal is the gradient of the gap with respect to the position of body j, the direction of the contact force on
+    it.
 
     Attributes
     ----------
-    gap : the function of the relation that keeps the gap at zero
-    point : (t, frames) -> the place (3,) in N where they touch
-    source : a function with all functions of the user in its closure
-    side : as of `OfSurfaces`, in frame i
+    gap : gap function
+    point : (t, frames) -> contact point (3,) in the inertial frame
+    source : a function whose closure contains all user functions involved
+    side : as in `OfSurfaces`, in frame i
     """
 
     gap: Callable[..., Sequence[Jet]]
@@ -182,7 +184,7 @@ class OfGap:
     has_sides = True
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components along two tangents; `numbers` do not matter."""
+        """Return the components along two tangents; `numbers` are not used."""
         normal = self._normal(t, i, j)
         point = self.point(t, [_still(one) for one in (i, j)])
         return [_pushing(i, j, tangent, point) for tangent in tangents(i, normal, self.side)]
@@ -190,7 +192,7 @@ class OfGap:
     def _normal(self, t: Any, i: Any, j: Any) -> Vector:
         count = len(j.position[0].gradient)
         frames = [_still(one) for one in (i, j)]
-        # Derivatives by the position of body j, in lanes of their own.
+        # Derivatives with respect to the position of body j, in separate lanes.
         shifted = []
         for c, x in enumerate(j.position):
             unit = [replaced(splat(x.taylor[0] * 0.0), TRANSLATION + c, 1.0), *[0] * (len(x.taylor) - 1)]
@@ -203,18 +205,18 @@ class OfGap:
 
 
 def _still(frame: Any) -> MovingFrame:
-    """Return the pose of a frame, whose arrays a user's function may change."""
+    """Return a copy of the pose of a frame, which a user function may modify."""
     return MovingFrame(frame.position.copy(), frame.rotation.copy(), None, None)
 
 
 def tangents(one: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
-    """Return two tangents at right angles to a normal (3,), fixed in a frame but for its turning.
+    """Return two tangents perpendicular to a normal (3,), which depend on the normal and the frame only.
 
-    Those of Frisvad, J. Graphics Tools 16 (2012), smooth for normals that are not opposite to `side` times z.
+    Those of Frisvad, J. Graphics Tools 16 (2012), which are smooth unless the normal is opposite to `side` times z.
     """
     x, y, z = one.rotation.T @ normal
     room = 1.0 + z * side
-    # Where they are undefined another side is taken, but numbers they should be.
+    # Where the tangents are undefined the other side is used, but the computation must not give NaN.
     room = where(room > LEAST_ROOM, room, room.constant(LEAST_ROOM))
     part = -x * y / room
     first = one.rotation @ np.array([1.0 - x * x / room, part, -x * side], dtype=object)

@@ -1,4 +1,4 @@
-"""Splines through points, in space or in a plane, and as numbers of a relation."""
+"""Splines through points, in space or in a plane, and their tables for relations."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..functions.spline import interpolated
 from ..util import validate
 from .nearest import TERMS, group_size
 
-# Points are the same if they are so close together, as part of the curve's length or size.
+# Distance below which points coincide, relative to the length or size of the curve.
 SAME = 1e-12
-# Open curves go on for this part of their length beyond their ends: room for round-off and for steps towards them.
+# Extension of open curves beyond their ends, relative to their length, for round-off and trial steps.
 MARGIN = 1e-6
 
 
@@ -24,17 +24,19 @@ DEGREES = (3, 5)
 
 
 class Spline:
-    """A spline through points; its parameter is the length of the chords between them.
+    """An interpolating spline, parameterized by chord length.
 
     Parameters
     ----------
-    owner, argument : for messages
+    owner, argument : names for error messages
     points : (n, dimension)
-        In order along the curve, m. At least 2, or 3 for a closed one, whose first point may stand at its end again.
+        Points in order along the curve, m. At least 2, or 3 for a closed curve, whose first point may be repeated at
+        the
+        end.
     closed : bool
-        Whether it goes on from the last point to the first.
+        Whether the curve is closed from the last point to the first.
     degree : 3 or 5
-        Of its pieces; one less derivative is continuous. Open curves of few points have a lower one.
+        Degree of the pieces; one derivative less is continuous. Open curves of few points have a lower degree.
 
     Attributes
     ----------
@@ -61,7 +63,7 @@ class Spline:
         self.coefficients[..., : k + 1] = fitted
 
     def _checked(self, owner: str, argument: str, points: Any, dimension: int) -> np.ndarray:
-        """Return finite points, enough of them; of a closed curve the first once more at the end."""
+        """Return finite points, with the first one repeated at the end of a closed curve."""
         given, least = validate.numbers(points), 3 if self.closed else 2
         if given is None or given.ndim != 2 or given.shape[1] != dimension or not np.isfinite(given).all():
             raise InputError(f"{owner}: {argument} must be an array (n, {dimension}) of finite numbers; got {points!r}")
@@ -75,7 +77,7 @@ class Spline:
         return given
 
     def derivatives(self, s: Any) -> np.ndarray:
-        """Return the point, tangent and second derivative at parameters (m,): (3, m, dimension)."""
+        """Return the points, tangents and second derivatives at parameters (m,): (3, m, dimension)."""
         s = np.asarray(s, dtype=float)
         s = np.mod(s, self.breaks[-1]) if self.closed else s
         k = np.clip(np.searchsorted(self.breaks, s, side="right") - 1, 0, len(self.coefficients) - 1)
@@ -86,14 +88,14 @@ class Spline:
 
     @property
     def table(self) -> tuple[float, ...]:
-        """The curve as numbers of a relation, laid out as `nearest` says."""
+        """The curve as constants of a relation, in the layout of `nearest`."""
         lengths = np.diff(self.breaks)
-        # The control points of each piece: it stays in their hull.
+        # Control points of each piece, whose convex hull contains the piece.
         scaled = self.coefficients * lengths[:, None, None] ** np.arange(TERMS)
         rows = [[math.comb(i, m) / math.comb(TERMS - 1, m) for m in range(TERMS)] for i in range(TERMS)]
         hull = np.einsum("im,kcm->kic", rows, scaled)
         margin = 0.0 if self.closed else MARGIN * self.breaks[-1]
-        # What lies a little beyond an end is in its sphere, too.
+        # The spheres also contain the extensions beyond the ends.
         room = margin * np.linalg.norm(self.coefficients[:, :, 1], axis=1).max()
         size = group_size(len(lengths))
         groups = [hull[k : k + size].reshape(-1, hull.shape[2]) for k in range(0, len(hull), size)]
@@ -105,13 +107,13 @@ class Spline:
 
 
 def _sphere(points: np.ndarray, room: float) -> np.ndarray:
-    """Radius and center of a sphere around points (n, dimension), with some room."""
+    """Return radius and center of a sphere around points (n, dimension), enlarged by `room`."""
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
     return np.array([np.linalg.norm(points - center, axis=1).max() + room, *center])
 
 
 def along(coefficients: Sequence[Any], u: Jet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return point, tangent and second derivative, jets, of a piece given by TERMS numbers for each coordinate."""
+    """Return point, tangent and second derivative, jets, of a piece with TERMS coefficients per coordinate."""
     rows = [coefficients[k : k + TERMS] for k in range(0, len(coefficients), TERMS)]
     parts = []
     for order in range(3):
@@ -121,7 +123,7 @@ def along(coefficients: Sequence[Any], u: Jet) -> tuple[np.ndarray, np.ndarray, 
 
 
 def _polynomial(terms: Sequence[Any], u: Jet) -> Jet:
-    """By ascending powers."""
+    """Evaluate a polynomial with coefficients by ascending powers."""
     result = u * terms[-1] + terms[-2]
     for term in reversed(terms[:-2]):
         result = result * u + term

@@ -1,4 +1,4 @@
-"""Bodies that friction holds: rows of velocities where they would slip."""
+"""Rows of velocities for sticking friction."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from .slip import OfGap, Slip
 
 @dataclass(frozen=True)
 class Held:
-    """The function of the rows that keep some components of slip at zero."""
+    """Function of the rows that keep components of slip at zero."""
 
     slip: Slip
     which: tuple[int, ...]
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return these components, m/s."""
+        """Return these components of slip, m/s."""
         i, j = frames
         components = self.slip(t, i, j, numbers)
         return [components[c].rate for c in self.which]
 
 
 class Sticking(Constraint):
-    """A joint or a contact that friction holds, with a row for each component of slip that is kept at zero.
+    """A joint or contact held by static friction, with a row for each component of slip that is kept at zero.
 
-    The load is what friction exerts on body j.
+    The load is the friction force on body j.
 
     Parameters
     ----------
-    friction : the `Friction` that holds them
-    slip : of its joint or contact
-    which : numbers of the components that are kept at zero, of those that do not follow from others
+    friction : the `Friction` element
+    slip : slip of its joint or contact
+    which : indices of the independent components that are kept at zero
     """
 
     def __init__(self, friction: Any, slip: Slip, which: tuple[int, ...]) -> None:

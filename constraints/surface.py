@@ -1,4 +1,4 @@
-"""Surfaces that can touch: planes, rectangles, disks, spheres, bowls, points and the rims of disks and cylinders."""
+"""Surfaces for contacts: planes, rectangles, disks, spheres, bowls, points and rims of disks and cylinders."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ..util import validate
 from ..util.construction import remembered
 from ..util.renamed import with_earlier_arguments
 
-# Sine of the angle between a rectangle's normal and its first side below which the two are parallel.
+# Sine of the angle between a rectangle's normal and its first side below which they count as parallel.
 PARALLEL = 1e-6
 
 
 @dataclass(frozen=True)
 class Surface:
-    """A surface fixed in a body, in the coordinates of that body.
+    """A surface fixed in a body, in body coordinates.
 
     Attributes
     ----------
     kind : "plane", "rectangle", "disk", "bowl", "sphere" or "rim"; a point is a sphere of radius zero
-    frame : its origin, and its normal or axis as z
-    radius : m, zero of a plane, a rectangle and a point
-    half_size : (2,) m, half the sides of a rectangle along x and y of its frame; empty for other kinds
+    frame : its origin, with its normal or axis as z
+    radius : m; zero for a plane, a rectangle and a point
+    half_size : (2,) half-lengths of the sides of a rectangle along x and y of its frame, m; empty for other kinds
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Surface:
 
 @remembered
 def plane(point: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1)) -> Surface:
-    """Return an unbounded plane through a point (3,) m with a normal (3,) that points out of the body.
+    """Return an unbounded plane through a point (3,), m, with its outward normal (3,).
 
     Examples
     --------
@@ -60,15 +60,15 @@ def plane(point: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1)) -> Surfac
 def rectangle(
     size: ArrayLike, center: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1), along: ArrayLike | None = None
 ) -> Surface:
-    """Return a thin rectangular plate, which ends at its edges, such as one face of a box.
+    """Return a thin rectangular plate with edges, such as one face of a box.
 
     Parameters
     ----------
-    size : (2,) lengths of its sides, m
+    size : (2,) lengths of the sides, m
     center : (3,) m
-    normal : (3,) direction across it
+    normal : (3,) direction perpendicular to the plate
     along : (3,) direction of the first side, projected onto the plate
-        Default: x for the default normal; for another normal one of the directions at right angles to it.
+       Default: x for the default normal; for another normal some perpendicular direction.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def rectangle(
 @remembered
 @with_earlier_arguments(centre="center")
 def disk(radius: float, center: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1)) -> Surface:
-    """Return a thin circular plate of a radius, m, about a center (3,) m with a normal (3,).
+    """Return a thin circular plate of given radius, m, center (3,), m, and normal (3,).
 
     Examples
     --------
@@ -107,7 +107,7 @@ def disk(radius: float, center: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0
 @remembered
 @with_earlier_arguments(centre="center")
 def bowl(radius: float, center: ArrayLike = (0, 0, 0)) -> Surface:
-    """Return the inside of a sphere of a radius, m, about a center (3,) m.
+    """Return the inside of a sphere of given radius, m, and center (3,), m.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def bowl(radius: float, center: ArrayLike = (0, 0, 0)) -> Surface:
 @remembered
 @with_earlier_arguments(centre="center")
 def sphere(radius: float, center: ArrayLike = (0, 0, 0)) -> Surface:
-    """Return a sphere of a radius, m, about a center (3,) m.
+    """Return a sphere of given radius, m, and center (3,), m.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def sphere(radius: float, center: ArrayLike = (0, 0, 0)) -> Surface:
 
 @remembered
 def point(position: ArrayLike = (0, 0, 0)) -> Surface:
-    """Return a single point (3,) m, such as a corner.
+    """Return a point (3,), m, such as a corner.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def point(position: ArrayLike = (0, 0, 0)) -> Surface:
 @remembered
 @with_earlier_arguments(centre="center")
 def rim(radius: float, center: ArrayLike = (0, 0, 0), axis: ArrayLike = (0, 0, 1)) -> Surface:
-    """Return a circle of a radius, m, about a center (3,) m and an axis (3,): the edge of a disk or of a cylinder.
+    """Return a circle of given radius, m, center (3,), m, and axis (3,): the edge of a disk or cylinder.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def rim(radius: float, center: ArrayLike = (0, 0, 0), axis: ArrayLike = (0, 0, 1
 
 
 def _round(kind: str, radius: float, center: Any, argument: str, axis: Any) -> Surface:
-    """A surface with a circular edge about an axis."""
+    """Return a surface with a circular edge about an axis."""
     axes = axes_with_z(validate.direction(kind, argument, axis))
     place = Frame(validate.array(kind, "center", center, (3,)), rotation.from_matrix(axes))
     return Surface(kind, place, validate.positive(kind, "radius", radius))

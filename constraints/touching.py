@@ -1,4 +1,4 @@
-"""Searches for the places where two splines in a plane touch; tables as in `nearest`."""
+"""Search for the contact of two plane splines; tables as in `nearest`."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from .nearest import (
     power_sums,
 )
 
-# How curve j lies in the plane of curve i: x = MAP[0] x' + MAP[1] y' + MAP[2], and y likewise.
+# Pose of curve j in the plane of curve i: x = MAP[0] x' + MAP[1] y' + MAP[2], and y likewise.
 Map = tuple[float, float, float, float, float, float]
 
-# Each piece is looked at in so many places.
+# Number of samples of each piece.
 SAMPLES = 3
-# Steps that become no smaller have come as near as round-off lets them, if they are below this part of a piece.
+# Step, relative to a piece, below which steps that do not decrease any more have converged to round-off.
 ACCEPTED = 1e-8
 
 
 @shared
 def mapped(place: Map, x: float, y: float) -> tuple[float, float]:
-    """Return where a point of curve j is in the plane of curve i."""
+    """Return the position of a point of curve j in the plane of curve i."""
     return place[0] * x + place[1] * y + place[2], place[3] * x + place[4] * y + place[5]
 
 
 @shared
 def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[float, float]:
-    """Distance of two circles, negative where they overlap, and what their farthest points have between them.
+    """Return the distance of two circles, negative if they overlap, and the distance of their farthest points.
 
-    Radii are at elements i and j. The second is placed in the plane of the first, where it is no larger.
+    The radii are at elements i and j. The second circle is mapped to the plane of the first, with its radius unchanged.
     """
     x, y = mapped(place, table[j + 1], table[j + 2])
     apart = math.sqrt((x - table[i + 1]) ** 2 + (y - table[i + 2]) ** 2)
@@ -56,7 +56,7 @@ def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[floa
 
 @shared
 def place_on(table: np.ndarray, o: int, u: float) -> tuple[float, float, float, float, float, float]:
-    """Point, tangent and second derivative at a parameter of the piece at element o."""
+    """Return point, tangent and second derivative at a parameter of the piece at element o."""
     a = o + CENTRE + PLANE
     x, dx, ddx = power_sums(table, a, u)
     y, dy, ddy = power_sums(table, a + TERMS, u)
@@ -65,7 +65,7 @@ def place_on(table: np.ndarray, o: int, u: float) -> tuple[float, float, float, 
 
 @shared
 def nearest_samples(table: np.ndarray, o: int, p: int, place: Map) -> tuple[float, float, float]:
-    """Which of a few places of two pieces are nearest to each other: the distance, and both parameters."""
+    """Return the smallest distance between samples of two pieces, and both parameters."""
     best, u, v = math.inf, 0.0, 0.0
     for n in range(SAMPLES):
         r = table[p + LENGTH] * n / (SAMPLES - 1)
@@ -82,7 +82,7 @@ def nearest_samples(table: np.ndarray, o: int, p: int, place: Map) -> tuple[floa
 
 @shared
 def group_of(table: np.ndarray, curve: int, g: int) -> tuple[int, int, int]:
-    """Where the circle of a group is, and its first and last piece, the latter exclusive."""
+    """Return the index of a group's circle, and its first and last piece, the latter exclusive."""
     count = int(table[curve])
     size = group_size(count)
     return group_at(curve, count, g, PLANE), g * size, min(count, (g + 1) * size)
@@ -90,7 +90,7 @@ def group_of(table: np.ndarray, curve: int, g: int) -> tuple[int, int, int]:
 
 @shared
 def nearest_groups(table: np.ndarray, i: int, j: int, groups: tuple[int, int], place: Map) -> tuple[int, int]:
-    """The two groups of curves i and j, of so many each, whose circles are nearest to each other."""
+    """Return the two groups of curves i and j whose circles are nearest to each other."""
     least, one, two = math.inf, 0, 0
     for g in range(groups[0]):
         for h in range(groups[1]):
@@ -102,11 +102,11 @@ def nearest_groups(table: np.ndarray, i: int, j: int, groups: tuple[int, int], p
 
 @shared
 def nearest_pair(table: np.ndarray, i: int, j: int, place: Map) -> tuple[int, float, int, float]:
-    """About where two curves are nearest to each other: piece and parameter of each."""
+    """Return piece and parameter on each curve where two curves are approximately nearest to each other."""
     groups = group_count(int(table[i])), group_count(int(table[j]))
     g, h = nearest_groups(table, i, j, groups, place)
     best, k, u, l, v = math.inf, 0, 0.0, 0, 0.0
-    # The curves are no farther apart than the farthest points of any two circles.
+    # The distance of the curves is at most that of the farthest points of any two circles.
     for a in range(group_of(table, i, g)[1], group_of(table, i, g)[2]):
         for b in range(group_of(table, j, h)[1], group_of(table, j, h)[2]):
             o, p = piece_at(i, a, PLANE), piece_at(j, b, PLANE)
@@ -129,9 +129,9 @@ def nearest_pair(table: np.ndarray, i: int, j: int, place: Map) -> tuple[int, fl
 
 @shared
 def within(table: np.ndarray, curve: int, k: int, u: float) -> tuple[int, float]:
-    """Piece and parameter of a place of a plane curve, from a piece and a parameter that may be beyond it.
+    """Return piece and parameter of a point of a plane curve, from a parameter that may lie outside the piece.
 
-    Beyond the ends of an open curve it stays at the margin.
+    Beyond the ends of an open curve it stays in the margin.
     """
     count, open_ends = int(table[curve]), table[curve + 1] > 0.0
     for _ in range(count):
@@ -148,7 +148,7 @@ def within(table: np.ndarray, curve: int, k: int, u: float) -> tuple[int, float]
 
 @shared
 def newton_step(table: np.ndarray, o: int, u: float, p: int, v: float, place: Map) -> tuple[float, float]:
-    """How both parameters change towards a common normal: tangents parallel, and no distance along them."""
+    """Return a Newton step of both parameters to a common normal: parallel tangents, and no offset along them."""
     x, y, dx, dy, ddx, ddy = place_on(table, o, u)
     x_j, y_j, dx_j, dy_j, ddx_j, ddy_j = place_on(table, p, v)
     x_j, y_j = mapped(place, x_j, y_j)
@@ -166,11 +166,11 @@ def newton_step(table: np.ndarray, o: int, u: float, p: int, v: float, place: Ma
 def touching_pieces(
     table: np.ndarray, i: int, a: float, b: float, c: float, d: float, e: float, f: float
 ) -> tuple[float, ...]:
-    """Parameters in the pieces of two curves that have a common normal, and the coefficients of both.
+    """Return the parameters in the pieces of two curves that have a common normal, and the coefficients of both.
 
-    Of all such the one next to where the curves are nearest to each other. The parameters are not numbers where
-    there is none, or where it is at an end of an open curve. Curve i is at element i, j follows it, and the last six
-    numbers are `Map`.
+    It is the common normal next to the closest points of the curves. The parameters are NaN if there is none, or if it
+    is at
+    an end of an open curve. Curve i is at element i, followed by curve j, and the last six numbers are `Map`.
     """
     j, place = after(table, i, PLANE), (a, b, c, d, e, f)
     k, u, l, v = nearest_pair(table, i, j, place)

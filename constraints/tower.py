@@ -1,12 +1,12 @@
-"""Derivative towers: a vector fixed in a body together with its time derivatives in N.
+"""Time derivatives of vectors fixed in bodies, and of their products.
 
-A tower of order K is an array (K + 1, 3) that holds a vector and its first K derivatives. The spin tower
-of a body is (K, 3): its angular velocity omega in N and the derivatives of that. Everything follows from
-a_dot = omega x a by Leibniz' rule,
+A derivative array of order K, called tower in the code, is an array (K + 1, 3) of a vector and its first K time
+derivatives in the inertial frame. That of the angular velocity omega of a body, its spin tower, is (K, 3). All follow
+from a_dot = omega x a by Leibniz' rule,
 
-    a^(k+1) = sum_m C(k, m) omega^(m) x a^(k-m),
+ a^(k+1) = sum_m C(k, m) omega^(m) x a^(k-m),
 
-so the order is a number, not a formula.
+for any order.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ..jit.compilation import kernel
 
 @kernel
 def fixed_vector_tower(R: np.ndarray, spin: np.ndarray, local: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` (K + 1, 3) with the tower of the vector `local` (3,) fixed in a body.
+    """Fill `out` (K + 1, 3) with the vector `local` (3,) fixed in a body, and its first K time derivatives.
 
-    `R` (3, 3) maps body to N, `spin` (>= K, 3) is the body's spin tower.
+    `R` (3, 3) body to inertial, `spin` (>= K, 3) angular velocity and its time derivatives in the inertial frame.
     """
     for c in range(3):
         out[0, c] = R[c, 0] * local[0] + R[c, 1] * local[1] + R[c, 2] * local[2]
@@ -38,7 +38,7 @@ def fixed_vector_tower(R: np.ndarray, spin: np.ndarray, local: np.ndarray, out: 
 
 @kernel
 def product_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` (K + 1,) with the derivatives of the scalar product u . w of two towers (K + 1, 3)."""
+    """Fill `out` (K + 1,) with u . w and its time derivatives, from those of u and w (K + 1, 3)."""
     for k in range(out.shape[0]):
         total = 0.0
         binomial = 1.0
@@ -51,7 +51,7 @@ def product_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
 
 @kernel
 def cross_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` (K + 1, 3) with the derivatives of the vector product u x w of two towers (K + 1, 3)."""
+    """Fill `out` (K + 1, 3) with u x w and its time derivatives, from those of u and w (K + 1, 3)."""
     for k in range(out.shape[0]):
         x = y = z = 0.0
         binomial = 1.0

@@ -1,4 +1,4 @@
-"""Constraints that push and do not pull: they close by impact, rest as a row, and open when they would pull."""
+"""Unilateral constraints: they close by impact, act as rows while closed, and open when their force would pull."""
 
 from __future__ import annotations
 
@@ -23,24 +23,27 @@ from .constraint import Constraint, Joint, checked_ends, end_points
 from .custom import LETTERS, UNITS, OfBodies
 from .relation import FORCE, TORQUE, MovingFrame, Relation
 
-# gap(frames, numbers) -> how far a unilateral constraint is open
+# gap(frames, numbers) -> gap of a unilateral constraint
 GapFunction = Callable[[Sequence[Any], Sequence[Any]], Any]
 
 
 class Unilateral(Constraint):
     """A constraint with one or more gaps that cannot be negative.
 
-    Where a gap closes, its rate jumps: Newton's restitution e leaves it -e times what it was. Slower than `rest_speed`
-    it comes to rest. At rest its row is active, with a multiplier that pushes; when that would pull, the gap opens.
+    When a gap closes, its rate jumps: with Newton's coefficient of restitution e it becomes -e times the approach rate.
+    Below
+    `rest_speed` the constraint comes to rest. At rest its row is active, with a multiplier that pushes; when the
+    multiplier
+    would pull, the gap opens.
 
     Attributes
     ----------
     gaps : a relation of one row for each gap, m or rad
-    restitution : e, from 0 to 1
+    restitution : coefficient of restitution e, from 0 to 1
     rest_speed : m/s or rad/s, or None for the default; see docs/events.md
-    turning : of the joint whose angle the gaps depend on the axis, with all turns counted, or None
+    turning : rotation axis of the joint whose angle, with all turns counted, the gaps depend on, or None
     joint : that joint
-    parts : of a bounded surface that it has, or None
+    parts : parts of a bounded surface, or None
     """
 
     gaps: tuple[Relation, ...]
@@ -49,7 +52,7 @@ class Unilateral(Constraint):
     joint: Joint | None = None
 
     def _bounce(self, restitution: Any, rest_speed: Any) -> None:
-        """Check and set how it bounces."""
+        """Check and set restitution and rest speed."""
         self.restitution = validate.non_negative(f"{self}", "restitution", restitution)
         if self.restitution > 1:
             raise InputError(f"{self}: restitution must be between 0 and 1; got {restitution!r}")
@@ -57,20 +60,20 @@ class Unilateral(Constraint):
 
     @cached_property
     def closed(self) -> tuple[Self, ...]:
-        """The constraint as it is at rest, with each of its rows, which then holds both ways."""
+        """The constraint at rest, once for each of its rows, which are bilateral."""
         return tuple(self._with(gap) for gap in self.resting_gaps)
 
     @cached_property
     def resting_gaps(self) -> tuple[Relation, ...]:
-        """The gaps as rows have them at rest: one for each gap or, of a bounded surface, for each of its parts."""
+        """Gap functions of the rows at rest: one for each gap or, for a bounded surface, for each of its parts."""
         return self.gaps
 
     def gap_of_row(self, row: int) -> int:
-        """Return the number of the gap to which a row at rest belongs."""
+        """Return the index of the gap of a row at rest."""
         return row if len(self.gaps) > 1 else 0
 
     def borders(self, part: int) -> tuple[Relation, ...]:
-        """Return how far a part of a bounded surface reaches beyond where it is touched, m; of others nothing."""
+        """Return distances from the borders of a part of a bounded surface, m; none for other surfaces."""
         return ()
 
     def _with(self, gap: Relation) -> Self:
@@ -80,21 +83,21 @@ class Unilateral(Constraint):
 
 
 class Stop(Unilateral):
-    """Limits of a joint coordinate: body j bounces off where it reaches them, or comes to rest there.
+    """Limits of a joint coordinate, at which body j bounces or comes to rest.
 
     Parameters
     ----------
     name : str
     joint : Joint
-        One with a free rotation or translation.
+        Joint with a free rotation or translation.
     lower, upper : float, optional
-        rad or m, of the coordinate as ``result[joint]`` shows it, all turns counted; at least one of them.
+        Limits of the coordinate as in ``result[joint]``, rad or m, with all turns counted; at least one of them.
     coordinate : "rotation" or "translation", optional
-        For a joint with both.
+        Coordinate of a joint that has both.
     restitution : float
-        From 0, the default, to 1.
+        Coefficient of restitution, from 0 (default) to 1.
     rest_speed : float, optional
-        rad/s or m/s; slower impacts come to rest.
+        Approach speed below which an impact brings the coordinate to rest, rad/s or m/s.
 
     Examples
     --------
@@ -138,17 +141,17 @@ class Stop(Unilateral):
 
 
 class Rope(Unilateral):
-    """A rope between two points: it may go slack, and pulls when it is taut, 1 row.
+    """A rope between two points, which can be slack or taut, 1 row.
 
     Parameters
     ----------
     points : (2, 3)
-        Both ends in the inertial frame, m, at the initial poses.
+        Both ends in the inertial frame at the initial poses, m.
     point_i, point_j : (3,), body axes
-        Both ends in coordinates of body i and body j, m, instead; default: the centers of mass.
+        Alternatively, both ends in the coordinates of body i and body j, m; default: the centers of mass.
     length : float
-        m, the distance that the ends cannot exceed.
-    restitution, rest_speed : as of `Stop`, m/s
+        Maximum distance of the ends, m.
+    restitution, rest_speed : as for `Stop`, m/s
 
     Examples
     --------
@@ -181,22 +184,22 @@ class Rope(Unilateral):
 
 
 class OneSided(OfBodies, Unilateral):
-    """Whatever a function of poses says cannot be negative; QuIRK differentiates it exactly.
+    """A unilateral constraint with a user-defined gap function of the poses; it is differentiated exactly.
 
     Parameters
     ----------
     name : str
     bodies : Body or list of bodies
-        GROUND may be among them. The load is that on the second of them, or on the only one, at its center of mass.
+        GROUND may be included. The load is that on the second body, or on a single one, at its center of mass.
     gap : function, or the text of an `Expression`
-        ``gap(t, a, b, ...)`` with a moving frame for each body, as for `Implicit`; returns the quantity that is zero
-        where the constraint closes, and positive where it is open.
+        ``gap(t, a, b, ...)`` with a moving frame for each body, as for `Implicit`; it returns a quantity that is
+        positive if the constraint is open and zero if it is closed.
     unit : "force" or "torque"
-        What the multiplier is: a force where the gap is a length, a torque where it is an angle.
+        Unit of the multiplier: "force" if the gap is a length, "torque" if it is an angle.
     point : (3,), function, or the text of an `Expression`, optional
-        Where the bodies touch, which friction on it needs: a point in the coordinates of the last body, or
-        ``point(t, a, b, ...)``, which returns the place in the inertial frame, m.
-    restitution, rest_speed : as of `Stop`
+        Contact point, which friction requires: a point in the coordinates of the last body, or
+        ``point(t, a, b, ...)``, which returns it in the inertial frame, m.
+    restitution, rest_speed : as for `Stop`
 
     Examples
     --------
@@ -228,17 +231,17 @@ class OneSided(OfBodies, Unilateral):
         def opened(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
             found = on_jets(gap, t, *frames[skipped:])
             if not isinstance(found, Jet):
-                raise TypeError(f"{title}: its gap returned {found!r}, which is no quantity")
+                raise TypeError(f"{title}: gap() must return a scalar built from its arguments; got {found!r}")
             return [found]
 
         self.gaps = (Relation(opened, ("gap",), (UNITS[unit],), source=gap),)
         self.point = None if point is None else self._place(point, skipped)
-        # Both functions, as one of which it is known whether it may change what it does.
+        # Both functions, so that an analysis of effects covers both.
         self.functions_of_user: Callable[..., Any] = gap if point is None else _both(gap, self.point)
         self._bounce(restitution, rest_speed)
 
     def _place(self, point: Any, skipped: int) -> Callable[[Any, Sequence[Any]], Any]:
-        """Return the function (t, frames) of the place where the bodies touch."""
+        """Return the contact point as a function of (t, frames)."""
         if isinstance(point, str) or callable(point):
             function = function_of(f"{self}", "point", point, ("t", *LETTERS[: self.given]))
 
@@ -254,7 +257,7 @@ class OneSided(OfBodies, Unilateral):
 
 
 def _both(one: Callable[..., Any], two: Any) -> Callable[..., Any]:
-    """A function that has both in its closure."""
+    """Return a function whose closure contains both functions."""
 
     def both(*arguments: Any) -> Any:
         return one(*arguments), two(*arguments)
@@ -269,7 +272,7 @@ def free_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[b
     named = [kind for kind, axis in free.items() if axis is not None and coordinate in (None, kind)]
     if len(named) != 1:
         what = "both turns and slides" if named else f"has no free {coordinate or 'rotation or translation'} of its own"
-        raise InputError(f'{owner}: {joint} {what}: say coordinate="rotation" or "translation" of a joint that has it')
+        raise InputError(f'{owner}: {joint} {what}: give coordinate="rotation" or "translation" of a joint that has it')
     axis = free[named[0]]
     assert axis is not None
     return named[0] == "rotation", axis
@@ -277,7 +280,7 @@ def free_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[b
 
 def _angle(axis: int, of_three: bool = False) -> Any:
     def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Relative angle less the limit, or the other way round; which turn it is, the limit tells."""
+        """Return the relative angle minus the limit, or the opposite, reduced by full turns."""
         i, j = frames
         return [(free_angle(i, j, axis, of_three) - numbers[1]).wrapped(2 * np.pi) * numbers[0]]
 
@@ -286,7 +289,7 @@ def _angle(axis: int, of_three: bool = False) -> Any:
 
 def _slide(axis: int) -> Any:
     def slide(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Displacement along an axis of frame i less the limit, or the other way round."""
+        """Return the displacement along an axis of frame i minus the limit, or the opposite."""
         i, j = frames
         return [(i.rotation[:, axis] @ (j.position - i.position) - numbers[1]) * numbers[0]]
 
@@ -298,6 +301,6 @@ TILTS = [_angle(axis, True) for axis in range(3)]
 
 
 def slack(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """How much longer than the distance of its ends a rope is."""
+    """Return the slack of a rope: its length minus the distance of its ends."""
     d = frames[1].position - frames[0].position
     return [numbers[0] - (d @ d).sqrt()]

@@ -1,7 +1,7 @@
-"""Runge-Kutta integrators: tableaux, the step, fixed and adaptive step sizes, dense output.
+"""Runge-Kutta, Rosenbrock, Radau IIA and Taylor integrators: coefficients, steps, step-size control, dense output.
 
-Nothing here knows of bodies: a problem is y' = f(t, y), an optional projection of y after each step, and a
-norm in which errors are measured.
+The package is independent of mechanics: a problem is y' = f(t, y), with an optional projection of y after each step and
+a norm for errors.
 """
 
 from .adaptive import Tolerance, adaptive_steps

@@ -19,17 +19,19 @@ from .tableau import Tableau
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How large the error of a step may be.
+    """Tolerances for the local error of a step.
 
     Components of y that form a vector are measured together: the error of each group must not exceed
-    ``atol + rtol |y|``, with ``|.|`` the Euclidean norm over the group. So the steps do not depend on the axes.
+    ``atol + rtol |y|``, with ``|.|`` the Euclidean norm over the group. Step sizes are thus independent of the axes.
 
     Attributes
     ----------
     rtol, atol : float
     starts : (g,) index of the first component of each group; a group ends where the next begins
-    count : number of leading components that are measured, or None for all
-    beside : error over tolerance of all else, from the error of y_new (N,), y, y_new and the size of the step
+    count : number of leading components whose error is controlled, or None for all
+    beside : function that returns the ratio of error to tolerance of everything else, from the error of y_new (N,), y,
+    y_new
+     and the step size
     """
 
     rtol: float
@@ -39,12 +41,12 @@ class Tolerance:
     beside: Callable[[np.ndarray, np.ndarray, np.ndarray, float], float] | None = None
 
     def ratios(self, error: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> np.ndarray:
-        """Error over tolerance for each group (g,); acceptable up to 1."""
+        """Return the ratio of error to tolerance for each group (g,); a step is acceptable up to 1."""
         size = np.maximum(self._lengths(y), self._lengths(y_new))
         return self._lengths(error) / (self.atol + self.rtol * size)
 
     def norm(self, error: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> float:
-        """Largest of the ratios."""
+        """Return the largest ratio of error to tolerance."""
         return float(self.ratios(error, y, y_new).max())
 
     def _lengths(self, y: np.ndarray) -> np.ndarray:
@@ -65,9 +67,10 @@ def adaptive_steps(
     *,
     first: float = 0.0,
 ) -> Iterator[Step]:
-    """Yield accepted steps from (t, y) to `end`, some of which end at the breaks.
+    """Yield accepted steps from (t, y) to `end`; steps end at the breaks.
 
-    `first` is the step to try first, or 0 to find one. A step's stages are valid until the next is asked for.
+    `first` is the initial step size, or 0 for an automatic one. The stages of a step are valid until the next one is
+    requested.
 
     Raises
     ------
@@ -83,7 +86,7 @@ def adaptive_steps(
         piece = breaks.piece(t)
         within = in_piece(f, piece)
         if fresh:
-            # Beyond a break the slope is another, and what was learnt of the error says nothing.
+            # Beyond a break the slope changes, and the error history is meaningless.
             k[0], previous, rejected, fresh = within(t, y), SMALLEST_ERROR, False, False
             if not np.isfinite(k[0]).all():
                 raise collapsed(t, y[: tolerance.count], k[: tableau.stages + 1, : tolerance.count])
@@ -117,7 +120,7 @@ def adaptive_steps(
 
 @shared
 def next_end(t: float, h: float, end: float, max_step: float) -> float:
-    """Where a step of size h from t ends, which is `end` where less would be left than a step of its own."""
+    """Return the end of a step of size h from t: `end` if the remaining interval would be too short for a step."""
     h, left = min(h, max_step), end - t
     return end if left <= 1.01 * h and left <= max_step * (1.0 + 1e-9) else t + h
 
@@ -131,9 +134,9 @@ def step_error(
     y: np.ndarray,
     y_new: np.ndarray,
 ) -> float:
-    """Estimated error of a step over the tolerance, from the one or two estimates of the tableau.
+    """Return the ratio of a step's estimated error to the tolerance, from the one or two estimates of the tableau.
 
-    Only errors along the manifold count. Near a singular configuration those across it are all noise.
+    Only the error tangential to the manifold counts: near a singular configuration the normal part is pure noise.
     """
     norms = []
     for weights in tableau.errors:
@@ -148,7 +151,7 @@ def step_error(
 def starting_step(
     f: Function, t: float, y: np.ndarray, slope: np.ndarray, end: float, order: int, tolerance: Tolerance
 ) -> float:
-    """Return a first step of a method of an order from the sizes of y, y' and y'' (Hairer, Norsett, Wanner, II.4)."""
+    """Return an initial step size for a method of given order, from the norms of y, y', y'' (Hairer et al., II.4)."""
     size, speed = tolerance.norm(y, y, y), tolerance.norm(slope, y, y)
     h = min(1e-6 if size < 1e-5 or speed < 1e-5 else 0.01 * size / speed, end - t)
     bend = tolerance.norm(f(t + h, y + h * slope) - slope, y, y) / h if h > 0 else np.inf
@@ -160,9 +163,9 @@ def starting_step(
 def collapsed(
     t: float, y: np.ndarray, stages: np.ndarray, breaks: Breaks | None = None, *, explicit: bool = False
 ) -> IntegrationError:
-    """Say that no step from (t, y) is short enough, and where it shows in its stages (s, N).
+    """Return the error of a step size that collapsed at (t, y); the stages (s, N) show the component.
 
-    An `explicit` method may be at a loss where the system is stiff.
+    For an `explicit` method the message mentions stiffness.
     """
     bad = np.flatnonzero(~np.isfinite(stages).all(axis=0))
     if bad.size:
@@ -172,7 +175,7 @@ def collapsed(
     if late is not None:
         return late
     return IntegrationError(
-        "the step size collapsed: the motion has a singularity here, or the tolerances ask for more digits "
+        "the step size collapsed: the motion has a singularity here, or the tolerances require more digits "
         "than the numbers have" + (f"; {OF_STIFFNESS}" if explicit else ""),
         t,
         worst,

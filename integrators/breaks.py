@@ -1,4 +1,4 @@
-"""Times at which steps end, since what is integrated need not be smooth there."""
+"""Breaks: times at which steps end because the integrand may be discontinuous there."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ import numpy as np
 
 from .step import Function, IntegrationError
 
-# Steps shorter than so many units in the last place of the time make no progress; where such steps are not shorter than
-# this part of a run, it is the time that is too late.
+# Steps shorter than this many ulps of the time make no progress. If such steps exceed the fraction LATE of the run's
+# duration, the times are too large for their resolution.
 SMALLEST_STEP_ULPS, LATE = 16, 1e-10
-# Functions that may change at any time are asked at least so often in a run, so that what lasts for a thousandth of it
-# is found.
+# Minimum number of samples per run for functions that may change at any time: pulses of a thousandth of the run are
+# detected.
 PARTS = 1000
-# In units in the last place of the times: what lies closer together than APART is one break, and f is evaluated SIDE
-# before and after a break, so that it does not matter to which side the break itself belongs.
+# In ulps of the time: breaks closer than APART are merged, and f is evaluated SIDE before and after a break, so that
+# the
+# side to which the break itself belongs does not matter.
 APART_ULPS, SIDE_ULPS = 64, 4
 
 
 class Piece(NamedTuple):
-    """A stretch of time over which f is smooth, as far as is known.
+    """Time interval between two breaks, over which f is assumed to be smooth.
 
-    low, high: between which f is evaluated · end: where the last step ends · first: the longest first step
+    low, high: range of times at which f is evaluated · end: end of the last step · first: maximum initial step
     """
 
     low: float
@@ -34,18 +35,18 @@ class Piece(NamedTuple):
 
 
 def in_piece(f: Function, piece: Piece) -> Function:
-    """Return f, evaluated at times within a piece: off the breaks, on its side."""
+    """Return f with its time clipped to a piece, so that it is evaluated on the piece's side of each break."""
     return lambda t, y: f(min(max(t, piece.low), piece.high), y)
 
 
 class Breaks:
-    """The breaks of a run, of which more may be found on the way; and the longest step.
+    """Breaks of a run, to which later ones can be added, and the maximum step size.
 
     Parameters
     ----------
-    start, end : between which times count
-    times : in any order
-    max_step : longest step, in the same unit
+    start, end : range of times; breaks outside are ignored
+    times : breaks in any order
+    max_step : maximum step size, in the same unit
     """
 
     def __init__(self, start: float, end: float, times: Iterable[float] = (), max_step: float = np.inf) -> None:
@@ -58,11 +59,11 @@ class Breaks:
 
     @property
     def times(self) -> tuple[float, ...]:
-        """The breaks known so far, in the order of time."""
+        """The breaks known so far, in increasing order."""
         return tuple(self._times)
 
     def add(self, t: float, first: float = np.inf) -> bool:
-        """Let steps end at time t, and the next begin with at most `first`; False if that is so already."""
+        """Add a break at time t, with a maximum step size `first` after it; return False if nothing changes."""
         if not self.start <= t <= self.end:
             return False
         k = bisect_left(self._times, t)
@@ -78,7 +79,7 @@ class Breaks:
         return True
 
     def piece(self, t: float) -> Piece:
-        """Return the piece in which a step from time t lies."""
+        """Return the piece that contains a step from time t."""
         near, side = APART_ULPS * self._unit, SIDE_ULPS * self._unit
         k = bisect_right(self._times, t + near)
         behind = self._times[k - 1] if k and self._times[k - 1] >= t - near else None
@@ -91,11 +92,11 @@ class Breaks:
         )
 
     def shortest(self, t: float) -> float:
-        """Return the shortest step from time t that the resolution of the times allows."""
+        """Return the smallest step from time t that the resolution of doubles allows."""
         return SMALLEST_STEP_ULPS * float(np.spacing(max(abs(t), abs(self.end))))
 
     def late(self, t: float) -> IntegrationError | None:
-        """Return what to say of steps that are too short, if that is since times around t are far apart."""
+        """Return the error that times near t are too large for such short steps, or None if they are not."""
         if self.shortest(t) <= LATE * (self.end - self.start):
             return None
         return IntegrationError(
@@ -105,7 +106,7 @@ class Breaks:
         )
 
     def pieces(self, t: float) -> list[Piece]:
-        """Return all pieces from time t, at which a step begins, to the end of the run."""
+        """Return all pieces from time t, the start of a step, to the end of the run."""
         pieces = [self.piece(t)]
         while pieces[-1].end < self.end:
             pieces.append(self.piece(pieces[-1].end))

@@ -1,4 +1,4 @@
-"""Where within an interval a function of time changes, by halving it."""
+"""Location of a jump of a function of time, by bisection."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-# What is smooth changes by an eighth as much after so many halvings; what keeps this part of its change does not.
+# Number of bisections after which the change of a smooth function is an eighth; a function that keeps the fraction
+# KEPT of its change is taken to jump.
 HALVINGS, KEPT = 3, 0.5
-# On both sides of a jump, so many units in the last place of the time away from it, a function is nearly as it is next
-# to the jump: its change there is this part of the jump at most. Noise has no such sides.
+# Test of a jump: at this many ulps of the time before and after it, the function must differ from the values beside the
+# jump by at most this fraction of the jump. Noise fails the test.
 BESIDE_ULPS, SIDEWAYS = 16, 0.25
-# A jump is one in time if with the state held this part of it is left.
+# A jump is in time, not in the state, if this fraction of it remains with the state held constant.
 IN_TIME = 0.5
 
 Values = Callable[[float], np.ndarray]
 
 
 class Change(NamedTuple):
-    """The last time before a change and the first after it, and whether it is a jump: these times are neighbors."""
+    """The last time before a change and the first after it; a jump lies between adjacent doubles."""
 
     before: float
     after: float
@@ -27,9 +28,9 @@ class Change(NamedTuple):
 
 
 def located(value: Values, before: float, after: float) -> Change | None:
-    """Return where between two times most of the change of a function happens, or None if it is spread out.
+    """Return the narrow interval in which most of the change between two times occurs, or None if it is spread out.
 
-    Values that are not numbers count as spread out.
+    A function with NaN values counts as spread out.
     """
     low, high = value(before), value(after)
     begin, end, largest, count = before, after, _size(high - low), 0
@@ -52,7 +53,7 @@ def located(value: Values, before: float, after: float) -> Change | None:
 
 
 def _has_sides(value: Values, before: float, after: float, low: np.ndarray, high: np.ndarray) -> bool:
-    """Whether a function is about the same a little before a jump, and a little after it."""
+    """Whether a function is nearly constant just before and just after a jump."""
     unit = BESIDE_ULPS * np.spacing(max(abs(before), abs(after)))
     jump = SIDEWAYS * _size(high - low)
     return bool(_size(value(before - unit) - low) <= jump and _size(value(after + unit) - high) <= jump)

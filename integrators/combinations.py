@@ -1,4 +1,4 @@
-"""The sums that steps consist of, in kernels: stages, error estimates and dense output of flat states."""
+"""Linear combinations of slopes, in kernels: stages, error estimates and dense output of flat states."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..jit.record import record
 from ..jit.simd import at, load, splat, store
 from .tableau import Tableau
 
-# Elements of four blocks of eight.
+# Number of elements in four blocks of eight.
 FOUR = 32
 
 
 @record
 class Weights(NamedTuple):
-    """A tableau as kernels see it: s stages, the closing evaluation, x stages for dense output.
+    """Sparse weights of a tableau for kernels: s stages, the closing evaluation, x stages for dense output.
 
     stages s · buffers s + 1 + x · errors: number of error estimates · exponent: 1 / (order of the estimate) ·
-    c (s + 1 + x,) · first (s + 1 + x + errors + 1,) where the weights of each row start: stages, y_new (row s),
-    stages for dense output, error estimates · slope, weight: which slopes, and how much of each ·
-    dense ((s + 1 + x) d,) weights of the Bernstein polynomials of degree d · binomial (d,)
+    c (s + 1 + x,) · first (s + 1 + x + errors + 1,) start of each row's weights: stages, y_new (row s),
+    stages for dense output, error estimates · slope, weight: indices of the slopes and their weights ·
+    dense ((s + 1 + x) d,) weights of the Bernstein polynomials of degree d · binomial (d,) binomial coefficients
     """
 
     stages: int
@@ -41,7 +41,7 @@ class Weights(NamedTuple):
 
 @cache
 def weights_of(tableau: Tableau) -> Weights:
-    """Return the weights of a tableau that are not zero."""
+    """Return the non-zero weights of a tableau."""
     rows = [*tableau.a, tableau.b, *tableau.extra_a, *tableau.errors]
     kept = [np.flatnonzero(row) for row in rows]
     degree = tableau.dense.shape[1]
@@ -61,7 +61,7 @@ def weights_of(tableau: Tableau) -> Weights:
 
 @kernel
 def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` with y + h times the sum of slopes `k` that a row asks for."""
+    """Set `out` to y + h times the combination of the slopes `k` for row `row`."""
     size = out.shape[0]
     whole = size - size % FOUR
     for o in range(0, whole, FOUR):
@@ -76,7 +76,7 @@ def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, 
 
 @kernel
 def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out: np.ndarray) -> None:
-    """Fill `out` with h times the sum of slopes of an error estimate."""
+    """Set `out` to h times the combination of the slopes `k` for an error estimate."""
     size, row = out.shape[0], weights.buffers + estimate
     whole = size - size % FOUR
     for o in range(0, whole, FOUR):
@@ -91,7 +91,7 @@ def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out:
 
 @inlined
 def four_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> tuple[Any, Any, Any, Any]:
-    """The sums of slopes in four neighboring blocks from element o on: none waits for another."""
+    """Return the combinations of slopes in four adjacent blocks from element o on, which are computed independently."""
     p = q = r = s = splat(0.0)
     for e in range(weights.first[row], weights.first[row + 1]):
         weight, place = at(weights.weight, e), weights.slope[e] * size + o
@@ -102,7 +102,7 @@ def four_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> t
 
 @inlined
 def one_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> Any:
-    """The sum of slopes in the block at element o."""
+    """Return the combination of slopes in the block at element o."""
     p = splat(0.0)
     for e in range(weights.first[row], weights.first[row + 1]):
         p = p + at(weights.weight, e) * load(k, weights.slope[e] * size + o)
@@ -111,7 +111,7 @@ def one_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> Any
 
 @kernel
 def sample(weights: Weights, theta: float, k: np.ndarray, h: float, y: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` with the continuous extension at y + theta h."""
+    """Set `out` to the continuous extension at t + theta h."""
     size, degree = out.shape[0], weights.binomial.shape[0]
     for o in range(0, size, 8):
         store(out, o, load(y, o))

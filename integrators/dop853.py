@@ -1,4 +1,4 @@
-"""The method of Dormand and Prince of order 8 with error estimates of order 5 and 3.
+"""The Runge-Kutta method of Dormand and Prince of order 8, with error estimates of orders 5 and 3.
 
 Source: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, 2nd ed. (1993), section II.5
 and the authors' code DOP853, whose printed coefficients these are; dense output of order 7 from section
@@ -118,7 +118,7 @@ _ERROR_3 = (
         11: 0.02265179219836082,
     },
 )
-# Stages 13 to 15 and the weights of the four highest terms serve dense output alone.
+# Stages 13 to 15 and the weights of the four highest terms are for dense output only.
 _EXTRA_C = ({0: 0.1, 1: 0.2, 2: 0.7777777777777778},)
 _EXTRA_A = (
     {
@@ -213,12 +213,12 @@ _DENSE = (
 
 
 def _dense(b: np.ndarray) -> np.ndarray:
-    """Rewrite the nested form x (F0 + (1-x) (F1 + x (F2 + (1-x) (F3 + ...)))) in Bernstein polynomials."""
+    """Convert the nested form x (F0 + (1-x) (F1 + x (F2 + (1-x) (F3 + ...)))) to Bernstein polynomials."""
     first, last, step = np.eye(16)[0], np.eye(16)[12], np.append(b, np.zeros(4))
     F = [step, first - step, 2 * step - first - last, *from_rows(_DENSE, 16)]
     dense = np.zeros((16, 7))
     for k, weights in enumerate(F):
-        m, n = 1 + k // 2, (1 + k) // 2  # F_k goes with x^m (1-x)^n, here times (x + (1-x))^(7-m-n)
+        m, n = 1 + k // 2, (1 + k) // 2  # F_k has the factor x^m (1-x)^n, here times (x + (1-x))^(7-m-n)
         for j in range(m, 8 - n):
             dense[:, j - 1] += comb(7 - m - n, j - m) / comb(7, j) * weights
     return dense

@@ -11,7 +11,7 @@ from .breaks import Breaks, in_piece
 from .step import Function, IntegrationError, Look, Manifold, Statistics, Step, closed, rk_step
 from .tableau import Tableau
 
-# A last step shorter than this part of a step is round-off in the number of steps, not a step.
+# A last step shorter than this fraction of a step is round-off of the number of steps.
 ROUND_OFF = 1e-9
 
 
@@ -32,14 +32,15 @@ def fixed_steps(
 ) -> Iterator[Step]:
     """Yield steps of size `h` from (t, y) to `end`.
 
-    Steps end at whole multiples of h from `origin`, by default t, of which `grid` are behind. The last one is shorter
-    where h does not divide; steps that pass over a break are divided there, so that the method keeps its order. A
-    step's stages are valid until the next step is asked for.
+    Steps end at multiples of h from `origin`, by default t, of which the first `grid` are done. The last step is
+    shorter if
+    h does not divide the interval. A step across a break is divided there, which preserves the order of the method. The
+    stages of a step are valid until the next one is requested.
 
     Raises
     ------
     IntegrationError
-        If y stops being finite or cannot be projected.
+        If y is no longer finite or cannot be projected.
     """
     breaks = Breaks(t, end) if breaks is None else breaks
     start = t if origin is None else origin
@@ -68,12 +69,12 @@ def fixed_steps(
 
 
 def step_count(start: float, end: float, h: float) -> int:
-    """How many steps of size `h` lead from start to end; the last may be shorter."""
+    """Return the number of steps of size `h` from start to end; the last may be shorter."""
     return max(1, math.ceil((end - start) / h - ROUND_OFF))
 
 
 def stepped_off(t: float, t_new: float, y_new: np.ndarray, *, iterates: bool = False) -> IntegrationError:
-    """Say what is wrong with the end `y_new` of a fixed step from t, by a method that `iterates` or another."""
+    """Return the error of a fixed step from t whose end `y_new` is invalid; `iterates` selects the message."""
     bad = np.flatnonzero(~np.isfinite(y_new))
     off = "iterations for the end of the step do not converge, or it is off the constraints,"
     what = "the state is no longer finite" if bad.size else off if iterates else "the state left the constraints"

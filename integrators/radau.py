@@ -1,4 +1,4 @@
-"""Radau IIA methods for stiff systems: collocation at the points of Radau, made for any odd number of them."""
+"""Radau IIA collocation methods for stiff systems, for any odd number of points."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from .tableau import CHECK_TOLERANCE
 class RadauIIA:
     """Collocation at s points 0 < c_1 < ... < c_s = 1, of order 2 s - 1 and of stage order s; L-stable.
 
-    Increments Z = h A f(y + Z) are found by Newton's method, which the eigenvalues mu of A^-1, one of them real, take
-    apart into systems I - (h / mu) J (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8). The error
-    estimate is (I - h gamma J)^-1 (gamma h f(y) + sum e_i Z_i), of the order h^(s + 1), with gamma the inverse of the
-    real eigenvalue.
+    The increments Z = h A f(y + Z) are computed by Newton's method, which the eigenvalues mu of A^-1, one of them real,
+    decouple into systems I - (h / mu) J (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8). The
+    error
+    estimate is (I - h gamma J)^-1 (gamma h f(y) + sum e_i Z_i), of order h^(s + 1), with gamma the inverse of the real
+    eigenvalue.
 
     Attributes
     ----------
@@ -26,13 +27,13 @@ class RadauIIA:
     a : (s, s)
     nodes : (s,)
     back, forth, of_slopes : (s, s)
-        Z = back W, W = forth Z, and of_slopes = Re or Im of forth / mu: of real W, first that of the real eigenvalue,
-        then real and imaginary part of each complex one.
-    inverse : (s,) 1 / mu likewise
+        Z = back W, W = forth Z, and of_slopes = Re or Im of forth / mu, for real W: first the component of the real
+        eigenvalue, then real and imaginary part of each complex one.
+    inverse : (s,) 1 / mu in the same order
     e : (s,)
     highest : (2, s + 1)
-        The two highest terms of the polynomial through values at the start and at all points, in polynomials of
-        Legendre over the step.
+        The two highest Legendre coefficients over the step of the polynomial through the values at the start and at all
+        points.
     """
 
     name: str
@@ -48,7 +49,7 @@ class RadauIIA:
 
     def __post_init__(self) -> None:
         if self.points % 2 == 0:
-            raise ValueError(f"method {self.name}: it takes an odd number of points; got {self.points}")
+            raise ValueError(f"method {self.name}: the number of points must be odd; got {self.points}")
         for name, array in self._made().items():
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -65,9 +66,9 @@ class RadauIIA:
                 raise ValueError(f"method {self.name}: not true that {condition}; off by {miss}")
 
     def _made(self) -> dict[str, np.ndarray]:
-        """Compute all coefficients."""
+        """Return all coefficients, computed from the number of points."""
         s = self.points
-        # The right points of Radau are the roots of P_(s-1) - P_s, on [-1, 1].
+        # The right Radau points are the roots of P_(s-1) - P_s on [-1, 1].
         defining = np.array([*np.zeros(s - 1), 1.0, -1.0])
         x = legendre.legroots(defining)
         x -= legendre.legval(x, defining) / legendre.legval(x, legendre.legder(defining))
@@ -86,7 +87,7 @@ class RadauIIA:
         vectors = vectors / vectors[-1]
         forth = np.linalg.inv(vectors)
         gamma = 1 / mu[real].real
-        # The embedded method takes the slope at the start with weight gamma.
+        # The embedded method includes the slope at the start with weight gamma.
         closing = -gamma * legendre.legvander(np.array([-1.0]), s - 1)[0] @ np.linalg.inv(values)
         return {
             "a": a,
@@ -101,35 +102,35 @@ class RadauIIA:
 
     @property
     def order(self) -> int:
-        """Order of the error estimate, which chooses the steps; that of the method is 2 s - 1."""
+        """Order of the error estimate, for the step-size control; the order of the method is 2 s - 1."""
         return self.points
 
     @property
     def stages(self) -> int:
-        """Number of evaluations that are told apart: at the start and at all points."""
+        """Number of distinct evaluation times: the start and all points."""
         return self.points + 1
 
     @property
     def c(self) -> np.ndarray:
-        """Where in the step these are, (s + 1,)."""
+        """Evaluation times as fractions of the step, (s + 1,)."""
         return np.concatenate([[0.0], self.nodes])
 
     @property
     def b(self) -> np.ndarray:
-        """Their weights, (s + 1,)."""
+        """Quadrature weights of the evaluations, (s + 1,)."""
         return np.concatenate([[0.0], self.a[-1]])
 
 
 def _columns(matrix: np.ndarray, real: int, pairs: list[int]) -> np.ndarray:
-    """Columns that take real parts and imaginary parts where a matrix takes complex numbers and their conjugates."""
+    """Return real columns for real coordinates, from a complex matrix with conjugate pairs of columns."""
     complex_ones = [part for k in pairs for part in (2 * matrix[:, k].real, -2 * matrix[:, k].imag)]
     return np.ascontiguousarray(np.column_stack([matrix[:, real].real, *complex_ones]))
 
 
 def _rows(matrix: np.ndarray, real: int, pairs: list[int]) -> np.ndarray:
-    """Real row of a matrix, then real and imaginary parts of those of the pairs."""
+    """Return the real row of a matrix, then real and imaginary parts of one row of each conjugate pair."""
     return np.array([matrix[real].real, *(part for k in pairs for part in (matrix[k].real, matrix[k].imag))])
 
 
-# Of order 9: the fastest on stiff mechanisms for errors from 1e-3 to 1e-9, next to those of 3 and of 7 points.
+# Order 9: the fastest on stiff mechanisms for errors from 1e-3 to 1e-9, among 3, 5 and 7 points.
 RADAU_IIA9 = RadauIIA("RadauIIA9", 5)

@@ -1,4 +1,4 @@
-"""Collects the states a user asked for while steps go by."""
+"""Recording of states at output times."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .step import IntegrationError, Projection, Sampled
 
 
 class Recorder:
-    """States at the asked times, or at every step's end.
+    """Recorder of states at given output times, or at the end of every step.
 
     Parameters
     ----------
-    times : (nt,) increasing, or None for the ends of all steps
-    manifold : applied to states between steps, so that they meet the constraints as those at the ends do
+    times : (nt,) increasing output times, or None for the ends of all steps
+    manifold : projection of interpolated states onto the constraints, which states at step ends satisfy already
     """
 
     def __init__(self, times: np.ndarray | None, manifold: Projection | None) -> None:
@@ -25,21 +25,21 @@ class Recorder:
 
     @property
     def behind(self) -> int:
-        """How many of the asked times are behind."""
+        """Number of output times already passed."""
         return 0 if self.pending is None else self._count - len(self.pending)
 
     def keep(self, t: float, y: np.ndarray) -> None:
-        """Keep a state between two steps, whether it was asked for or not."""
+        """Record a state between two steps, whether or not it is at an output time."""
         while self.pending and self.pending[-1] <= t:
             self.pending.pop()
         self._keep(t, y)
 
     def clear(self) -> None:
-        """Forget the states, which somebody has taken."""
+        """Discard the recorded states, after the caller has copied them."""
         self.times, self.states = [], []
 
     def add(self, step: Sampled) -> None:
-        """Keep what this step holds of the asked times."""
+        """Record the states at the output times within a step."""
         if self.pending is None:
             self._keep(step.t_new, step.y_new)
             return

@@ -1,4 +1,4 @@
-"""Rosenbrock methods for stiff systems: one linear system with the exact Jacobian per stage, no iteration."""
+"""Rosenbrock methods for stiff systems: one linear system per stage with the exact Jacobian, no iteration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .tableau import CHECK_TOLERANCE, from_rows
 
 @dataclass(frozen=True)
 class Rosenbrock:
-    """A Rosenbrock method of s stages in the form that needs no products with the Jacobian J.
+    """A Rosenbrock method of s stages, in the form without products with the Jacobian J.
 
     Stage u_i solves (I / (gamma h) - J) u_i = f(t + c_i h, y + sum_j a_ij u_j) + sum_j (C_ij / h) u_j + d_i h f_t,
     and y_new = y + sum_i m_i u_i, with the error estimate sum_i e_i u_i (Hairer and Wanner, Solving Ordinary
@@ -21,7 +21,7 @@ class Rosenbrock:
     ----------
     name : str
     order, error_order : int
-        Of the method and of the embedded one; the estimate is of the order h^(error_order + 1).
+        Orders of the method and of the embedded method; the error estimate is of order h^(error_order + 1).
     gamma : float
     a, C : (s, s) strictly lower triangular
     c, d, m, e : (s,)
@@ -42,7 +42,7 @@ class Rosenbrock:
     dense: np.ndarray
 
     def __post_init__(self) -> None:
-        # In terms of the usual coefficients: Gamma^-1 = I / gamma - C, and weights b, alpha, beta follow.
+        # Coefficients of the usual form: Gamma^-1 = I / gamma - C; b, alpha and beta follow.
         s = self.stages
         Gamma = np.linalg.inv(np.eye(s) / self.gamma - self.C)
         alpha, b = self.a @ np.linalg.inv(np.eye(s) / self.gamma - self.C), self.m @ Gamma
@@ -72,7 +72,7 @@ class Rosenbrock:
 
     @property
     def b(self) -> np.ndarray:
-        """Weights of the stages (s,), as explicit methods call them."""
+        """Weights of the stages (s,), under the name used by explicit methods."""
         return self.m
 
 
@@ -98,12 +98,12 @@ _C: tuple[dict[int, float], ...] = (
     {0: 37.80277123390563, 1: -3.2571969029072276, 2: 112.26918849496327, 3: 66.9347231244047,
      4: -40.06618937091002, 5: -54.66780262877968, 6: -9.48861652309627},
 )  # fmt: skip
-# The last two stages go on from where the sixth ends: stiffly accurate, and so is the embedded method.
+# The last two stages start from the end of the sixth: the method is stiffly accurate, and so is the embedded one.
 _LAST = [*({**_A[5], **dict.fromkeys(range(5, 5 + k), 1.0)} for k in range(1, 3))]
 _M = {**_A[5], **dict.fromkeys(range(5, 8), 1.0)}
 
-# Steinebach, BIT Numer. Math. 63 (2023) 27: L-stable, of order 5 for ordinary and differential-algebraic equations of
-# index 1, without loss of order for many semi-discretized partial differential equations.
+# Steinebach, BIT Numer. Math. 63 (2023) 27: L-stable, order 5 for ordinary and index-1 differential-algebraic
+# equations, without order reduction for many semi-discretized partial differential equations.
 RODAS5P = Rosenbrock(
     name="Rodas5P",
     order=5,

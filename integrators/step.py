@@ -1,4 +1,4 @@
-"""One step of an explicit Runge-Kutta method, and the step as an object that can be sampled."""
+"""One step of an explicit Runge-Kutta method, and accepted steps that can be sampled."""
 
 from __future__ import annotations
 
@@ -15,48 +15,49 @@ Function = Callable[[float, np.ndarray], np.ndarray]
 
 
 class Projection(Protocol):
-    """A hook through which states are kept where they are known to lie."""
+    """Projection of states onto a manifold."""
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return y moved onto the manifold, or None if it is too far from it."""
+        """Return y projected onto the manifold, or None if it is too far away."""
 
 
 class Manifold(Projection, Protocol):
-    """One that also tells which errors it does not remove."""
+    """Projection that also provides tangential errors."""
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
-        """Return the part of an error of the y last projected that projection would not remove."""
+        """Return the part of an error of the last projected y that is tangential to the manifold."""
 
 
 class Sampled(Protocol):
-    """A step from t to t_new that can be sampled in between."""
+    """A step from t to t_new with dense output."""
 
     t: float
     t_new: float
     y_new: np.ndarray
 
     def sample(self, t: float) -> np.ndarray:
-        """Return y at a time within the step."""
+        """Return y at time t within the step, with the accuracy of the method."""
 
     def near(self, t: float) -> np.ndarray:
-        """Return about the same without further evaluations."""
+        """Return an approximation of y at time t within the step, without further evaluations."""
 
 
-# Looks at an accepted step, which may be one of a fixed size; returns whether it is to be taken again, since there is
-# a break in it now.
+# Callback for an accepted step, possibly of fixed size; it returns whether the step must be repeated because a break
+# was
+# found in it.
 Look = Callable[..., bool]
 
 S = TypeVar("S", bound=Sampled)
 
 
 class IntegrationError(RuntimeError):
-    """An integration could not go on.
+    """An integration could not continue.
 
     Attributes
     ----------
     time : float
     component : int or None
-        Index into y of the component at which the trouble shows.
+        Index of the component of y in which the error occurred.
     """
 
     def __init__(self, message: str, time: float, component: int | None = None) -> None:
@@ -67,17 +68,17 @@ class IntegrationError(RuntimeError):
 
 @dataclass
 class Statistics:
-    """What a run cost.
+    """Cost of a run.
 
     Attributes
     ----------
-    steps, rejected : accepted and rejected steps
-    evaluations : of y' = f(t, y)
-    corrections : steps of projections onto the constraints
-    factorisations : those that projections needed beyond the one of each evaluation
+    steps, rejected : numbers of accepted and rejected steps
+    evaluations : number of evaluations of y' = f(t, y)
+    corrections : number of projection steps onto the constraints
+    factorisations : number of factorizations for projections beyond the one of each evaluation
     wall_time : s
-    in_python : of each function that compiled code called in Python its calls, and the time that they took, s
-    methods : methods that took over on the way, as with "auto" or where a series ends: from which time on, s, and names
+    in_python : number of calls and total time, s, of each function that compiled code called in Python, by name
+    methods : changes of the method during the run, as with "auto" or after a finite series: start time, s, and name
     """
 
     steps: int = 0
@@ -91,9 +92,9 @@ class Statistics:
 
 
 def rk_step(f: Function, t: float, y: np.ndarray, h: float, tableau: Tableau, k: np.ndarray) -> np.ndarray:
-    """Return y at t + h; `k` (buffers, N) holds f(t, y) in row 0 and gets the other stages.
+    """Return y at t + h; `k` (buffers, N) contains f(t, y) in row 0 and receives the other stages.
 
-    Pure but for `k`, which belongs to the caller.
+    Only `k` is modified.
     """
     for i in range(1, tableau.stages):
         k[i] = f(t + tableau.c[i] * h, y + h * (tableau.a[i, :i] @ k[:i]))
@@ -114,7 +115,7 @@ class Step:
     _complete: bool = False
 
     def sample(self, t: float) -> np.ndarray:
-        """Return y at a time within the step, from the continuous extension."""
+        """Return y at time t within the step, from the continuous extension."""
         h = self.t_new - self.t
         if not self._complete:
             first = self.tableau.stages + 1
@@ -126,7 +127,7 @@ class Step:
         return self.y + h * ((dense @ bernstein((t - self.t) / h, dense.shape[1])) @ self.k)
 
     def near(self, t: float) -> np.ndarray:
-        """Return y at a time within the step, from the cubic through both ends with their slopes (Hermite)."""
+        """Return y at time t within the step, from the cubic Hermite interpolant of both ends."""
         h, k = self.t_new - self.t, self.k
         x = (t - self.t) / h
         bend = (1 - 2 * x) * (self.y_new - self.y) + h * ((x - 1) * k[0] + x * k[self.tableau.stages])
@@ -136,7 +137,7 @@ class Step:
 def closed(
     f: Function, t: float, y: np.ndarray, tableau: Tableau, k: np.ndarray, manifold: Manifold | None
 ) -> np.ndarray | None:
-    """Project y at a step's end and evaluate there, so that the next step opens with this evaluation."""
+    """Project y at the end of a step and evaluate f there, for the first stage of the next step."""
     if not np.isfinite(y).all():
         return None
     if manifold is not None:
@@ -149,12 +150,12 @@ def closed(
 
 
 def guarded(steps: Iterator[S], start: float, end: float) -> Iterator[S]:
-    """Pass steps on, unless a thousand of them lead nowhere.
+    """Pass steps on, but abort a run that makes no progress in STALL_STEPS steps.
 
     Raises
     ------
     IntegrationError
-        If the steps have become so short that the run would never end.
+        If the steps have become so short that the run would not end.
     """
     count, mark = 0, start
     for step in steps:
@@ -166,12 +167,12 @@ def guarded(steps: Iterator[S], start: float, end: float) -> Iterator[S]:
             count, mark = 0, step.t_new
 
 
-# What helps where an explicit method takes too short steps and nothing else looks after that.
+# Advice for explicit methods with very short steps, where no stiffness detection is active.
 OF_STIFFNESS = 'if the system is stiff, use method="auto" or "RadauIIA9"'
 
 
 def stalled(time: float, progress: float, *, explicit: bool = False) -> IntegrationError:
-    """Return the error of a run whose steps have become too short to ever arrive, by an `explicit` method or others."""
+    """Return the error of a run whose steps have become too short to reach the end."""
     return IntegrationError(
         f"the last {STALL_STEPS} steps advanced by only {progress:.1e} s; tolerances close to round-off "
         "do this, and forces that jump with the state, such as dry friction by the sign of a velocity: "

@@ -1,4 +1,4 @@
-"""Implicit methods for stiff systems, from SciPy."""
+"""SciPy's implicit methods for stiff systems."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .step import Function, IntegrationError, Look, Projection, Statistics
 
 STIFF_METHODS = ("Radau", "BDF", "LSODA")
 
-# Drift off the constraints, in units of what a step may be wrong by, at which the solver is started anew
-# from the projected state. Multistep methods cannot have their state changed under way.
+# Drift off the constraints, relative to the tolerance of a step, at which the solver is restarted from the projected
+# state. The state of a multistep method cannot be modified between steps.
 RESTART_DRIFT = 100.0
-# An absolute tolerance that nothing exceeds.
+# Absolute tolerance of components whose errors do not count.
 UNBOUNDED = 1e100
 
 
@@ -27,7 +27,7 @@ class StiffStep:
         self._solution = solver.dense_output()
 
     def sample(self, t: float) -> np.ndarray:
-        """Return y at a time within the step."""
+        """Return y at time t within the step, from SciPy's dense output."""
         return self._solution(t)
 
     near = sample
@@ -52,20 +52,22 @@ def stiff_steps(
 ) -> Iterator[StiffStep]:
     """Yield accepted steps of SciPy's Radau, BDF or LSODA from (t, y) to `end`.
 
-    `first` is the step to try first, or 0 to leave it to SciPy. `jacobian` gives df/dy (N, N); differences of f lose
-    half of the digits, so that iterations at tight tolerances fail where the system is stiff. `counted` is the number
-    of leading components of y whose errors count; None for all. Every yielded end state is projected; the solver goes
-    on from its own state until that has drifted by RESTART_DRIFT times the tolerance, and is then restarted, as it is
-    at breaks.
+    `first` is the initial step size, or 0 for SciPy's choice. `jacobian` returns df/dy (N, N); with finite differences,
+    half
+    of the digits are lost, so that iterations at tight tolerances fail for stiff systems. `counted` is the number of
+    leading
+    components of y whose errors count; None for all. Every yielded end state is projected; the solver continues from
+    its
+    own state until that has drifted by RESTART_DRIFT times the tolerance. Then, and at breaks, it is restarted.
 
     Raises
     ------
     IntegrationError
-        If the solver gives up or its state cannot be projected.
+        If the solver fails or its state cannot be projected.
     """
     from scipy import integrate
 
-    # Radau and BDF refuse smaller relative tolerances than this and would warn.
+    # Radau and BDF would warn of a smaller relative tolerance and replace it by this one.
     rtol = max(rtol, 100 * np.finfo(float).eps)
     breaks = Breaks(t, end) if breaks is None else breaks
     bounds = np.full(y.size, atol)
@@ -109,11 +111,11 @@ def stiff_steps(
 
 
 def _stepped(solver: Any) -> str | None:
-    """Take a step; linear algebra on values that are not finite is a failed step like any other."""
+    """Take a step; a linear-algebra error on non-finite values counts as a failed step."""
     try:
         return solver.step()
     except (ValueError, np.linalg.LinAlgError) as error:
         if type(error) not in (ValueError, np.linalg.LinAlgError):
-            raise  # a more special error comes from the function, not from SciPy
+            raise  # a subclass is raised by the user's function, not by SciPy
         solver.status, solver.t_old = "failed", solver.t
         return str(error)

@@ -1,4 +1,4 @@
-"""Butcher tableaux of explicit Runge-Kutta methods, checked when they are made."""
+"""Butcher tableaux of explicit Runge-Kutta methods, verified at construction."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from math import comb
 
 import numpy as np
 
-# Coefficients are doubles of numbers with up to 18 digits; a mistyped digit shows far above this.
+# Tolerance of the order conditions: coefficients are doubles of numbers with up to 18 digits; a typing error exceeds
+# it.
 CHECK_TOLERANCE = 1e-12
 
 
 def from_rows(rows: tuple[dict[int, float], ...], width: int) -> np.ndarray:
-    """Fill an array (len(rows), width) with the entries that each row lists by column."""
+    """Return an array (len(rows), width) with the entries that each row lists by column."""
     array = np.zeros((len(rows), width))
     for row, entries in zip(array, rows, strict=True):
         row[list(entries)] = list(entries.values())
@@ -21,13 +22,13 @@ def from_rows(rows: tuple[dict[int, float], ...], width: int) -> np.ndarray:
 
 
 def bernstein(theta: float, degree: int) -> np.ndarray:
-    """Bernstein polynomials B_j = C(d, j) theta^j (1 - theta)^(d - j) at theta, for j = 1 to d."""
+    """Return the Bernstein polynomials B_j = C(d, j) theta^j (1 - theta)^(d - j) at theta, for j = 1 to d."""
     j = np.arange(1, degree + 1)
     return _binomials(degree) * theta**j * (1 - theta) ** (degree - j)
 
 
 def from_powers(weights: list[list[float]]) -> np.ndarray:
-    """Rewrite weights (n, d) of theta, theta^2 ... theta^d as weights of the Bernstein polynomials."""
+    """Convert weights (n, d) of theta, theta^2 ... theta^d to weights of the Bernstein polynomials."""
     d = len(weights[0])
     return np.array(weights) @ [[comb(j, p) / comb(d, p) for j in range(1, d + 1)] for p in range(1, d + 1)]
 
@@ -39,10 +40,10 @@ def _binomials(degree: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Tableau:
-    """An explicit method of s stages, with error estimates and a continuous extension.
+    """An explicit Runge-Kutta method of s stages, with error estimates and a continuous extension.
 
     Stage k_i = f(t + c_i h, y + h sum_j a_ij k_j); y_new = y + h sum b_i k_i. One more evaluation,
-    k_s = f(t + h, y_new), closes each step and opens the next; error estimates and dense output may use it.
+    k_s = f(t + h, y_new), is the first stage of the next step; error estimates and dense output may use it.
 
     Attributes
     ----------
@@ -52,16 +53,16 @@ class Tableau:
     a : (s, s) strictly lower triangular
     b : (s,)
     errors : tuple of (s + 1,)
-        Weights of the error estimates, none for methods that run at fixed steps only. Two estimates
-        e and e3 are combined as e^2 / sqrt(e^2 + 0.01 e3^2) (Hairer, Norsett and Wanner, II.10).
+        Weights of the error estimates, empty for fixed-step methods. Two estimates e and e3 are combined as
+        e^2 / sqrt(e^2 + 0.01 e3^2) (Hairer, Norsett and Wanner, II.10).
     error_order : int
-        Order of the embedded method; the estimate is of the order h^(error_order + 1).
+        Order of the embedded method; the estimate is of order h^(error_order + 1).
     extra_c, extra_a : (x,), (x, s + 1 + x)
-        Stages that only dense output needs.
+        Stages for dense output only.
     dense : (s + 1 + x, d)
-        y(t + theta h) = y + h sum_k k_k sum_j dense[k, j - 1] B_j(theta), with the Bernstein polynomials B_j
-        of degree d. Powers of theta would do too, but of order 9 they have weights of 1e4 that cancel, and
-        with them go four digits.
+        y(t + theta h) = y + h sum_k k_k sum_j dense[k, j - 1] B_j(theta), with the Bernstein polynomials B_j of
+        degree d. Powers of theta would be equivalent, but at order 9 their weights of 1e4 cancel, which loses four
+        digits.
     """
 
     name: str
@@ -98,12 +99,12 @@ class Tableau:
 
     @property
     def stages(self) -> int:
-        """Number s of stages of a step, the closing evaluation not counted."""
+        """Number s of stages of a step, without the closing evaluation."""
         return len(self.b)
 
     @property
     def buffers(self) -> int:
-        """Rows that a stage buffer needs: stages, closing evaluation, stages for dense output."""
+        """Number of rows of a stage buffer: stages, closing evaluation, stages for dense output."""
         return len(self.dense)
 
     @property

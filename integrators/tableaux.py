@@ -1,4 +1,4 @@
-"""The classical Runge-Kutta method and the pair of Dormand and Prince.
+"""The classical Runge-Kutta method and the Dormand-Prince pair of orders 5 and 4.
 
 Sources: Kutta (1901); Dormand and Prince, J. Comput. Appl. Math. 6 (1980); dense output of the pair by
 Shampine, Math. Comp. 46 (1986), in the form that minimizes the error of the fourth-order interpolant.
@@ -12,7 +12,7 @@ from .tableau import Tableau, from_powers
 
 
 def hermite(b: np.ndarray) -> np.ndarray:
-    """Cubic dense output from both ends and their slopes: values y, y_new and the first and closing stage."""
+    """Return cubic Hermite dense output, from both ends and their slopes: the first and the closing stage."""
     dense = np.zeros((len(b) + 1, 3))
     dense[:-1, 1:] = b[:, np.newaxis]
     dense[0, 0] = 1 / 3

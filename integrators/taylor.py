@@ -1,4 +1,4 @@
-"""Taylor series as a method of integration: how many terms, and how long a step."""
+"""The Taylor series method: its order."""
 
 from __future__ import annotations
 
@@ -12,37 +12,38 @@ from .verner98 import VERN9
 
 TAYLOR = "Taylor"
 
-# Orders below and above these gain nothing.
+# Minimum and maximum order; others are slower. MORE is the number of terms beyond the theoretical optimum.
 FEWEST, MOST = 8, 30
 MORE = 8
 
 
 @dataclass(frozen=True)
 class Taylor:
-    """A method that sums the Taylor series of the motion.
+    """Integration method that sums the Taylor series of the motion.
 
     Attributes
     ----------
     order : int
-        Of the last term of positions; velocities have one less.
+        Order of the last term of positions; that of velocities is one less.
     instead : Tableau
-        The method to use where there is no series, or one that ends.
+        Method for systems without a Taylor series, or with a finite one.
     """
 
     order: int
     name: str = TAYLOR
     instead: Tableau = VERN9
-    # One evaluation a step, at its end.
+    # One evaluation per step, at its end.
     stages: int = 1
     c: np.ndarray = field(default_factory=lambda: np.zeros(1))
     b: np.ndarray = field(default_factory=lambda: np.ones(1))
 
 
 def taylor_for(rtol: float) -> Taylor:
-    """Return the method for a relative tolerance.
+    """Return the Taylor method for a relative tolerance.
 
-    If a term more cost in proportion to how many there are, and a step nothing else, the best order would be
-    -ln(rtol) / 2 (Jorba and Zou, Exp. Math. 14 (2005) 99). Measured costs of a step grow little faster than the order,
-    and so more terms save time: about MORE of them, for systems of a few bodies as for large ones.
+    If the cost of a term were proportional to their number, and a step had no other cost, the optimal order would be
+    -ln(rtol) / 2 (Jorba and Zou, Exp. Math. 14 (2005) 99). Measured costs per step grow little faster than the order,
+    so
+    about MORE further terms save time, for systems of a few bodies as for large ones.
     """
     return Taylor(min(max(FEWEST, round(-0.5 * math.log(rtol)) + MORE), MOST))

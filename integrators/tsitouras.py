@@ -1,4 +1,4 @@
-"""The pair of Tsitouras of order 5 and 4.
+"""The Runge-Kutta pair of Tsitouras of orders 5 and 4.
 
 Source: Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying
 assumption, Comput. Math. Appl. 62 (2011), with the free interpolant of order 4 given there.

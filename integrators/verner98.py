@@ -1,4 +1,4 @@
-"""The most efficient of Verner's pairs of order 9 and 8, of sixteen stages.
+"""The most efficient of Verner's Runge-Kutta pairs of orders 9 and 8, with sixteen stages.
 
 Source: J. H. Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numer. Algorithms 53 (2010):
 the pair of type IIa that the author printed in 2008, whose errors of order 10 have norm 3.49e-7, with its
@@ -123,7 +123,7 @@ _B = (
         14: 0.030570139830827976,
     },
 )
-# The weights above less those of the embedded method of order 8.
+# Weights of the method minus those of the embedded method of order 8.
 _ERROR = (
     {
         0: -0.005357988290444578,
@@ -138,7 +138,7 @@ _ERROR = (
         15: -0.048342313738239585,
     },
 )
-# Stages 17 to 25 serve dense output alone; stage 16 is the closing evaluation.
+# Stages 17 to 25 are for dense output only; stage 16 is the closing evaluation.
 _EXTRA_C = ({0: 0.7404185470631561, 1: 0.888, 2: 0.696, 3: 0.487, 4: 0.025, 5: 0.15, 6: 0.32, 7: 0.78, 8: 0.96},)
 _EXTRA_A = (
     {
@@ -276,7 +276,7 @@ _EXTRA_A = (
         20: 0.011118785048989178,
     },
 )
-# Of the Bernstein polynomials 1 to 9.
+# Weights of the Bernstein polynomials 1 to 9.
 _DENSE = (
     {0: 0.1111111111111111},
     {
@@ -407,7 +407,7 @@ _DENSE = (
     },
 )
 _b = from_rows(_B, 16)[0]
-# The last two polynomials give the value and the slope at the end: y_new, and the closing evaluation.
+# The last two polynomials represent the value and the slope at the end: y_new and the closing evaluation.
 _end = np.append(_b, np.zeros(10))
 _last_but_one = _end - np.eye(26)[16] / 9
 

@@ -1,7 +1,7 @@
 """QuIRK: rigid bodies joined by constraints, simulated with the Udwadia-Kalaba equation.
 
-Names are imported when they are first used, as Scientific Python's SPEC 1 has it: `import quirk` itself loads nothing.
-Whoever reads types without running anything finds the names in `__init__.pyi`.
+Names are imported at their first use (Scientific Python's SPEC 1): `import quirk` itself loads nothing. Type checkers
+and editors read the names from `__init__.pyi`.
 """
 
 import pkgutil
@@ -9,13 +9,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-# The sub-packages `constraints`, `integrators` and `demos` live beside this folder in a checkout. Should
-# `import quirk` find the checkout while an installed copy is also on the path, they are found there.
+# The sub-packages `constraints`, `integrators` and `demos` live beside this folder in a checkout. Their folders are on
+# this path also if `import quirk` finds the checkout while a copy is installed.
 __path__ = pkgutil.extend_path(__path__, __name__)
 
 __version__ = "0.1.0"
 
-# Names by the module that has them.
+# Public names by the module that defines them.
 _NAMES = {
     "bodies.body": ["GROUND", "Body"],
     "io.checkpoints": ["read_checkpoint"],
@@ -56,16 +56,16 @@ _NAMES = {
     "system.system": ["System"],
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
-# Modules under a name of their own.
+# Modules available under a second name.
 _MODULES = {"planar": "constraints.planar", "surface": "constraints.surface"}
-# Packages of which all public names are names here.
+# Packages whose public names are all available here.
 _PACKAGES = ("constraints", "events", "forces")
 # Modules with public names of their own.
 _FURTHER = ("demos", "errors", "importers", "integrators", "rotation", "shapes")
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, or a module, and keep it."""
+    """Return a public name or module, and cache it."""
     if name == "__all__":
         listed = [*_HOMES, *_MODULES]
         value: Any = sum((import_module(f"{__name__}.{package}").__all__ for package in _PACKAGES), listed)
@@ -91,5 +91,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, and modules with public names of their own."""
+    """Return the public names, and the modules with public names of their own."""
     return sorted({*__getattr__("__all__"), *_PACKAGES, *_FURTHER, "__all__", "__doc__", "__version__"})

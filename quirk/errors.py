@@ -1,6 +1,6 @@
-"""What QuIRK raises.
+"""Errors and warnings that QuIRK raises.
 
-Every message names the object, the argument, what came and what to do.
+Each message names the object, the argument, the value received and the remedy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class QuirkError(Exception):
-    """Base of all errors that QuIRK raises on purpose.
+    """Base class of all errors raised deliberately by QuIRK.
 
     Examples
     --------
@@ -27,7 +27,7 @@ class QuirkError(Exception):
 
 
 class InputError(QuirkError, ValueError):
-    """A value given by the user cannot be used.
+    """An argument has an invalid value.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class InputError(QuirkError, ValueError):
 
 
 class UnknownNameError(QuirkError, KeyError):
-    """No object of that name exists.
+    """No object has the requested name.
 
     Examples
     --------
@@ -72,47 +72,47 @@ class InconsistentStateError(InputError):
 
 
 class StiffnessWarning(UserWarning):
-    """The steps of a run are limited by stability, not by accuracy; another method would take longer ones."""
+    """Stability, not accuracy, limits the steps of an explicit method; an implicit one would take longer steps."""
 
 
 class SeriesWarning(UserWarning):
-    """A run by Taylor series uses another method, as a part of the system has no series or one that ends."""
+    """A run with the Taylor method falls back on another method: a load has no Taylor series, or a finite one."""
 
 
 class SensitivityWarning(UserWarning):
-    """A derivative is not exact, or there is none: behind a time at which the motion splits, or of joined results."""
+    """A sensitivity is inexact or undefined, such as past a bifurcation of the motion, or for joined results."""
 
 
 class ChangedFunctionWarning(UserWarning):
-    """What a result shows of the past is computed with a user's function that an event may have changed since."""
+    """A quantity of a past time is evaluated with a user function that an event may have changed since then."""
 
 
 class SaveWarning(UserWarning):
-    """A file that was written does not hold all of what it takes to go on with it elsewhere."""
+    """A saved file lacks data needed to continue from it in another process."""
 
 
 class CheckpointWarning(UserWarning):
-    """A part of a checkpoint is damaged and computed again, or events set values in Python that it does not hold."""
+    """A damaged part of a checkpoint is recomputed, or a checkpoint lacks values that events have set in Python."""
 
 
 class StatefulWarning(UserWarning):
-    """A function of a load, constraint or motion sets what it reads itself, so that its value depends on past calls."""
+    """A function of a load, constraint or motion sets a value that it reads, so its result depends on earlier calls."""
 
 
 class BreaksWarning(UserWarning):
-    """Times given as `breaks` lie outside of the run, and have no effect."""
+    """Some times in `breaks` lie outside the run and have no effect."""
 
 
 class DegreesWarning(UserWarning):
-    """An angle is more than a whole turn, and a round number, as degrees are; angles are in radians."""
+    """An angle exceeds a full turn and is a round number, so it is probably in degrees; angles are in radians."""
 
 
 class WriteError(QuirkError, OSError):
-    """A file could not be written, as on a full disk; the message says what is kept."""
+    """A file could not be written, for instance on a full disk; the message says which data are kept."""
 
 
 class AssemblyError(QuirkError, RuntimeError):
-    """No nearby pose satisfies all constraints.
+    """No pose near the initial one satisfies all constraints.
 
     Examples
     --------
@@ -128,16 +128,16 @@ class AssemblyError(QuirkError, RuntimeError):
 
 
 class ConvergenceError(InputError):
-    """A search ended without a solution.
+    """An iterative search ended without a solution.
 
     Attributes
     ----------
     state : State
-        The best state that was found, or the last one on a path.
+        The state with the smallest residual, or the last state on a path.
     body : str or None
-        Name of the body that misses most, where one does.
+        Name of the body with the largest residual, if any.
     residual : float or None
-        What is left there, in the unit that the message names.
+        Residual of that body, in the unit that the message gives.
 
     Examples
     --------
@@ -157,14 +157,14 @@ class ConvergenceError(InputError):
 
 
 class SimulationError(QuirkError, RuntimeError):
-    """A run could not go on.
+    """A run could not be completed.
 
     Attributes
     ----------
     time : float
         Time reached, s.
     body : str or None
-        Name of the body at which the trouble shows.
+        Name of the body at which the error occurred, if known.
     result : Result or None
         Everything computed up to `time`.
 
@@ -187,7 +187,7 @@ class SimulationError(QuirkError, RuntimeError):
 
 
 def outside() -> int:
-    """Return the `stacklevel` of a warning that is given where QuIRK was called, from wherever in it."""
+    """Return the `stacklevel` at which a warning points to the caller's line outside QuIRK."""
     frame, level = inspect.currentframe(), 0
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0]:
         frame, level = frame.f_back, level + 1
@@ -195,4 +195,4 @@ def outside() -> int:
 
 
 class SwitchingError(RuntimeError):
-    """An action could not be done; the message says which part stands in the way."""
+    """An action of an event failed; the message names the part that prevented it."""

@@ -73,7 +73,7 @@ CASES = {
     "same body": (lambda: quirk.Spherical("ball", A, A, point=[0, 0, 0]), 'Spherical "ball": body_i and body_j must differ; got Body "a" twice'),
     "two grounds": (lambda: quirk.Fixed("weld", quirk.GROUND, quirk.GROUND), 'Fixed "weld": body_i and body_j must differ; got the ground twice'),
     "no body": (lambda: quirk.Fixed("weld", quirk.GROUND, "a"), "Fixed \"weld\": body_j must be a quirk.Body or quirk.GROUND; got 'a'"),
-    "no point": (lambda: quirk.Spherical("ball", A, B), 'Spherical "ball": point must be given, in N at the initial poses'),
+    "no point": (lambda: quirk.Spherical("ball", A, B), 'Spherical "ball": point must be given, in the inertial frame at the initial poses'),
     "no axis": (lambda: quirk.Revolute("hinge", A, B, point=[0, 0, 0]), 'Revolute "hinge": axis must be given'),
     "zero axis": (lambda: quirk.Revolute("hinge", A, B, point=[0, 0, 0], axis=[0, 0, 0]), 'Revolute "hinge": axis must be a direction; got the zero vector'),
     "NaN in point": (lambda: quirk.Spherical("ball", A, B, point=[0, NAN, 0]), 'Spherical "ball": point must be finite'),

@@ -152,7 +152,7 @@ def test_drives_follow_them(name):
         (lambda: Motion.spline([0, 1, 2], [0, 1]), r"values must have shape \(3,\)"),
         (lambda: Motion.function(np.sin, np.cos, None), "f_tt must be a function"),
         (lambda: Motion.function(np.sin, np.cos, np.sin).derivatives(0.0, 3), "f_ttt is needed here"),
-        (lambda: MOTIONS["spline"](np.linspace(0, 3, 4)), r"t must be one time, s; got array"),
+        (lambda: MOTIONS["spline"](np.linspace(0, 3, 4)), r"t must be a single time, s; got array"),
         (lambda: MOTIONS["spline"](3.5), "is defined from 0 to 3 s; asked for at 3.5 s"),
         (lambda: Motion.function(lambda t: "x", np.cos, np.sin)(0.0), "what f returns"),
     ],

@@ -48,7 +48,7 @@ def test_elements_between_two_points_take_either():
         other = quirk.System([one, two, by_bodies])
         found, expected = (s.acceleration(s.initial_state()) for s in (system, other))
         np.testing.assert_allclose(found.linear, expected.linear, atol=1e-14)
-        with pytest.raises(quirk.InputError, match="points are both ends in N"):
+        with pytest.raises(quirk.InputError, match="points are both ends in the inertial frame"):
             kind("c", one, two, points=ends, point_i=[0, 0, 0], **more)
 
 

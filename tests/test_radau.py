@@ -175,7 +175,7 @@ def test_coefficients():
     np.testing.assert_allclose(method.a[2], [(16 - root) / 36, (16 + root) / 36, 1 / 9], rtol=1e-13)
     e = [-(13 + 7 * root) / 3, (-13 + 7 * root) / 3, -1 / 3]
     np.testing.assert_allclose(method.e / method.inverse[0], e, rtol=1e-12)
-    with pytest.raises(ValueError, match="an odd number of points; got 4"):
+    with pytest.raises(ValueError, match="number of points must be odd; got 4"):
         RadauIIA("four points", 4)
 
 

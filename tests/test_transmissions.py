@@ -236,7 +236,7 @@ SLOT = planar.PlanarBody("flat", 1.0, 0.1)
         (lambda: quirk.RackPinion("r", A, A, radius=1, direction="x", axis="y"), "body_i and body_j must differ"),
         (lambda: quirk.Pulley("p", [(A, [0, 0, 0])]), "a list of at least two pairs"),
         (lambda: quirk.Pulley("p", A), "a list of at least two pairs"),
-        (lambda: quirk.Pulley("p", [(A, [0, 0, 0]), (A, [1, 0, 0])]), "points must be of at least two bodies"),
+        (lambda: quirk.Pulley("p", [(A, [0, 0, 0]), (A, [1, 0, 0])]), "points must belong to at least two bodies"),
         (lambda: quirk.Pulley("p", [(A, [0, 0, 0]), ("B", [1, 0, 0])]), r"points\[1\]\[0\] must be"),
         (lambda: quirk.Pulley("p", [(A, [0, 0, 0]), (B, [1, 0])]), r"points\[1\]\[1\] must have shape \(3,\)"),
         (lambda: quirk.Pulley("p", [(A, [0, 0, 0]), (B, [-1, 0, 0])]), r"points\[0\] and points\[1\] coincide"),

@@ -1,4 +1,4 @@
-"""A body that moves in a plane."""
+"""A rigid body that moves in a plane."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from quirk.util.construction import remembered, with_keywords
 from ..joints import Planar
 from .plane import XY, Plane
 
-# Width of a bar over its length, unless it is given.
+# Default ratio of a bar's width to its length.
 SLENDER = 1 / 20
 
 
 class PlanarMotion(TypedDict, total=False):
-    """Keywords of `PlanarBody` that all its class methods take."""
+    """Keywords of `PlanarBody` that all its class methods accept."""
 
     plane: Plane
     velocity: ArrayLike
@@ -36,17 +36,18 @@ class PlanarMotion(TypedDict, total=False):
 
 
 class PlanarInitial(PlanarMotion, total=False):
-    """Keywords of `PlanarBody` that those class methods take which leave the pose open."""
+    """Keywords of `PlanarBody` that the class methods with a free pose accept."""
 
     position: ArrayLike
     angle: float
 
 
 class PlanarBody(Body):
-    """A rigid body kept in a plane fixed in N, with its z axis along the plane's normal.
+    """A rigid body in a plane fixed in the inertial frame, with its z axis along the plane's normal.
 
-    A system takes in with it what keeps it there: `Planar` "NAME in plane", of three rows. The loads of that
-    constraint are what would pull the body out of its plane; it leaves the motion in the plane alone.
+    A system adds the constraint that keeps it there: `Planar` "NAME in plane", with three rows. Its loads are those
+    that
+    would move the body out of the plane; the motion in the plane is not constrained.
 
     Parameters
     ----------
@@ -55,14 +56,14 @@ class PlanarBody(Body):
     mass : float
         kg, positive.
     inertia : float, (3,) or (3, 3)
-        Moment about the plane's normal through the center of mass, kg m^2; the body is then as flat as a plate. Or
-        principal moments, or the tensor, in body axes.
+        Moment about the plane's normal through the center of mass, kg m^2, for which the body is taken as a thin
+        plate. Or principal moments, or the tensor, in body axes.
     plane : Plane
-        Default: the x-y plane of N.
+        Default: the x-y plane of the inertial frame.
     position : (2,)
         Center of mass in the plane, m.
     angle : float
-        From the plane's x axis to the body's, about the normal, rad.
+        From the plane's x axis to the body's x axis, about the normal, rad.
     velocity : (2,)
         Of the center of mass, along the plane's axes, m/s.
     angular_velocity : float
@@ -73,12 +74,12 @@ class PlanarBody(Body):
     ----------
     plane : Plane
     coordinates : (3,) x, y, m, and angle, rad, at the initial pose
-    position, orientation, velocity, angular_velocity : as those of any `Body`, (3,) or (4,), in N and body axes
+    position, orientation, velocity, angular_velocity : as for any `Body`, (3,) or (4,), inertial frame and body axes
 
     Raises
     ------
     InputError
-        If a value has the wrong shape, is not finite, or is no possible mass or inertia.
+        If a value has the wrong shape, is not finite, or is not a possible mass or inertia.
 
     Examples
     --------
@@ -141,14 +142,14 @@ class PlanarBody(Body):
         color: ColorLike | None = None,
         **initial: Unpack[PlanarMotion],
     ) -> Self:
-        """Return a uniform bar between two points of the plane, its x axis from start to end.
+        """Return a uniform bar between two points of the plane, with its x axis from start to end.
 
         Parameters
         ----------
         start, end : (2,)
-            In the plane, m; the center of mass is in the middle.
+            End points in the plane, m; the center of mass is midway.
         width, thickness : float, optional
-            m, in the plane and along its normal; default: a twentieth of the length, and the width.
+            In the plane and along its normal, m; default: a twentieth of the length, and the width.
         color, plane, velocity, angular_velocity, inertia_tolerance, frames : as for `PlanarBody` and `Body.box`
         """
         owner = f'Body "{name}"'
@@ -173,7 +174,7 @@ class PlanarBody(Body):
         color: ColorLike | None = None,
         **initial: Unpack[PlanarInitial],
     ) -> Self:
-        """Return a solid box in the plane: as `Body.box`, with the pose and velocity of a `PlanarBody`."""
+        """Return a solid box as `Body.box`, with the pose and velocity of a `PlanarBody`."""
         return cls._solid(name, mass, Box(lengths(f'Body "{name}"', "size", size), color=color), initial)
 
     @classmethod
@@ -190,7 +191,7 @@ class PlanarBody(Body):
         color: ColorLike | None = None,
         **initial: Unpack[PlanarInitial],
     ) -> Self:
-        """Return a solid cylinder in the plane: as `Body.cylinder`, with the pose and velocity of a `PlanarBody`."""
+        """Return a solid cylinder as `Body.cylinder`, with the pose and velocity of a `PlanarBody`."""
         return cls._solid(name, mass, solid_cylinder(f'Body "{name}"', radius, length, axis, color), initial)
 
     @classmethod
@@ -199,7 +200,7 @@ class PlanarBody(Body):
     def sphere(  # type: ignore[override]
         cls, name: str, mass: float, radius: float, *, color: ColorLike | None = None, **initial: Unpack[PlanarInitial]
     ) -> Self:
-        """Return a solid ball in the plane: as `Body.sphere`, with the pose and velocity of a `PlanarBody`."""
+        """Return a solid sphere as `Body.sphere`, with the pose and velocity of a `PlanarBody`."""
         radius = validate.positive(f'Body "{name}"', "radius", radius)
         return cls._solid(name, mass, Ellipsoid((radius, radius, radius), color=color), initial)
 
@@ -215,11 +216,11 @@ class PlanarBody(Body):
         color: ColorLike | None = None,
         **initial: Unpack[PlanarInitial],
     ) -> Self:
-        """Return a solid ellipsoid in the plane: as `Body.ellipsoid`, with the pose and velocity of a `PlanarBody`."""
+        """Return a solid ellipsoid as `Body.ellipsoid`, with the pose and velocity of a `PlanarBody`."""
         shape = Ellipsoid(lengths(f'Body "{name}"', "semi_axes", semi_axes), color=color)
         return cls._solid(name, mass, shape, initial)
 
 
 def about_normal(angle: float) -> np.ndarray:
-    """Return the turn (4,) by an angle about z."""
+    """Return the quaternion (4,) of a rotation by an angle, rad, about z."""
     return rotation.exp(np.array([0.0, 0.0, angle]))

@@ -1,4 +1,4 @@
-"""What planar constraints have in common: bodies of one plane, and frames with z along its normal."""
+"""Base class of planar constraints: bodies in a common plane, and frames with z along its normal."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from .plane import Plane
 
 
 class PlanarConstraint(Joint):
-    """A constraint between two bodies of one plane, of which the ground may be one.
+    """A constraint between two bodies in a common plane; one of them may be the ground.
 
-    The ground's coordinates x, y and phi are zero: its body coordinates are those of the plane. Both frames have z
-    along the normal, their origins at two points, and x along two vectors, all in body coordinates.
+    The coordinates x, y and phi of the ground are zero: its body coordinates are those of the plane. Both frames have z
+    along
+    the normal, their origins at two points, and x along two vectors, all in body coordinates.
 
     Attributes
     ----------
@@ -31,7 +32,7 @@ class PlanarConstraint(Joint):
     Raises
     ------
     InputError
-        If a body is neither planar nor the ground, planes differ, or a point or vector is none.
+        If a body is neither planar nor the ground, planes differ, or a point or vector is invalid.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class PlanarConstraint(Joint):
         super().__init__(name, body_i, body_j, frame_i=frame_i, frame_j=frame_j, active=active)
 
     def initial_separation(self) -> np.ndarray:
-        """From the origin of frame i to that of frame j at the initial poses, along the axes of frame i: (3,), m."""
+        """Return the vector (3,), m, from the origin of frame i to that of frame j at the initial poses, in frame i."""
         axes = rotation.matrix(self.body_i.orientation) @ self.frame_i.matrix
         d = initial_point(self.body_j, self.frame_j.origin) - initial_point(self.body_i, self.frame_i.origin)
         return axes.T @ d
@@ -72,7 +73,7 @@ class PlanarConstraint(Joint):
 
 
 def common_plane(owner: str, bodies: dict[str, Body | Ground]) -> Plane:
-    """Return the plane in which all bodies, given by argument, move."""
+    """Return the common plane of bodies given by argument name, or raise an InputError."""
     for argument, body in bodies.items():
         if not isinstance(body, PlanarBody | Ground):
             raise InputError(f"{owner}: {argument} must be a quirk.planar.PlanarBody or quirk.GROUND; got {body!r}")
@@ -86,24 +87,24 @@ def common_plane(owner: str, bodies: dict[str, Body | Ground]) -> Plane:
 
 
 def coordinates(body: PlanarBody | Ground) -> np.ndarray:
-    """Return x, y and phi (3,) of a body at its initial pose."""
+    """Return x, y, m, and phi, rad, (3,), of a body at its initial pose."""
     return body.coordinates if isinstance(body, PlanarBody) else np.zeros(3)
 
 
 def in_body(body: PlanarBody | Ground, point: np.ndarray) -> np.ndarray:
-    """Return the body coordinates (2,) of a point (2,) of the plane, at the initial pose."""
+    """Return the body coordinates (2,) of a point (2,) of the plane, m, at the initial pose."""
     x, y, angle = coordinates(body)
     return turned(-angle) @ (point - [x, y])
 
 
 def turned(angle: float) -> np.ndarray:
-    """Return the matrix (2, 2) that turns vectors of the plane by an angle."""
+    """Return the rotation matrix (2, 2) of an angle, rad."""
     cosine, sine = np.cos(angle), np.sin(angle)
     return np.array([[cosine, -sine], [sine, cosine]])
 
 
 def frame_at(plane: Plane, body: PlanarBody | Ground, point: np.ndarray, angle: float = 0.0) -> Frame:
-    """Return the frame at `point` (2,) of a body, with x at `angle` from the body's, both in body coordinates."""
+    """Return the frame at `point` (2,) of a body, with x at `angle` from that of the body, in body coordinates."""
     turn = about_normal(angle)
     if isinstance(body, Ground):
         return Frame(plane.point(point), rotation.multiply(plane.orientation, turn))
@@ -111,7 +112,7 @@ def frame_at(plane: Plane, body: PlanarBody | Ground, point: np.ndarray, angle: 
 
 
 def _placed(owner: str, end: str, point: Any, vector: Any) -> tuple[np.ndarray, float]:
-    """Return a point and the angle of a vector of body i or j, both checked."""
+    """Return a point and the direction angle of a vector of body i or j, both checked."""
     point = validate.array(owner, f"point_{end}", point, (2,))
     a, b = validate.array(owner, f"vector_{end}", vector, (2,))
     if not (a or b):

@@ -1,4 +1,4 @@
-"""Planar drivers: angles, coordinates and distances that follow a motion."""
+"""Planar drivers: angles, coordinates and distances that follow a prescribed motion."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .coordinates import PLANE, along, phi, plane_numbers, resting_frame
 
 def _coordinate(axis: int) -> Any:
     def coordinate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """One coordinate in the plane less the ratio times the other, the offset and the motion."""
+        """Return q_j - ratio q_i - offset - motion for one coordinate q in the plane."""
         plane, (ratio, offset) = resting_frame(numbers), numbers[PLANE:]
         i, j = (along(plane, axis, frame) for frame in frames)
         return [j - i * ratio - offset - motions[0]]
@@ -34,39 +34,39 @@ def _coordinate(axis: int) -> Any:
     return coordinate
 
 
-# One function object for each coordinate, so that what is compiled for one driver serves all.
+# One function object per coordinate, so that all drivers share its compiled code.
 COORDINATE = [_coordinate(axis) for axis in (X, Y)]
 
 
 def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """The same of angles, less whole teeth; which tooth it is, the motion tells."""
+    """Return phi_j - ratio phi_i - offset - motion, reduced by multiples of a tooth."""
     plane, (ratio, offset, period) = resting_frame(numbers), numbers[PLANE:]
     i, j = (phi(plane, frame) for frame in frames)
     return [(j - i * ratio - offset - motions[0]).wrapped(period)]
 
 
 def angle_rate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """The rate of the same, where no teeth tell how many turns there were."""
+    """Return the same relation between rates, for ratios that are not ratios of teeth."""
     normal, ratio = resting_frame(numbers).rotation[:, Z], numbers[PLANE]
     i, j = (normal @ frame.spin for frame in frames)
     return [j - i * ratio - motions[0].rate]
 
 
 def squared_distance(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Squared distance of two points less that of the motion."""
+    """Return the squared distance of two points minus the square of the motion."""
     d = frames[1].position - frames[0].position
     return [d @ d - motions[0] * motions[0]]
 
 
 class AngleDriver(PlanarConstraint):
-    """A motor turns body j relative to body i as prescribed, 1 row; its load is the driving torque.
+    """A motor with a prescribed angle of body j relative to body i, 1 row; its load is the driving torque.
 
-    Phi = phi_j - phi_i - C - f(t), up to whole turns ("Two-dimensional constraints" notes, relative angle driver).
+    Phi = phi_j - phi_i - C - f(t), up to full turns ("Two-dimensional constraints" notes, relative angle driver).
 
     Parameters
     ----------
     motion : Motion
-        f, rad; over any number of turns.
+        f, rad, over any number of turns.
     offset : float
         C, rad.
 
@@ -90,7 +90,7 @@ class AngleDriver(PlanarConstraint):
         offset: float = 0.0,
         active: bool = True,
     ) -> None:
-        # Frame i is turned by the offset, so that the angle between the frames is the motion's.
+        # Frame i is rotated by the offset, so that the angle between the frames equals the motion.
         self.offset = degrees.counting_turns(f'planar.AngleDriver "{name}"', "offset", offset)
         start = (np.cos(self.offset), np.sin(self.offset))
         super().__init__(name, body_i, body_j, active, vector_i=start)
@@ -103,9 +103,10 @@ class AngleDriver(PlanarConstraint):
 class CoordinateDriver(PlanarConstraint):
     """A coordinate q of body j is a multiple of that of body i plus a motion, 1 row; its load is along q.
 
-    Phi = q_j - K q_i - C - f(t) ("Two-dimensional constraints" notes, relative coordinate driver), with q one of x, y
-    and phi: coordinates of the centers of mass and angles in the plane, zero for the ground. With a ratio other than 1
-    the load on body i is -K times that on body j, and the plane takes the rest. Angles are kept as by `GearPair`.
+    Phi = q_j - K q_i - C - f(t) ("Two-dimensional constraints" notes, relative coordinate driver), where q is x, y or
+    phi: a coordinate of the center of mass or the angle in the plane, zero for the ground. With a ratio other than 1
+    the
+    load on body i is -K times that on body j, and the plane carries the reaction. Angles are treated as by `GearPair`.
 
     Parameters
     ----------
@@ -159,19 +160,19 @@ class CoordinateDriver(PlanarConstraint):
 
 
 class SlotDriver(PlanarConstraint):
-    """A point of body j moves along a direction of body i as prescribed, 1 row; its load is the force along it.
+    """A point of body j with a prescribed motion along a direction of body i, 1 row; its load is the force along it.
 
     ``Phi = a_i . d / |a_i| - f(t)`` with d = r_j^P - r_i^P ("Two-dimensional constraints" notes, planar parallel-2
-    distance driver); with a `PinInSlot` of the same points and vector it drives the pin along the slot.
+    distance driver); together with a `PinInSlot` of the same points and vector it drives the pin along the slot.
 
     Parameters
     ----------
     motion : Motion
         f, m.
     point_i : (2,), body axes
-        From where distances are counted, in the coordinates of body i, m.
+        Origin of the distance, in the coordinates of body i, m.
     vector_i : (2,)
-        The direction, in the coordinates of body i, not zero.
+        Direction in the coordinates of body i, nonzero.
     point_j : (2,), body axes
         The driven point in the coordinates of body j, m.
 
@@ -203,14 +204,14 @@ class SlotDriver(PlanarConstraint):
 
 
 class DistanceDriver(PlanarConstraint):
-    """A telescopic strut: the distance of two points follows a motion, 1 row; its load is along the strut.
+    """A telescopic strut with a prescribed distance of two points, 1 row; its load is along the strut.
 
     Phi = d . d - f(t)^2 with d = r_j^P - r_i^P ("Two-dimensional constraints" notes, planar relative distance driver).
 
     Parameters
     ----------
     motion : Motion
-        f, m, positive: at zero the row vanishes.
+        f, m, positive: at zero the gradient of the row vanishes.
     point_i, point_j : (2,), body axes
         The ends in body coordinates, m.
 

@@ -1,4 +1,4 @@
-"""Planar gears and rolling: one angle in proportion to another, or to a distance."""
+"""Planar gears and rolling: an angle proportional to another angle, or to a distance."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from .coordinates import PLANE, plane_numbers, resting_frame
 
 
 def mesh_in_plane(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """The mesh of gears whose carrier is the plane."""
+    """Return the relation of the angles of two gears whose carrier is the plane."""
     return mesh(t, [*frames, resting_frame(numbers)], numbers[PLANE:], motions)
 
 
 def rolling_in_plane(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """The rate of the same."""
+    """Return the relation of the rates of two gears whose carrier is the plane."""
     return rolling_angles(t, [*frames, resting_frame(numbers)], numbers[PLANE:], motions)
 
 
 def rolling_along(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Displacement along x of frame i less the radius times the turn; which turn it is, the displacement tells."""
+    """Return the displacement along x of frame i minus radius times angle, reduced by full turns."""
     i, j = frames
     radius, offset = numbers
     displacement = i.rotation[:, X] @ (j.position - i.position)
@@ -43,16 +43,17 @@ def rolling_along(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions
 class GearPair(PlanarConstraint):
     """Two gears, sprockets or pulleys on bearings in the plane, 1 row: phi_j = K phi_i + C; its load is a torque.
 
-    Phi = phi_j - K phi_i - C ("Two-dimensional constraints" notes, gear pair). It relates angles alone: bearings are
-    joints of their own. A ratio of whole numbers of teeth (up to 200 on a wheel) holds for angles, over any number of
-    turns, and which teeth mesh the poses tell; any other ratio holds for rates, and drifts as the integration errs.
+    Phi = phi_j - K phi_i - C ("Two-dimensional constraints" notes, gear pair). Only the angles are coupled: bearings
+    are separate joints. A ratio of integers (up to 200 teeth per wheel) is imposed on the angles, over any number of
+    turns,
+    up to multiples of a tooth; any other ratio is imposed on the rates, and the angles drift by the integration error.
 
     Parameters
     ----------
     ratio : float
-        K, not zero: -r_i / r_j for external gears, r_i / r_j for internal ones, chains and belts.
+        K, nonzero: -r_i / r_j for external gears, r_i / r_j for internal ones, chains and belts.
     offset : float, optional
-        C, rad; default: from the initial poses.
+        C, rad; default: that of the initial poses.
 
     Examples
     --------
@@ -85,20 +86,21 @@ class GearPair(PlanarConstraint):
 
 
 class GearOnLink(PlanarConstraint):
-    """Two gears on a link k that turns, 1 row: phi_j - phi_k = K (phi_i - phi_k) + C.
+    """Two gears on a rotating link k, 1 row: phi_j - phi_k = K (phi_i - phi_k) + C.
 
     Phi = (phi_j - phi_k) - K (phi_i - phi_k) - C ("Two-dimensional constraints" notes, gear pair on rotating link k).
-    Its load is the torque on gear j; gear i feels -K times it, and the link what balances both. For teeth and rates
-    see `GearPair`.
+    The load is the torque on gear j; gear i receives -K times that torque, and the link the reaction of both. For
+    ratios of
+    teeth and other ratios see `GearPair`.
 
     Parameters
     ----------
     link : PlanarBody or GROUND
-        Body k, which carries both bearings; a planet's arm.
+        Body k, which carries both bearings, such as the arm of a planetary gear.
     ratio : float
-        K, not zero: -r_i / r_j for external gears, r_i / r_j for internal ones, chains and belts.
+        K, nonzero: -r_i / r_j for external gears, r_i / r_j for internal ones, chains and belts.
     offset : float, optional
-        C, rad; default: from the initial poses.
+        C, rad; default: that of the initial poses.
 
     Examples
     --------
@@ -144,25 +146,25 @@ class GearOnLink(PlanarConstraint):
 
 
 class Rolling(PlanarConstraint):
-    """A wheel, body j, rolls without slipping along a line of body i, 1 row; its load is what the line exerts.
+    """A wheel, body j, rolls without slip along a line of body i, 1 row; its load is the force of the line.
 
     ``Phi = a_i . d / |a_i| - rho (phi_j - phi_i) - C`` with d = r_j^P - r_i^P ("Two-dimensional constraints" notes,
-    pure rolling along planar parallel-2 distance); a `PinInSlot` keeps the wheel's center at its height. The force is
-    along the line; with its moment rho F about the wheel's center it is the friction at the rim.
+    pure rolling along planar parallel-2 distance); a `PinInSlot` keeps the height of the wheel's center. The force is
+    along the line; with its moment rho F about the wheel's center it is the friction force at the rim.
 
     Parameters
     ----------
     radius : float
-        rho, m, not zero: positive where the line is to the left of the wheel's center as seen along vector_i, so that
-        moving along it turns the wheel positively; negative where it is to the right, as for a floor along x.
+        rho, m, nonzero: positive if the line is to the left of the wheel's center as seen along vector_i, so that
+        motion along it turns the wheel positively; negative if it is to the right, as for a floor along x.
     point_i : (2,), body axes
-        From where distances are counted, in the coordinates of body i, m.
+        Origin of the distance, in the coordinates of body i, m.
     vector_i : (2,)
-        Along the line, in the coordinates of body i, not zero.
+        Direction of the line in the coordinates of body i, nonzero.
     point_j : (2,), body axes
-        The wheel's center, in the coordinates of body j, m.
+        Center of the wheel in the coordinates of body j, m.
     offset : float, optional
-        C, m; default: from the initial poses.
+        C, m; default: that of the initial poses.
 
     Examples
     --------
@@ -187,7 +189,7 @@ class Rolling(PlanarConstraint):
         offset: float | None = None,
         active: bool = True,
     ) -> None:
-        # Both frames are turned alike, so that the angle between them is that between the bodies.
+        # Both frames are rotated alike, so that the angle between them is that between the bodies.
         vectors = {"vector_i": vector_i, "vector_j": vector_i}
         super().__init__(name, body_i, body_j, active, point_i=point_i, point_j=point_j, **vectors)
         owner = str(self)

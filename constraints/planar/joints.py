@@ -1,4 +1,4 @@
-"""Planar joints: a pin, a slider, a rod between two pins, parallel directions, a pin in a slot."""
+"""Planar joints: pin, slider, rod between two pins, parallel vectors, pin in a slot."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from .coordinates import plane_numbers, resting_frame
 
 
 def coincidence(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """From point i to point j, along both axes of the plane."""
+    """Return the vector from point i to point j along both axes of the plane."""
     plane, d = resting_frame(numbers), frames[1].position - frames[0].position
     return [plane.rotation[:, X] @ d, plane.rotation[:, Y] @ d]
 
 
 def parallel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Sine of the angle between the vectors, times both lengths; these are along x of the frames."""
+    """Return the sine of the angle between the vectors, which are along x of the frames, times their lengths."""
     i, j = frames
     return [i.rotation[:, Y] @ j.rotation[:, X] * numbers[0]]
 
 
 def across_slot(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Distance of the pin from the slot's line, along x of frame i, times the length of the vector."""
+    """Return the distance of the pin from the slot's line, along x of frame i, times the length of the vector."""
     i, j = frames
     return [i.rotation[:, Y] @ (j.position - i.position) * numbers[0]]
 
 
 class Revolute(PlanarConstraint):
-    """A pin: a point of body j stays on a point of body i, 2 rows; its load is the force on the pin.
+    """A pin: a common point of bodies i and j, 2 rows; its load is the force on the pin.
 
     Phi = r_j^P - r_i^P, along the plane's axes ("Two-dimensional constraints" notes, revolute). The joint's angle, for
     torques, drivers and results, is phi_j - phi_i.
@@ -47,9 +47,9 @@ class Revolute(PlanarConstraint):
     Parameters
     ----------
     point : (2,)
-        Where the pin is, in the plane at the initial poses, m.
+        Location of the pin in the plane at the initial poses, m.
     point_i, point_j : (2,), body axes
-        Instead of it: the points in body coordinates, m.
+        Alternatively, the points in body coordinates, m.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Revolute(PlanarConstraint):
 
 
 class Prismatic(PlanarConstraint):
-    """A slider: body j moves along a line of body i without turning, 2 rows; its load is a force across and a torque.
+    """A slider: body j moves along a line of body i without rotation, 2 rows; its load is a lateral force and a torque.
 
     ``Phi = (a_i^T R^T d / |a_i|, a_i^T R^T a_j / |a_i| |a_j|)`` with d = r_j^P - r_i^P and R a quarter turn
     ("Two-dimensional constraints" notes, planar parallel-2 and parallel-1). The joint's displacement,
@@ -90,12 +90,12 @@ class Prismatic(PlanarConstraint):
     point_i : (2,), body axes
         A point of the line in the coordinates of body i, m.
     vector_i : (2,)
-        Along the line, in the coordinates of body i, not zero.
+        Direction of the line in the coordinates of body i, nonzero.
     point_j : (2,), body axes
-        The point of body j that stays on the line, in its coordinates, m.
+        The point of body j that stays on the line, in the coordinates of body j, m.
     vector_j : (2,), optional
-        What stays along the line, in the coordinates of body j, not zero; default: what points along `vector_i` at the
-        initial poses.
+        Direction that stays along the line, in the coordinates of body j, nonzero; default: the direction of `vector_i`
+        at the initial poses.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class DoubleRevolute(PlanarConstraint):
     point_i, point_j : (2,), body axes
         The pins in body coordinates, m.
     length : float, optional
-        m, positive; default: the distance at the initial poses.
+        Positive length, m; default: the distance at the initial poses.
 
     Examples
     --------
@@ -180,15 +180,15 @@ class DoubleRevolute(PlanarConstraint):
 
 
 class ParallelVectors(PlanarConstraint):
-    """Vectors of two bodies stay parallel, 1 row: no turn of one body relative to the other; its load is a torque.
+    """Vectors of two bodies stay parallel, 1 row: no relative rotation; its load is a torque.
 
-    Phi = a_i^T R^T a_j, with R a quarter turn ("Two-dimensional constraints" notes, planar parallel-1). It is zero for
-    opposite vectors too; no motion leads from one to the other.
+    Phi = a_i^T R^T a_j, with R a quarter turn ("Two-dimensional constraints" notes, planar parallel-1). It vanishes
+    for antiparallel vectors, too; no motion leads from one to the other.
 
     Parameters
     ----------
     vector_i, vector_j : (2,)
-        In body coordinates, not zero; lengths scale Phi alone.
+        Vectors in body coordinates, nonzero; their lengths only scale Phi.
 
     Examples
     --------
@@ -226,9 +226,9 @@ class PinInSlot(PlanarConstraint):
     point_i : (2,), body axes
         A point of the slot in the coordinates of body i, m.
     vector_i : (2,)
-        Along the slot, in the coordinates of body i, not zero; its length scales Phi alone.
+        Direction of the slot in the coordinates of body i, nonzero; its length only scales Phi.
     point_j : (2,), body axes
-        The pin in the coordinates of body j, m.
+        Center of the pin in the coordinates of body j, m.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A plane fixed in N, in which planar bodies move."""
+"""A plane fixed in the inertial frame, in which planar bodies move."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from quirk.errors import InputError
 from quirk.util import validate
 from quirk.util.immutable import Immutable
 
-# Sine of the angle to the normal below which a direction has no part in the plane to speak of.
+# Sine of the angle to the normal below which a direction counts as parallel to it.
 ALONG_NORMAL = 1e-9
-# Axes of one plane differ by no more than this, and origins by no more than this part of their distance from N's.
+# Tolerance for equal planes: of the axes, and of the origins relative to their distance from the inertial origin.
 SAME = 1e-12
 
 
 class Plane(Immutable):
-    """A plane fixed in N, with two axes of its own.
+    """A plane fixed in the inertial frame, with axes x and y.
 
     Parameters
     ----------
     origin : (3,)
-        Where x = y = 0, in N, m.
+        Point with x = y = 0, in the inertial frame, m.
     normal : (3,)
-        In N; angles are counted about it.
+        Normal in the inertial frame; angles are positive about it.
     x : (3,), optional
-        Direction of the first axis, in N; of one that leaves the plane, its part in the plane. Default: from the
-        coordinate axis of N most nearly in the plane.
+        Direction of the x axis in the inertial frame; its component along the normal is removed. Default: derived from
+        the inertial coordinate axis most nearly in the plane.
 
     Attributes
     ----------
-    origin : (3,) m, in N
-    axes : (3, 3) x, y and the normal as columns, in N
-    orientation : (4,) unit quaternion, plane to N
-    frame : the same as a Frame in N
+    origin : (3,) m, inertial frame
+    axes : (3, 3) x, y and the normal as columns, inertial frame
+    orientation : (4,) unit quaternion, plane to inertial frame
+    frame : the plane as a Frame in inertial coordinates
 
     Raises
     ------
     InputError
-        If a value is no point or direction, or x is along the normal.
+        If an argument is not a point or direction, or x is along the normal.
 
     Examples
     --------
@@ -62,15 +62,15 @@ class Plane(Immutable):
         self.frame = Frame(self.origin, self.orientation)
 
     def vector(self, xy: ArrayLike) -> np.ndarray:
-        """Return the vector with components `xy` (2,) along the plane's axes: (3,), in N."""
+        """Return the vector (3,) in the inertial frame with components `xy` (2,) along the plane's axes."""
         return self.axes[:, :2] @ validate.array(str(self), "xy", xy, (2,))
 
     def point(self, xy: ArrayLike) -> np.ndarray:
-        """Return the point with coordinates `xy` (2,), m, in the plane: (3,), m, in N."""
+        """Return the point (3,), m, in the inertial frame with coordinates `xy` (2,), m, in the plane."""
         return self.origin + self.vector(xy)
 
     def same_as(self, other: Plane) -> bool:
-        """Whether origin and axes are those of another plane, up to round-off."""
+        """Whether origin and axes equal those of another plane, up to round-off."""
         apart = np.abs(self.origin - other.origin).max()
         turned = np.abs(self.axes - other.axes).max()
         return bool(apart <= SAME * max(1.0, np.abs(self.origin).max()) and turned <= SAME)
@@ -80,5 +80,5 @@ class Plane(Immutable):
         return f"Plane(origin={self.origin.tolist()}, normal={normal}, x={x})"
 
 
-# The plane of the first two axes of N.
+# The x-y plane of the inertial frame.
 XY = Plane()

@@ -1,8 +1,8 @@
-"""Numbers with their derivatives in eight directions at once, so that whatever is computed with them has a tangent.
+"""Dual numbers with derivatives in eight directions, for forward-mode differentiation.
 
-A dual number is a value and, in the lanes of a register, how it changes along each of eight directions (Griewank and
-Walther, Evaluating Derivatives, 2008, section 3.1). Inside are floats or, while machine code is being written,
-instructions. They take the place of floats in jets: laws and relations, written once, so give their tangents.
+A dual number is a value and its derivatives along eight directions, stored in SIMD lanes (Griewank and Walther,
+Evaluating Derivatives, 2008, section 3.1). Both are floats or, while machine code is generated, traced values. Dual
+numbers replace floats in jets, so that the code of laws and relations also yields their tangents.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ..jit.simd import at, load, put, splat, store
 from ..jit.tracing import WIDTH, TracedValue
 from .jet import COMPARISONS, apply
 
-# What a dual number may be combined with.
+# Types that can be combined with a dual number by arithmetic.
 NUMBERS = (int, float, np.integer, np.floating, TracedValue)
 
 
 class Dual(Scalar):
-    """A number with its derivatives.
+    """A number with its derivatives in eight directions.
 
     Attributes
     ----------
-    value : float or instruction
-    delta : eight lanes, the derivative in each direction; or 0 where there is none in any
+    value : float or traced value
+    delta : eight lanes, one derivative per direction; 0 if all are zero
     """
 
     def __init__(self, value: Any, delta: Any) -> None:
@@ -35,11 +35,11 @@ class Dual(Scalar):
 
     @property
     def written(self) -> bool:
-        """Whether operations become instructions."""
+        """Whether operations emit instructions of machine code."""
         return isinstance(self.value, TracedValue)
 
     def splat(self) -> DualLanes:
-        """Return the number in all lanes; a constant zero costs nothing there."""
+        """Return the number in all lanes; a constant zero becomes a structural zero."""
         nothing = isinstance(self.value, float) and self.value == 0.0 and is_zero(self.delta)
         return DualLanes([0 if nothing else self] * WIDTH)
 
@@ -82,7 +82,7 @@ class Dual(Scalar):
         return Dual(other * inverse, times(self.delta, -other * inverse * inverse))
 
     def function(self, name: str, *numbers: Any) -> Dual:
-        """Return a function of numbers, of which some are dual; not a number where it is not defined."""
+        """Return the function `name` of dual and other numbers; NaN where undefined."""
         x = [number if isinstance(number, Dual) else Dual(number, 0) for number in numbers]
         values = [one.value for one in x]
         found = apply(name, *values)
@@ -91,7 +91,7 @@ class Dual(Scalar):
         return Dual(found, parts[0] if len(parts) == 1 else plus(*parts))
 
     def compared(self, operator: str, other: Any) -> Any:
-        """Return whether its value is less than another, or in what relation else: a truth or an instruction."""
+        """Return the comparison of the values: a bool, or a traced condition."""
         a, b = self.value, other.value if isinstance(other, Dual) else other
         if isinstance(a, TracedValue):
             return a.compared(operator, b)
@@ -99,7 +99,7 @@ class Dual(Scalar):
 
     @classmethod
     def chosen(cls, truth: TracedValue, a: Any, b: Any) -> Dual:
-        """Return `a` where a truth holds and `b` where not, with the derivatives of the one that is taken."""
+        """Return `a` where a condition is true and `b` otherwise, with the derivatives of the selected number."""
         one, two = (x if isinstance(x, Dual) else Dual(x, 0) for x in (a, b))
         if is_zero(one.delta) and is_zero(two.delta):
             return Dual(truth.selected(one.value, two.value), 0)
@@ -117,17 +117,17 @@ def _lanes(delta: Any) -> Any:
 
 
 class DualLanes(Entries):
-    """Eight dual numbers side by side."""
+    """Eight dual numbers, such as the gradient of a jet."""
 
     number = Dual
 
 
 class DualArray(Scalar):
-    """A flat array of dual numbers: `count` values, and behind them eight derivatives of each.
+    """A flat array of dual numbers: `count` values, followed by eight derivatives of each.
 
     Attributes
     ----------
-    values : the flat array, of floats or of machine code
+    values : the flat array, of floats or in machine code
     """
 
     def __init__(self, values: Any, count: int) -> None:
@@ -135,7 +135,7 @@ class DualArray(Scalar):
 
     @property
     def written(self) -> bool:
-        """Whether operations become instructions."""
+        """Whether operations emit instructions of machine code."""
         return isinstance(self.values, TracedValue)
 
     @property
@@ -153,18 +153,18 @@ class DualArray(Scalar):
         store(self.values, self.count + WIDTH * index, delta)
 
     def store(self, index: int, lanes: Any) -> None:
-        """Write eight neighbors."""
+        """Store eight adjacent dual numbers from `index` on."""
         for k, x in enumerate(lanes.entries):
             self[index + k] = x
 
     @staticmethod
     def size(count: int) -> int:
-        """Return how many floats an array of so many dual numbers takes."""
+        """Return the number of floats in an array of `count` dual numbers."""
         return (1 + WIDTH) * count
 
 
 def of_values(function: Callable[..., Any], array: Any, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what a function of an array and numbers gives for their values alone, as constant dual numbers."""
+    """Evaluate a function for the values of dual numbers, and return the results as constant dual numbers."""
     values = [x.value if isinstance(x, Dual) else x for x in arguments]
     return tuple(Dual(x, 0) for x in function(array.values, *values))
 
@@ -178,7 +178,7 @@ def _pow_slopes(found: Any, x: Any, exponent: Any) -> tuple[Any, Any]:
     return exponent * apply("pow", x, exponent - 1.0), found * apply("log", x)
 
 
-# Of each function its derivatives by each argument, from its value and the arguments.
+# Partial derivatives of each function, from its value and its arguments.
 _SLOPES: dict[str, Callable[..., tuple[Any, ...]]] = {
     "sqrt": lambda f, x: (0.5 / f if isinstance(f, TracedValue) or f != 0.0 else float("nan"),),
     "exp": lambda f, x: (f,),

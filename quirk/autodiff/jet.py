@@ -1,12 +1,12 @@
-"""Jets: numbers with their derivatives, so that constraints and forces, written once, are differentiated exactly.
+"""Jets: truncated Taylor series with gradients, by which constraints and forces are differentiated exactly.
 
-A jet is a quantity along a motion: its value, its first K derivatives with respect to time as Taylor coefficients
-x, x', x''/2, ..., and the gradient with respect to small displacements of the bodies, a Taylor series too, of an
-order G of its own. Sums, products and the usual functions of jets are jets; each follows from Leibniz' rule or from
-a recurrence for truncated Taylor series (Griewank and Walther, Evaluating Derivatives, 2008, table 13.2).
+A jet represents a quantity along a motion: its value and first K time derivatives as Taylor coefficients x, x', x''/2,
+..., and its gradient with respect to small displacements of the bodies, itself a Taylor series of order G. Sums,
+products and elementary functions of jets are jets, by Leibniz' rule and the recurrences for truncated Taylor series
+(Griewank and Walther, Evaluating Derivatives, 2008, table 13.2).
 
-The numbers inside are floats or, while a kernel is being compiled, instructions of that kernel (`quirk.jit.tracing`):
-the same lines of a function serve both, as long as they do not compare jets, which works on floats alone.
+Coefficients are floats or, while a kernel is compiled, traced values (`quirk.jit.tracing`). The same source serves
+both, as long as it does not branch on comparisons of jets, which is possible for floats only.
 """
 
 from __future__ import annotations
@@ -23,16 +23,18 @@ from ..jit.tracing import TracedValue
 
 
 class Jet:
-    """A quantity with its derivatives.
+    """A quantity with its time derivatives and its gradient.
 
     Attributes
     ----------
     taylor : K + 1 numbers
-        Value, rate, half the second derivative, ...: the k-th derivative over k!. The integer 0 stands for what is
-        zero for all motions, and costs nothing.
+        Value, rate, half the second derivative, ...: the k-th derivative over k!. The integer 0 denotes a structural
+        zero,
+        for which operations are skipped.
     gradient : one for each body
-        G + 1 Taylor coefficients, each lanes of eight, of which six count: derivatives with respect to a translation
-        of the body in N and a turn of it about the axes of N; or None where there is no dependence on that body.
+        G + 1 Taylor coefficients for each body, each eight lanes of which six are used: derivatives with respect to a
+        translation of the body along, and a rotation about, the axes of the inertial frame. None if independent of the
+        body.
     """
 
     def __init__(self, taylor: Sequence[Any], gradient: Sequence[Any]) -> None:
@@ -40,35 +42,35 @@ class Jet:
 
     @property
     def value(self) -> Any:
-        """The number itself."""
+        """Value of the quantity."""
         return self.taylor[0]
 
     @property
     def rate(self) -> Jet:
-        """Derivative with respect to time: a jet of one order less, without gradient."""
+        """Time derivative: a jet of one order less, without gradient."""
         coefficients = [times(k, c) for k, c in enumerate(self.taylor)][1:]
         return Jet(coefficients, [None] * len(self.gradient))
 
     def shifted(self, x: Any) -> Jet:
-        """Return this plus a constant number."""
+        """Return the sum of this jet and a constant number."""
         return Jet([plus(self.value, x), *self.taylor[1:]], self.gradient)
 
     def _chain(self, taylor: Sequence[Any], slope: Sequence[Any]) -> Jet:
-        """Return a function of this jet whose derivative has the Taylor coefficients `slope`, G + 1 at least."""
+        """Return a function of this jet, from the Taylor series of the function and of its derivative, `slope`."""
         return Jet(taylor, self._times_slope(slope))
 
     def _times_slope(self, slope: Sequence[Any]) -> list[Any]:
-        """Return the gradient times a series."""
+        """Return the gradient multiplied by the series `slope`."""
         return [None if g is None else [_convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient]
 
     @property
     def _slopes(self) -> int:
-        """How many Taylor coefficients of a derivative `_chain` needs: as many as the gradients have."""
+        """Number of Taylor coefficients in the gradients, which is the number that `_chain` needs of a derivative."""
         return max((len(g) for g in self.gradient if g is not None), default=0)
 
     @property
     def _ungraded(self) -> bool:
-        """Whether there is no gradient."""
+        """Whether the jet has no gradient."""
         return self.gradient.count(None) == len(self.gradient)
 
     @property
@@ -77,7 +79,7 @@ class Jet:
         return Jet(self.taylor, [None] * len(self.gradient))
 
     def constant(self, x: Any) -> Jet:
-        """Return a number that does not change, as a jet with as many derivatives."""
+        """Return the constant `x` as a jet of the same order without gradient."""
         return Jet([x, *[0] * (len(self.taylor) - 1)], [None] * len(self.gradient))
 
     def __neg__(self) -> Jet:
@@ -127,10 +129,10 @@ class Jet:
     def __pow__(self, exponent: Any) -> Jet:
         if isinstance(exponent, Jet):
             power = (self.log() * exponent).exp()
-            # Of negative numbers there are some powers, of which logarithms know nothing.
+            # x**n is defined for negative x and integer n, where log(x) is not.
             return Jet([apply("pow", self.value, exponent.value), *power.taylor[1:]], power.gradient)
         if isinstance(exponent, int | float | np.integer) and float(exponent).is_integer():
-            exponent = int(exponent)  # by products, which are defined for negative numbers too
+            exponent = int(exponent)  # by products, which are defined for negative numbers, too
         if isinstance(exponent, int) and exponent < 0:
             return (self**-exponent).reciprocal()
         if isinstance(exponent, int):
@@ -143,7 +145,7 @@ class Jet:
         return self._chain(_powers(self.taylor, exponent, len(self.taylor)), slope)
 
     def reciprocal(self) -> Jet:
-        """1 / x."""
+        """Reciprocal 1 / x."""
         taylor = _reciprocal(self.taylor, len(self.taylor))
         slope = [times(_convolution(taylor, taylor, 0, k), -1.0) for k in range(self._slopes)]
         return self._chain(taylor, slope)
@@ -158,7 +160,7 @@ class Jet:
         return self._chain(taylor, [times(c, 0.5) for c in _reciprocal(taylor, self._slopes)])
 
     def exp(self) -> Jet:
-        """e^x."""
+        """Exponential function e^x."""
         taylor = [apply("exp", self.value)]
         for k in range(1, len(self.taylor)):
             taylor.append(_convolution(_weighted(self.taylor, k), taylor, 1, k))
@@ -174,7 +176,7 @@ class Jet:
         return self._chain(taylor, _reciprocal(self.taylor, self._slopes))
 
     def sine_and_cosine(self) -> tuple[Jet, Jet]:
-        """Sine and cosine, whose recurrences need each other."""
+        """Sine and cosine, whose recurrences are coupled."""
         sine, cosine = [apply("sin", self.value)], [apply("cos", self.value)]
         for k in range(1, len(self.taylor)):
             weights = _weighted(self.taylor, k)
@@ -197,7 +199,7 @@ class Jet:
         return sine / cosine
 
     def hyperbolic_sine_and_cosine(self) -> tuple[Jet, Jet]:
-        """Hyperbolic sine and cosine, whose recurrences need each other."""
+        """Hyperbolic sine and cosine, whose recurrences are coupled."""
         sine, cosine = [apply("sinh", self.value)], [apply("cosh", self.value)]
         for k in range(1, len(self.taylor)):
             weights = _weighted(self.taylor, k)
@@ -223,13 +225,13 @@ class Jet:
         return self._chain(taylor, slope)
 
     def hypot(self, other: Any) -> Jet:
-        """Length of the vector (self, other)."""
+        """Length sqrt(self^2 + other^2) of the vector (self, other)."""
         return (self * self + other * other).sqrt()
 
     def arctan2(self, x: Any) -> Jet:
-        """Angle of the point (x, self) from the first axis, in (-pi, pi]."""
+        """Polar angle of the point (x, self), rad, in (-pi, pi]."""
         x = x if isinstance(x, Jet) else self.constant(x)
-        # (x^2 + y^2) angle' = x y' - y x', for rates and gradients alike.
+        # (x^2 + y^2) angle' = x y' - y x', for time derivatives and gradients.
         along, across = x.bare, self.bare
         scale = (across * across + along * along).reciprocal()
         by_y, by_x = along * scale, -across * scale
@@ -250,7 +252,7 @@ class Jet:
         return (1.0 - self * self).sqrt().arctan2(self)
 
     def wrapped(self, period: Any) -> Jet:
-        """Return this minus the whole number of periods that brings its value closest to zero."""
+        """Return this jet minus the multiple of `period` that brings its value closest to zero."""
         period = period.value if isinstance(period, Jet) else period
         turns = apply("rint", self.value * _inverse(period))
         return self.shifted(-period * turns)
@@ -278,7 +280,7 @@ class Jet:
         return not isinstance(other, Jet | int | float | np.number) or _compared("!=", self, other)
 
     def __hash__(self) -> int:
-        raise BranchingError("a jet is looked up in a table: what is found there knows nothing of its derivatives")
+        raise BranchingError("a jet cannot be looked up in a table: the entry has no derivatives")
 
     def __lt__(self, other: Any) -> Any:
         return _compared("<", self, other)
@@ -297,18 +299,18 @@ class Jet:
 
 
 class BranchingError(TypeError):
-    """Raised where a function branches on a value while machine code is being written, in which no value is known."""
+    """A function branches on a value while machine code is generated, when values are not known yet."""
 
 
 class Condition:
-    """The result of comparing jets while machine code is being written: it is known only when that runs.
+    """Comparison of jets in generated machine code, whose result is not known yet.
 
-    `where` takes it, and ``&``, ``|`` and ``~`` combine it; a branch cannot be taken on it.
+    `where` accepts it, and ``&``, ``|`` and ``~`` combine it; Python cannot branch on it.
 
     Attributes
     ----------
-    value : the truth
-    of : one of the jets that were compared
+    value : the traced truth value
+    of : one of the compared jets
     """
 
     def __init__(self, value: Any, of: Jet) -> None:
@@ -338,7 +340,7 @@ class Condition:
 
 
 def _compared(operator: str, one: Any, two: Any) -> Any:
-    """A comparison of two values: True or False, or a condition."""
+    """Compare two values: return a bool, or a Condition for traced values."""
     a, b = (x.value if isinstance(x, Jet) else x for x in (one, two))
     if isinstance(a, Scalar):
         truth, of = a.compared(operator, b), one
@@ -356,7 +358,7 @@ COMPARISONS = {
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """Return `a` where a condition holds and `b` where it does not, with the derivatives of the one that is taken.
+    """Return `a` where a condition is true and `b` otherwise, with the derivatives of the selected value.
 
     Examples
     --------
@@ -387,7 +389,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _inverse(x: Any) -> Any:
-    """1 / x, not a number where that is not defined: as in compiled code, without exceptions."""
+    """Return 1 / x, or NaN for zero, without exceptions, as compiled code does."""
     return 1.0 / x if isinstance(x, Scalar) or x != 0 else math.nan
 
 
@@ -399,7 +401,7 @@ def _total(parts: Sequence[Any]) -> Any:
 
 
 def _reciprocal(taylor: Sequence[Any], terms: int) -> list[Any]:
-    """The first coefficients of one over a series."""
+    """Return the first coefficients of the reciprocal of a series."""
     first = _inverse(taylor[0])
     result = [first][:terms]
     for k in range(1, terms):
@@ -408,23 +410,23 @@ def _reciprocal(taylor: Sequence[Any], terms: int) -> list[Any]:
 
 
 def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
-    """Sum of a_m b_(k-m) over m from `first` to k."""
+    """Return the sum of a_m b_(k-m) over m from `first` to k."""
     total: Any = 0
     for m in range(first, min(k + 1, len(a))):
         x, y = a[m], b[k - m]
-        # Functions on jets spend their time here: zeros are asked for without a call.
+        # This loop dominates the time of functions on jets, so the test for zero is inlined.
         if not ((type(x) is int and x == 0) or (type(y) is int and y == 0)):
             total = plus(total, x * y)
     return total
 
 
 def _weighted(taylor: Sequence[Any], k: int) -> list[Any]:
-    """Coefficients 0 to k of a series, each times m / k: those of x' in recurrences for functions of x."""
+    """Return coefficients 0 to k of a series, each multiplied by m / k, for recurrences with x'."""
     return [times(m / k if m else 0, c) for m, c in enumerate(taylor[: k + 1])]
 
 
 def _added(one: Sequence[Any], two: Sequence[Any]) -> list[Any]:
-    """The gradients of the sum of two jets."""
+    """Return the gradient of the sum of two jets."""
     return [
         b if a is None else a if b is None else [plus(x, y) for x, y in zip(a, b, strict=True)]
         for a, b in zip(one, two, strict=True)
@@ -432,9 +434,9 @@ def _added(one: Sequence[Any], two: Sequence[Any]) -> list[Any]:
 
 
 def _powers(x: Sequence[Any], exponent: float, count: int) -> list[Any]:
-    """So many Taylor coefficients of a power of x that is no whole number.
+    """Return `count` Taylor coefficients of x^p for a non-integer exponent p.
 
-    By (x^p)' = p x^(p-1) x', which needs no logarithm: at x = 0 there are as many derivatives as p is large.
+    The recurrence (x^p)' = p x^(p-1) x' needs no logarithm, so that at x = 0 the derivatives up to order p exist.
     """
     if count == 0:
         return []
@@ -446,17 +448,17 @@ def _powers(x: Sequence[Any], exponent: float, count: int) -> list[Any]:
 
 
 def apply(name: str, *numbers: Any) -> Any:
-    """Apply a function, by name, to floats or to what stands for them; nan where it is not defined."""
+    """Apply a function, by name, to floats or their replacements; NaN where undefined."""
     scalars = [x for x in numbers if isinstance(x, Scalar)]
     if scalars:
-        # What has directions may take constants of machine code, but not the other way round.
+        # Dual numbers accept traced constants, but not the other way round.
         first = next((x for x in scalars if not isinstance(x, TracedValue)), scalars[0])
         return first.function(name, *numbers)
     return float(np.rint(numbers[0])) if name == "rint" else _FUNCTIONS[name](*map(float, numbers))
 
 
 def _guarded(function: Any) -> Any:
-    """Return a function that gives nan where the given one raises, as compiled code does."""
+    """Return a function that returns NaN where the given one raises, as compiled code does."""
 
     def guarded(*x: float) -> float:
         try:

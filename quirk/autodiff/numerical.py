@@ -1,4 +1,4 @@
-"""Derivatives of functions that take floats alone, by interpolation."""
+"""Numerical derivatives, by interpolation, of functions that accept only floats."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from ..jit.simd import WIDTH
 from .dual import Dual
 from .jet import Jet
 
-# Functions are differentiated by interpolation over the first of these intervals, s, over which the polynomial is as
-# good as this: its last coefficients are this part of the largest.
+# Candidate intervals of the interpolation, s, and accepted truncation: on the longest interval used, the last
+# coefficients of the polynomial are at most this fraction of the largest.
 INTERVALS, RESOLVED = 0.25 ** np.arange(17), 1e-11
-# Nodes of an interpolation beyond the derivatives that are asked for.
+# Number of interpolation nodes beyond the number of requested derivatives.
 MORE_NODES = 10
 
 
 def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any, ...]) -> np.ndarray:
     """Return jets of a function of floats along a motion, by interpolation in time.
 
-    The function is called along the Taylor polynomials of its arguments and interpolated by Chebyshev polynomials, over
-    the longest interval over which these are accurate; shorter intervals leave fewer digits. Intervals in which the
-    function fails are skipped.
+    The function is evaluated along the Taylor polynomials of its arguments and interpolated by Chebyshev polynomials on
+    the
+    longest interval on which these are accurate; shorter intervals lose digits. Intervals on which the function fails
+    are
+    skipped.
     """
     terms = len(t.taylor)
 
@@ -65,9 +67,10 @@ def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any,
 
 
 def in_directions(function: Callable[..., Any], t: Dual, arguments: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return a function of floats at the values of dual numbers, (...), and its derivatives (..., 8).
+    """Return a function of floats at the values of dual numbers, (...), and its directional derivatives (..., 8).
 
-    `arguments` are dual numbers, floats or arrays of such. Directions in which nothing changes are not interpolated.
+    `arguments` are dual numbers, floats or arrays of these. Directions along which all arguments are constant are
+    skipped.
     """
     given = [np.asarray(x, dtype=object) for x in (t, *arguments)]
     value = np.asarray(function(*(_values(x) for x in given)), dtype=float)
@@ -92,7 +95,7 @@ def _slope(x: Any, direction: int) -> float:
 
 
 def _lines(values: Any, slopes: np.ndarray) -> Any:
-    """Jets of straight lines."""
+    """Return jets of linear functions of time, from values and slopes."""
     jets = np.empty(slopes.shape, dtype=object)
     for place in np.ndindex(*slopes.shape):
         jets[place] = Jet([float(np.asarray(values)[place]), float(slopes[place])], [])

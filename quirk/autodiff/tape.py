@@ -1,9 +1,8 @@
-"""Tapes: what a function does to numbers, written down as a list of operations that can be run on Taylor series.
+"""Tapes: recorded lists of a function's operations, evaluated on Taylor series of any order.
 
-A function of QuIRK's jets is run once on numbers of this module, in the place of floats. Each operation appends a line
-to a tape; what comes to the same line shares it. The operations then serve coefficients of any order, one order after
-the other, by the recurrences of Griewank and Walther, Evaluating Derivatives (2008), table 13.2: no code depends on the
-order.
+A function of QuIRK's jets is run once on recording numbers in place of floats. Each operation appends a line to the
+tape; identical operations share a line. The lines are then evaluated order by order with the recurrences of Griewank
+and Walther, Evaluating Derivatives (2008), table 13.2, by code that does not depend on the order.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ import numpy as np
 from ..jit.scalar import Entries, Scalar
 from .jet import apply
 
-# Operations. What follows in parentheses are the operands; SINE and COSINE come in pairs, as do the others of PAIRS,
-# the partner being the next line. Those from LESS on are of constants, or give what is constant between jumps.
+# Operation codes. SINE and COSINE occupy consecutive lines, as do the other PAIRS. The operations from LESS on, and
+# NEAREST, have results that are piecewise constant in time.
 (
     CONSTANT, INPUT, ADD, SUBTRACT, NEGATE, MULTIPLY, SCALE, SQUARE, DIVIDE, ROOT, EXPONENTIAL, LOGARITHM, POWER,
     SINE, COSINE, SINE_H, COSINE_H, TANGENT_H, SLOPE_H, ANGLE, CHOOSE, NEAREST, LESS, LESS_EQUAL, EQUAL, AND, OR, NOT,
 ) = range(28)  # fmt: skip
 
-# Operations that need all coefficients of their operands and of their own result, not the present ones alone.
+# Operations that need all lower coefficients of their operands and of their own result.
 NONLINEAR = {
     MULTIPLY, SQUARE, DIVIDE, ROOT, EXPONENTIAL, LOGARITHM, POWER, SINE, COSINE, SINE_H, COSINE_H, TANGENT_H, SLOPE_H,
     ANGLE,
 }  # fmt: skip
-# Operations whose result does not change along a motion, but where it jumps.
+# Operations whose result is piecewise constant along a motion.
 STEPWISE = {NEAREST, LESS, LESS_EQUAL, EQUAL, AND, OR, NOT}
 
 UNARY = {"sqrt": ROOT, "exp": EXPONENTIAL, "log": LOGARITHM, "rint": NEAREST}
@@ -39,20 +38,20 @@ PAIRS = {
     "tanh": (TANGENT_H, SLOPE_H, 0),
 }  # fmt: skip
 
-# An operation and its operands, numbers of lines before it; of INPUT which input it is.
+# An operation code and its operands: numbers of earlier lines, or for INPUT the index of the input.
 Line = tuple[int, ...]
 NUMBERS = (int, float, np.integer, np.floating)
 
 
 @dataclass
 class Tape:
-    """Operations, each on the results of earlier ones.
+    """List of operations, each on the results of earlier ones.
 
     Attributes
     ----------
-    lines : the operations
-    constants : value of each line that is a CONSTANT
-    steady : of each line whether its result does not change along a motion
+    lines : operations with their operands
+    constants : values of the CONSTANT lines, by line
+    steady : whether the result of each line is constant along a motion
     """
 
     lines: list[Line] = field(default_factory=list)
@@ -61,11 +60,11 @@ class Tape:
     _known: dict[Any, int] = field(default_factory=dict)
 
     def input(self, index: int, *, steady: bool) -> Recorded:
-        """Return an input; a steady one does not change along a motion."""
+        """Return input `index`; a steady input is constant along a motion."""
         return self._line((INPUT, index), steady)
 
     def constant(self, x: float) -> Recorded:
-        """Return a number."""
+        """Return the constant `x`."""
         key = (CONSTANT, float(x).hex())
         if key not in self._known:
             self.constants[len(self.lines)] = float(x)
@@ -73,9 +72,10 @@ class Tape:
         return Recorded(self, self._known[key])
 
     def operation(self, code: int, *operands: Any) -> Recorded:
-        """Append an operation on numbers, unless it is there; returns its result.
+        """Append an operation, or reuse an equal line, and return its result.
 
-        Sums, products and quotients are of numbers without their signs, so that those that differ in sign are one.
+        Signs are factored out of sums, products and quotients, so that operations that differ only in sign share a
+        line.
         """
         places, negative = tuple(self.place(x) for x in operands), False
         if code in (ADD, SUBTRACT, MULTIPLY, DIVIDE):
@@ -93,7 +93,7 @@ class Tape:
         return self._line((NEGATE, found.place), self.steady[found.place]) if negative else found
 
     def _without_signs(self, code: int, a: int, b: int) -> tuple[int, tuple[int, int], bool]:
-        """Return an operation on two lines as one on lines without signs, and whether its negative is meant."""
+        """Return an operation on two lines as one on unsigned lines, and whether its result is to be negated."""
         (a, minus_a), (b, minus_b) = self._without_sign(a), self._without_sign(b)
         if code == DIVIDE:
             return DIVIDE, (a, b), minus_a != minus_b
@@ -104,7 +104,7 @@ class Tape:
         return kind, (min(a, b), max(a, b)), minus_a if a <= b else minus_b
 
     def _without_sign(self, place: int) -> tuple[int, bool]:
-        """Return the line of which one is the negative, and whether it is; else the line itself."""
+        """Return the line with its sign removed, and whether it was the negative of that line."""
         if place in self.constants:
             negative = self.constants[place] < 0
             return (self.constant(-self.constants[place]).place if negative else place), negative
@@ -112,7 +112,7 @@ class Tape:
         return (operands[0], True) if code == NEGATE else (place, False)
 
     def pair(self, name: str, x: Any) -> Recorded:
-        """Append two operations that need each other, unless they are there; returns the one of this name."""
+        """Append two coupled functions such as sine and cosine, or reuse them, and return the one called `name`."""
         one, other, which = PAIRS[name]
         place = self.place(x)
         first = self._line((one, place), self.steady[place])
@@ -135,7 +135,7 @@ class Tape:
         return len(self.lines) - 1
 
     def needed(self, places: Sequence[int]) -> list[int]:
-        """Return the lines on which those at some places depend, in order, themselves among them."""
+        """Return the lines on which the given ones depend, including these, in order."""
         found, todo = set(), list(places)
         while todo:
             place = todo.pop()
@@ -149,16 +149,16 @@ class Tape:
         return sorted(found)
 
 
-# Where the other one of a pair is.
+# Offset from one line of a pair to the other.
 PARTNERS = {place: 1 - 2 * k for one, other, _ in PAIRS.values() for k, place in enumerate((one, other))}
 
 
 class Recorded(Scalar):
-    """The result of a line of a tape: operations on it append lines.
+    """Result of a tape line; operations on it append lines.
 
     Attributes
     ----------
-    place : number of the line
+    place : index of the line
     """
 
     def __init__(self, tape: Tape, place: int) -> None:
@@ -166,16 +166,16 @@ class Recorded(Scalar):
 
     @property
     def written(self) -> bool:
-        """Yes: no value is known."""
+        """Always true: operations are recorded, and no value is known."""
         return True
 
     @property
     def known(self) -> float | None:
-        """Its value if it is a constant of the function, else None."""
+        """Value of a constant, None for other results."""
         return self.tape.constants.get(self.place)
 
     def splat(self) -> RecordedLanes:
-        """Return the number in all lanes; zero costs nothing there."""
+        """Return the number in all lanes; zero becomes a structural zero."""
         return RecordedLanes([0 if self.known == 0.0 else self] * 8)
 
     def __add__(self, other: Any) -> Any:
@@ -238,7 +238,7 @@ class Recorded(Scalar):
         return self.tape.operation(DIVIDE, other, self) if isinstance(other, NUMBERS) else NotImplemented
 
     def function(self, name: str, *numbers: Any) -> Any:
-        """Return a function of numbers, one of those of `math` or "rint"."""
+        """Return the function `name` of numbers: one of those of `math`, or "rint"."""
         values = [_value(x) for x in numbers]
         if None not in values:
             return apply(name, *values)
@@ -257,7 +257,7 @@ class Recorded(Scalar):
         return apply("exp", exponent * apply("log", x))
 
     def compared(self, operator: str, other: Any) -> Any:
-        """Return whether this number is less than another, or in what relation else."""
+        """Return the comparison of this number with another."""
         if operator in (">", ">="):
             code = LESS if operator == ">" else LESS_EQUAL
             return self.tape.operation(code, other, self)
@@ -267,7 +267,7 @@ class Recorded(Scalar):
         return self.tape.operation(LESS if operator == "<" else LESS_EQUAL, self, other)
 
     def logical(self, name: str, other: Any) -> Recorded:
-        """Return a truth combined with another one, or with True, by "and_", "or_" or "xor"."""
+        """Return a condition combined with another one, or with True, by "and_", "or_" or "xor"."""
         if name == "xor":
             return self.tape.operation(NOT, self)
         other = other if isinstance(other, Recorded) else float(other)
@@ -275,7 +275,7 @@ class Recorded(Scalar):
 
     @classmethod
     def chosen(cls, truth: Recorded, a: Any, b: Any) -> Any:
-        """Return `a` where a truth holds, and `b` where it does not: numbers or lanes."""
+        """Return `a` where a condition is true and `b` otherwise, for numbers or lanes."""
         if isinstance(a, Entries) or isinstance(b, Entries):
             return RecordedLanes.chosen(truth, a, b)
         return truth.tape.operation(CHOOSE, truth, a, b)
@@ -285,22 +285,22 @@ class Recorded(Scalar):
 
 
 def _value(x: Any) -> float | None:
-    """The value of a number that is known."""
+    """Return the value of a constant, None for other numbers."""
     return x.known if isinstance(x, Recorded) else float(x)
 
 
 class RecordedLanes(Entries):
-    """Eight numbers of a tape side by side: what gradients of jets are made of."""
+    """Eight recorded numbers, such as the gradient of a jet."""
 
     number = Recorded
 
 
 class RecordedArray(Scalar):
-    """A flat array of numbers of a tape: inputs, or outputs that a function fills.
+    """A flat array of recorded numbers: the inputs of a function, or its outputs.
 
     Attributes
     ----------
-    found : what was written, by place
+    found : the outputs by index
     """
 
     def __init__(self, tape: Tape, given: Any = None) -> None:
@@ -309,7 +309,7 @@ class RecordedArray(Scalar):
 
     @property
     def written(self) -> bool:
-        """Yes: no value is known."""
+        """Always true: operations are recorded, and no value is known."""
         return True
 
     @property
@@ -324,12 +324,12 @@ class RecordedArray(Scalar):
         self.found[index] = x
 
     def store(self, index: int, lanes: Any) -> None:
-        """Write eight neighbors."""
+        """Store eight adjacent numbers from `index` on."""
         for k, x in enumerate(lanes.entries):
             self[index + k] = x
 
 
 def is_nothing(x: Any) -> bool:
-    """Whether a number that was written down is zero, whatever the inputs are."""
+    """Whether a recorded number is the constant zero."""
     value = _value(x)
     return value is not None and (value == 0.0 and not math.isnan(value))

@@ -1,4 +1,4 @@
-"""A tape taken again by dual numbers: what a function gives with its changes in eight directions, each line once."""
+"""Evaluation of tapes on dual numbers: values and derivatives in eight directions, each line once."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ from .tape import (
 )
 
 FUNCTIONS = {EXPONENTIAL: "exp", LOGARITHM: "log", ROOT: "sqrt", NEAREST: "rint"}
-# Of a comparison its operator, and that of the same with the numbers exchanged.
+# Operator of each comparison, and the operator for exchanged operands.
 COMPARISONS = {LESS: ("<", ">"), LESS_EQUAL: ("<=", ">="), EQUAL: ("==", "==")}
-# Of a pair of functions their names, and how the derivative of the first follows from the second and the other way.
+# Names of the functions of a pair, and the factors by which each one's derivative follows from the other.
 TURNS = {SINE: ("sin", "cos", 1.0, -1.0), SINE_H: ("sinh", "cosh", 1.0, 1.0)}
 
 
 def recorded(fill: Callable[[Any, Any, Any], None], time: int) -> tuple[Tape, RecordedArray, RecordedArray]:
-    """Return a tape of a function that fills outputs from a time and inputs, of which number `time` is the time.
+    """Record a function that fills outputs from inputs, of which input `time` is the time.
 
-    With the inputs, and with the outputs that it has filled.
+    Return the tape, the inputs, and the filled outputs.
     """
     tape = Tape()
     inputs = RecordedArray(tape, functools.partial(tape.input, steady=False))
@@ -59,15 +59,15 @@ def recorded(fill: Callable[[Any, Any, Any], None], time: int) -> tuple[Tape, Re
 
 
 def replayed(tape: Tape, places: Sequence[int], read: Callable[[int], Any]) -> dict[int, Any]:
-    """Return the results of the lines of a tape that some places need, by place, while machine code is written.
+    """Emit the lines of a tape on which some places depend, on dual numbers, and return the results by place.
 
-    Of two cases both are computed, and one is selected.
+    Both alternatives of a `where` are computed, and one is selected.
 
     Parameters
     ----------
-    tape : of a function
-    places : of the lines that are asked for
-    read : gives input k as a dual number, or as one that does not change
+    tape : tape of a function
+    places : lines whose results are requested
+    read : function that returns input k as a dual number or as a constant
     """
     found: dict[int, Any] = {}
     for place in tape.needed(places):
@@ -121,7 +121,7 @@ def _result(code: int, x: Sequence[Any]) -> Any:
 
 
 def _pair(code: int, x: Dual) -> tuple[Dual, Dual]:
-    """Two functions that need each other."""
+    """Return a pair of coupled functions, such as sine and cosine, of a dual number."""
     if code == TANGENT_H:
         tangent = apply("tanh", x.value)
         slope = 1.0 - tangent * tangent

@@ -1,4 +1,4 @@
-"""Rigid bodies, and the ground."""
+"""Rigid bodies and the ground."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from .rotation import OrientationLike
 from .shape import ColorLike
 from .solids import Box, Cylinder, Ellipsoid, Shape, lengths, solid_cylinder
 
-# Moments that miss the triangle inequality, or symmetry, by less than this part of the largest are taken
-# as typed with rounded digits: a flat body meets the inequality with equality.
+# Accepted violation of the triangle inequality or of symmetry, relative to the largest moment: rounding of typed
+# numbers. A flat body satisfies the inequality with equality.
 INERTIA_TOLERANCE = 1e-6
-# What a user may allow for: beyond this, moments are not rounded but wrong.
+# Largest `inertia_tolerance`: larger violations are errors, not rounding.
 LARGEST_TOLERANCE = 0.1
 
-# A least moment below this part of the largest is round-off of a tensor that has none.
+# Smallest principal moment relative to the largest: smaller ones are round-off of a singular tensor.
 LEAST_MOMENT = 1e-15
 
 
 class Placed(Immutable):
-    """What stands somewhere at the start: a body or the ground."""
+    """Base class of objects with an initial pose: bodies and the ground."""
 
     name: str
     position: np.ndarray
     orientation: np.ndarray
 
     def local(self, point: ArrayLike) -> np.ndarray:
-        """Return the coordinates (3,), m, in this body of a point (3,) of N, with the body at its initial pose."""
+        """Return a point (3,) of the inertial frame, m, in body coordinates (3,), at the initial pose."""
         point = validate.array(f"{self}", "point", point, (3,))
         return rotation.matrix(self.orientation).T @ (point - self.position)
 
     def direction(self, vector: ArrayLike) -> np.ndarray:
-        """Return the components (3,) in body axes of a vector (3,) of N, with the body at its initial pose."""
+        """Return a vector (3,) of the inertial frame in body axes (3,), at the initial pose."""
         vector = validate.array(f"{self}", "vector", vector, (3,))
         return rotation.matrix(self.orientation).T @ vector
 
 
 class InitialMotion(TypedDict, total=False):
-    """Keywords of `Body` that all its class methods take."""
+    """Keywords of `Body` that all its class methods accept."""
 
     velocity: ArrayLike
     angular_velocity: ArrayLike
@@ -58,7 +58,7 @@ class InitialMotion(TypedDict, total=False):
 
 
 class Initial(InitialMotion, total=False):
-    """Keywords of `Body` that those class methods take which leave the pose open."""
+    """Keywords of `Body` that the class methods with a free pose accept."""
 
     position: ArrayLike
     orientation: OrientationLike
@@ -77,31 +77,32 @@ class Body(Placed):
         Principal moments, or the tensor, about the center of mass in body axes, kg m^2. Off-diagonal
         elements are those of the tensor: Ixy = -integral of x y dm.
     inertia_tolerance : float
-        By what part of itself the largest principal moment may exceed the sum of the other two: numbers of a data
-        sheet may be rounded so. The moments are used as they are given.
+        Fraction by which the largest principal moment may exceed the sum of the other two, for rounded numbers of data
+        sheets. The moments are used as given.
     position : (3,)
-        Center of mass in N, m.
+        Center of mass in the inertial frame, m.
     orientation : 4 floats (w, x, y, z), matrix (3, 3), `quaternion.quaternion` or scipy `Rotation`
         Body to inertial, so that the columns of a matrix are the body axes; 4 floats are normalized.
     velocity : (3,)
-        Of the center of mass, in N, m/s.
+        Velocity of the center of mass in the inertial frame, m/s.
     angular_velocity : (3,)
         In body axes, rad/s.
     frames : dict of Frame, optional
-        Named frames fixed in the body; more with `add_frame`.
+        Named frames fixed in the body; `add_frame` adds more.
     shape : Shape or list of Shape, optional
-        What pictures draw, of `quirk.shapes`: `Box`, `Cylinder`, `Ellipsoid` or `Mesh`, each with a place in the
-        body and a color if need be. It has no part in the motion; `Body.box` and its siblings set it.
+        Shapes for graphics, from `quirk.shapes`: `Box`, `Cylinder`, `Ellipsoid` or `Mesh`, each with its frame in the
+        body
+        and an optional color. They do not affect the motion; `Body.box` and its siblings set them.
 
     Attributes
     ----------
     shapes : tuple of Shape
-        All that pictures draw; `shape` is the first of them, or None.
+        All shapes for graphics; `shape` is the first of them, or None.
 
     Raises
     ------
     InputError
-        If a value has the wrong shape, is not finite, or is no possible mass or inertia.
+        If a value has the wrong shape, is not finite, or is not a possible mass or inertia.
 
     Examples
     --------
@@ -110,7 +111,7 @@ class Body(Placed):
     array([0.5, 0. , 0. ])
     """
 
-    # Constraints without which the body is not what it says; a system takes them in with it.
+    # Constraints that belong to the body, such as that of a planar body to its plane; a system adds them with the body.
     companions: tuple[Any, ...] = ()
 
     def __init__(
@@ -147,7 +148,7 @@ class Body(Placed):
             self.add_frame(label, frame)
 
     def add_frame(self, name: str, frame: Frame) -> Frame:
-        """Give the body a named frame: for joints (frame_i="tip") and results (result["rod"].frame("tip"))."""
+        """Add a named frame, for joints (frame_i="tip") and results (result["rod"].frame("tip"))."""
         validate.name(f"{self}: frame", name)
         if not isinstance(frame, Frame):
             raise InputError(f"{self}: frame {name!r} must be a quirk.Frame in body coordinates; got {frame!r}")
@@ -157,14 +158,14 @@ class Body(Placed):
         return frame
 
     def frame(self, name: str) -> Frame:
-        """Return the frame of that name."""
+        """Return the frame named `name`."""
         if name not in self.frames:
             raise InputError(f"{self}: has no frame {name!r}; there are: {', '.join(self.frames) or 'none'}")
         return self.frames[name]
 
     @property
     def shape(self) -> Shape | None:
-        """The first of its shapes, or None."""
+        """The first shape, or None."""
         return self.shapes[0] if self.shapes else None
 
     @classmethod
@@ -183,13 +184,13 @@ class Body(Placed):
         size : (3,)
             Edge lengths along the body axes, m.
         color : optional
-            Of the pictures: any color that matplotlib knows.
+            Color for graphics: any matplotlib color.
         position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body`
 
         Raises
         ------
         InputError
-            If a value cannot be used.
+            If an argument is invalid.
 
         Examples
         --------
@@ -222,7 +223,7 @@ class Body(Placed):
         radius, length : float
             m, positive.
         axis : "x", "y", "z" or (3,)
-            Its direction in body axes.
+            Direction of the axis in body axes.
         color, position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`
 
         Examples
@@ -280,7 +281,7 @@ class Body(Placed):
     def sphere(
         cls, name: str, mass: float, radius: float, *, color: ColorLike | None = None, **initial: Unpack[Initial]
     ) -> Self:
-        """Return a solid ball of uniform density.
+        """Return a solid sphere of uniform density.
 
         Parameters
         ----------
@@ -319,7 +320,7 @@ class Body(Placed):
         mass : float
             kg, positive.
         semi_axes : (3,)
-            Half of its lengths along the body axes, m.
+            Semi-axes along the body axes, m.
         color, position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`
 
         Examples
@@ -344,19 +345,20 @@ class Body(Placed):
         origin: ArrayLike | None = None,
         **initial: Unpack[Initial],
     ) -> Self:
-        """Return a solid of uniform density with the surface of a file, or of a `quirk.shapes.Mesh`, that is closed.
+        """Return a solid of uniform density, bounded by the closed surface of a mesh file or `quirk.shapes.Mesh`.
 
-        The body axes are those of the file, and its origin is the center of mass that is found.
+        The body axes are those of the mesh; the body's origin is the computed center of mass.
 
         Parameters
         ----------
-        mesh : name of a file, or Mesh
+        mesh : name of a mesh file, or Mesh
         mass, density : float
-            One of them, kg or kg/m^3.
-        scale, color : for a file as for `quirk.shapes.Mesh.load`
+            Exactly one of them, kg or kg/m^3.
+        scale, color : for a file, as for `quirk.shapes.Mesh.load`
         origin : (3,), optional
-            Where the origin of the file shall be in N, m, instead of `position`; then [0, 0, 0] puts the body where a
-            drawing has it.
+            Position of the mesh's origin in the inertial frame, m, instead of `position`; [0, 0, 0] keeps the
+            coordinates of
+            the drawing.
         position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body`
 
         Raises
@@ -387,7 +389,7 @@ class Body(Placed):
 
 
 class Ground(Placed):
-    """The inertial frame as something joints can hold on to; use `quirk.GROUND`."""
+    """The inertial frame as a body to which joints can be attached; use `quirk.GROUND`."""
 
     def __init__(self) -> None:
         self.name = "ground"
@@ -404,14 +406,14 @@ GROUND = Ground()
 
 
 def checked_body(owner: str, argument: str, value: Any) -> Body | Ground:
-    """Return `value` if it is a body or the ground."""
+    """Return `value` if it is a body or the ground, or raise an InputError."""
     if not isinstance(value, Body | Ground):
         raise InputError(f"{owner}: {argument} must be a quirk.Body or quirk.GROUND; got {value!r}")
     return value
 
 
 def _checked_shapes(owner: str, given: Any) -> tuple[Shape, ...]:
-    """Return the shapes of a body, which may be one, a list of them, or none."""
+    """Return the shapes of a body as a tuple; the argument may be one shape, a list, or None."""
     shapes = tuple(given) if isinstance(given, list | tuple) else () if given is None else (given,)
     for shape in shapes:
         if not isinstance(shape, Shape):
@@ -420,7 +422,7 @@ def _checked_shapes(owner: str, given: Any) -> tuple[Shape, ...]:
 
 
 def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
-    """Return the inertia tensor (3, 3), or say why no rigid body can have it."""
+    """Return the inertia tensor (3, 3), or raise an InputError if no rigid body can have it."""
     given = validate.numbers(value)
     shape = None if given is None else given.shape
     if shape == (3,):
@@ -434,7 +436,7 @@ def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
     scale = np.abs(tensor).max()
     if np.abs(tensor - tensor.T).max() > INERTIA_TOLERANCE * scale:
         raise InputError(f"{owner}: inertia must be symmetric; got {tensor.tolist()}")
-    tensor = 0.5 * tensor + 0.5 * tensor.T  # whose sum could overflow
+    tensor = 0.5 * tensor + 0.5 * tensor.T  # their plain sum could overflow
     fault = inertia_fault(tensor, tolerance)
     if fault is not None:
         raise InputError(f"{owner}: {fault}")
@@ -442,13 +444,13 @@ def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
 
 
 def inertia_fault(tensor: np.ndarray, tolerance: float = INERTIA_TOLERANCE) -> str | None:
-    """Return why no rigid body has a symmetric tensor (3, 3) about its center of mass as its inertia, or None."""
+    """Return why a symmetric tensor (3, 3) about the center of mass is not a possible inertia, or None if it is one."""
     moments = np.linalg.eigvalsh(tensor)
     listed = ", ".join(f"{m:.6g}" for m in moments)
     if moments[0] <= LEAST_MOMENT * np.abs(tensor).max():
         return (
             f"inertia must be positive definite; its principal moments are ({listed}): "
-            "give a thin rod the small moment about its own axis that it really has"
+            "give a thin rod its small moment about its own axis"
         )
     excess = 1 - (moments[0] + moments[1]) / moments[2]
     if excess <= max(tolerance, INERTIA_TOLERANCE):

@@ -1,15 +1,17 @@
-"""Orientations as three angles about body axes, in any of twelve sequences, continued along a motion.
+"""Euler angles in any of the twelve body-fixed sequences, continuous along a motion.
 
-R = R_a(t1) R_b(t2) R_c(t3) turns about axis a, then about axis b as it then is, then about c. Half the sum s and half
-the difference d of the first and third angle are directions e(s), e(d) of two plane vectors that are linear in the
-quaternion (w, x, y, z). With k the axis left out, and g = 1 if b comes next to a in x, y, z, x, else -1:
+R = R_a(t1) R_b(t2) R_c(t3) rotates about axis a, then about the rotated axis b, then about the rotated axis c. Half the
+sum s and half the difference d of the first and third angle give the directions e(s), e(d) of two plane vectors that
+are
+linear in the quaternion (w, x, y, z). With k the axis that is neither a nor b, and g = 1 if b follows a in x, y, z, x,
+otherwise -1:
 
-    c = a     (w, q_a) = cos(t2/2) e(s),                (q_b, g q_k) = sin(t2/2) e(d)
-    c = k     (w + g q_b, q_a + q_c) = √2 cos(p) e(s),  (w - g q_b, q_a - q_c) = √2 sin(p) e(d),  t2 = g (pi/2 - 2 p)
+ c = a     (w, q_a) = cos(t2/2) e(s),                (q_b, g q_k) = sin(t2/2) e(d)
+ c = k     (w + g q_b, q_a + q_c) = √2 cos(p) e(s),  (w - g q_b, q_a - q_c) = √2 sin(p) e(d),  t2 = g (pi/2 - 2 p)
 
-While a body turns steadily about one axis, each vector moves along an ellipse, a cos x + b sin x, x half the angle.
-What its direction sweeps follows from both ends and the sense. An ellipse too narrow to be told from a line goes right
-through zero, a singularity of the angles; behind it the vector keeps its direction and has a negative length.
+During a uniform rotation about a fixed axis, each vector moves along an ellipse, a cos x + b sin x, with x half the
+angle. The angle swept follows from both ends and the sense of the ellipse. An ellipse that is numerically a line passes
+through zero, a singularity of the angles; beyond it the vector keeps its direction and gets a negative length.
 """
 
 from __future__ import annotations
@@ -20,30 +22,32 @@ import numpy as np
 
 from . import rotation
 
-# First, second and third axis.
+# First, second and third axis of each sequence.
 SEQUENCES = tuple(a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if b not in (a, c))
 
-# Vectors as short as this have no direction.
+# Length below which a plane vector has no numerically defined direction.
 SINGULAR = 1e-7
-# Ellipses of which one axis is below this part of the other may be lines, if the motion is not known any better.
+# Ratio of the axes of an ellipse below which it may be a line, if the motion between the times is inaccurate.
 NARROW = 0.1
 
 
 def continued(sequence: str, time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Return the angles (nt, 3), rad, of orientations (nt, 4) that turn at `omega` (nt, 3), rad/s, body axes.
+    """Return the angles (nt, 3), rad, of orientations (nt, 4) with angular velocities (nt, 3), rad/s, body axes.
 
-    From time to time the body is taken to turn steadily about one axis, as far as the rates at both tell.
+    Between two times the body is assumed to rotate uniformly about a fixed axis, consistent with the rates at both
+    times.
     """
     turn = _turns(time, q, omega)
-    # q and -q are the same orientation; these signs make them continuous.
+    # q and -q are the same orientation; these signs make the sequence continuous.
     signs = np.sign((rotation.multiply(q[:-1], rotation.exp(turn)) * q[1:]).sum(axis=1))
     q = q * np.cumprod([1.0, *signs])[:, None]
     half, axis = 0.5 * np.linalg.norm(turn, axis=1), _unit(turn)
     b = rotation.multiply(q[:-1], np.insert(axis, 0, 0.0, axis=1))
-    # By how much a change of the rates across the axis bends the way, of which half the angle is the length.
+    # Deviation of the path from the arc, caused by the change of angular velocity across the axis; the path has length
+    # half.
     bend = np.linalg.norm(np.cross(axis, np.diff(omega, axis=0)), axis=1) * np.diff(time) / 8
     u, v = (_follow(time, q @ form.T, b @ form.T, half, bend) for form in np.split(plane_forms(sequence), 2))
-    # Where both go through zero, their lengths go round as the quaternion does.
+    # If both vectors pass through zero, the signs of their lengths follow the quaternion.
     sense = np.sign(u.length[:-1] * v.drift - v.length[:-1] * u.drift)
     p = _summed(np.arctan2(v.length, u.length), np.where(u.straight & v.straight, half * sense, 0.0))
     second = 2 * p if sequence[0] == sequence[2] else _sign(sequence) * (0.5 * np.pi - 2 * p)
@@ -52,7 +56,7 @@ def continued(sequence: str, time: np.ndarray, q: np.ndarray, omega: np.ndarray)
 
 
 def plane_forms(sequence: str) -> np.ndarray:
-    """Return the rows (4, 4) that make both plane vectors, one after the other, of a quaternion."""
+    """Return the rows (4, 4) that map a quaternion to both plane vectors, two rows each."""
     w, *axes = np.eye(4)
     a, b, c = (axes["xyz".index(letter)] for letter in sequence)
     g = _sign(sequence)
@@ -66,7 +70,7 @@ def _sign(sequence: str) -> int:
 
 
 def _turns(time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Rotation vectors (nt - 1, 3), body axes, from time to time, with the whole turns that the mean rates tell of."""
+    """Return rotation vectors (nt - 1, 3), body axes, between times, with full turns according to the mean rates."""
     shortest = rotation.log(rotation.multiply(rotation.conjugate(q[:-1]), q[1:]))
     told = 0.5 * np.diff(time)[:, None] * (omega[:-1] + omega[1:])
     axis = _unit(np.where(shortest.any(axis=1, keepdims=True), shortest, told))
@@ -74,7 +78,7 @@ def _turns(time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
 
 
 class _Followed(NamedTuple):
-    """A plane vector: `angle` and signed `length` (nt,), and of each step (nt - 1,) whether it was `straight`.
+    """A continuous plane vector: `angle` and signed `length` (nt,), and whether each step (nt - 1,) was `straight`.
 
     `drift` (nt - 1,) is the component of b along its direction.
     """
@@ -86,16 +90,16 @@ class _Followed(NamedTuple):
 
 
 def _follow(time: np.ndarray, vector: np.ndarray, b: np.ndarray, half: np.ndarray, bend: np.ndarray) -> _Followed:
-    """Follow a vector (nt, 2) that moves in each step along a cos x + b sin x, x from 0 to `half`, but for a `bend`."""
+    """Follow a vector (nt, 2) whose steps are arcs a cos x + b sin x, 0 <= x <= `half`, up to a deviation `bend`."""
     a = vector[:-1]
     across = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
     squares = (a**2 + b**2).sum(axis=1)
-    # `across` is the product of both half axes of the ellipse, `squares` the sum of their squares.
+    # `across` is the product of the semi-axes of the ellipse, `squares` the sum of their squares.
     longer = np.sqrt(0.5 * (squares + np.sqrt(np.maximum(squares**2 - 4 * across**2, 0.0))))
     short = np.linalg.norm(vector, axis=1) <= SINGULAR
     narrow = np.abs(across) <= np.minimum(SINGULAR + bend, NARROW * longer) * longer
     straight = narrow | short[:-1] | short[1:]
-    # Without a direction of its own, a vector has one between those before and after.
+    # At a zero of the vector, its direction is interpolated from the times before and after.
     known = np.flatnonzero(~short)
     angle = np.zeros(len(time))
     if len(known) > 0:
@@ -109,17 +113,17 @@ def _follow(time: np.ndarray, vector: np.ndarray, b: np.ndarray, half: np.ndarra
 
 
 def _summed(angle: np.ndarray, told: np.ndarray, period: Any = 2 * np.pi) -> np.ndarray:
-    """Angles (n,) known up to periods, with those that bring each step (n - 1,) next to what is told of it."""
+    """Return angles (n,) with multiples of `period` added so that each step is nearest to `told` (n - 1,)."""
     step = np.diff(angle)
     return angle[0] + np.cumsum([0.0, *(step + _whole(told - step, period))])
 
 
 def _whole(angle: Any, period: Any = 2 * np.pi) -> Any:
-    """The whole number of periods next to an angle."""
+    """Return the multiple of `period` nearest to an angle."""
     return period * np.round(angle / period)
 
 
 def _unit(vector: np.ndarray) -> np.ndarray:
-    """Unit vectors (n, 3) along others; zero for zero."""
+    """Return unit vectors (n, 3) along the given vectors; zero for zero vectors."""
     length = np.linalg.norm(vector, axis=1, keepdims=True)
     return vector / np.where(length > 0, length, 1.0)

@@ -1,4 +1,4 @@
-"""A frame fixed in a body: where a joint sits and how it is turned."""
+"""A frame fixed in a body, such as the location and orientation of a joint."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from . import rotation
 
 
 class Frame(Immutable):
-    """A point and three axes fixed in a body.
+    """An origin and three axes fixed in a body.
 
     Parameters
     ----------
     origin : (3,) meters, body coordinates, from the center of mass
     rotation : orientation (4 floats, matrix (3, 3), `quaternion.quaternion` or scipy `Rotation`)
-        Maps vectors of this frame to body vectors: the columns of a matrix are the axes of the frame.
+        Rotation from this frame to body axes: the columns of a matrix are the axes of the frame in body coordinates.
 
     Attributes
     ----------
     origin : (3,) array, m, body coordinates
     rotation : (4,) unit quaternion, frame to body
-    matrix : (3, 3) its axes as columns, body coordinates
+    matrix : (3, 3) axes of the frame as columns, body coordinates
 
     Examples
     --------
@@ -41,16 +41,17 @@ class Frame(Immutable):
         return f"Frame(origin={self.origin.tolist()}, rotation={self.rotation.tolist()})"
 
 
-# The constructor's argument `rotation` hides the module of that name inside it.
+# Aliases, because the constructor's argument `rotation` shadows the module.
 as_orientation = rotation.as_orientation
 matrix = rotation.matrix
 
 
 def axes_with_z(z: np.ndarray, x_hint: np.ndarray | None = None) -> np.ndarray:
-    """Right-handed unit axes (3, 3), as columns, whose third is the unit vector `z`.
+    """Return right-handed unit axes (3, 3), as columns, with the unit vector `z` as the third.
 
-    The first lies in the plane of `z` and `x_hint`; without a hint it comes from the coordinate axis
-    most nearly perpendicular to `z`.
+    The first axis lies in the plane of `z` and `x_hint`; without a hint it is derived from the coordinate axis most
+    nearly
+    perpendicular to `z`.
     """
     if x_hint is None:
         x_hint = np.eye(3)[np.argmin(np.abs(z))]

@@ -1,4 +1,4 @@
-"""Shapes made of triangles."""
+"""Triangle meshes as shapes and as solid bodies."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .shape import IN_THE_MIDDLE, ColorLike, Shape
 
 @dataclass(frozen=True, eq=False)
 class Mesh(Shape):
-    """A surface of triangles, from a file by `Mesh.load` or from arrays.
+    """A triangle mesh, from a file by `Mesh.load` or from arrays.
 
     Parameters
     ----------
     vertices : (n, 3)
-        m, from its own origin along its own axes.
+        Coordinates in the axes of the mesh, m.
     triangles : (k, 3)
-        Which three vertices each of them has, counted from 0, anticlockwise as seen from outside.
+        Indices of the three vertices of each triangle, from 0, counterclockwise seen from outside.
 
     Attributes
     ----------
-    path : the file that `load` read, or None
-    scale : (3,) what the coordinates in that file were multiplied by
+    path : the file read by `load`, or None
+    scale : (3,) factors by which the coordinates of the file were multiplied
 
     Examples
     --------
@@ -59,20 +59,20 @@ class Mesh(Shape):
     def load(
         cls, path: str | Path, *, scale: ArrayLike = 1.0, frame: Frame = IN_THE_MIDDLE, color: ColorLike | None = None
     ) -> Self:
-        """Return the mesh of an STL, OBJ, Collada, glTF, PLY or OFF file; all parts of the file are put together.
+        """Return the mesh of an STL, OBJ, Collada, glTF, PLY or OFF file, with all parts of the file combined.
 
         Parameters
         ----------
         path : name of the file
         scale : float or (3,)
-            Meters for each unit of the file: 0.001 for a file in millimeters; three numbers, one for each axis of the
-            file, of which a negative one mirrors. Collada files say their unit, which is taken into account already.
+            Meters per unit of the file: 0.001 for a file in millimeters. Three numbers scale the axes of the file
+            separately; a negative one mirrors. The unit that Collada files state is always applied.
         frame, color : as for all shapes
 
         Raises
         ------
         InputError
-            If the file is not there, is damaged or has no triangles.
+            If the file does not exist, is damaged or has no triangles.
         """
         factors = validate.numbers(scale)
         if factors is None or factors.shape not in ((), (3,)) or not np.isfinite(factors).all() or not factors.all():
@@ -92,7 +92,7 @@ class Mesh(Shape):
         frame: Frame = IN_THE_MIDDLE,
         color: ColorLike | None = None,
     ) -> Self:
-        """Return the mesh of vertices (n, 3) and triangles (k, 3) read from a file, multiplied by three factors."""
+        """Return the mesh of vertices (n, 3) and triangles (k, 3) of a file, scaled by three factors."""
         if np.prod(np.sign(factors)) < 0:
             triangles = triangles[:, ::-1]
         a, b, c = factors.tolist()
@@ -100,12 +100,12 @@ class Mesh(Shape):
 
     @cached_property
     def solid(self) -> polyhedron.Solid:
-        """Volume, m^3, center (3,), m, and inertia (3, 3) about it for density 1, m^5, from its own origin and axes.
+        """Volume, m^3, centroid (3,), m, and inertia (3, 3) about it for unit density, m^5, in the axes of the mesh.
 
         Raises
         ------
         InputError
-            If it is not closed.
+            If the mesh is not closed.
         """
         vertices, triangles = polyhedron.welded(self.vertices, self.triangles)
         why = polyhedron.fault(triangles) if len(triangles) else "it has no area"
@@ -119,16 +119,16 @@ class Mesh(Shape):
         return found
 
     def inertia(self, mass: float) -> np.ndarray:
-        """That of the volume it encloses, about the center of this volume; `solid.center` says where that is."""
+        """Return the inertia (3, 3), kg m^2, of the enclosed volume about its centroid `solid.center`."""
         return mass / self.solid.volume * self.solid.inertia
 
     def surface(self) -> list[np.ndarray]:
-        """Its triangles."""
+        """Return the triangles, (3, 3) each, m."""
         return list(self.vertices[self.triangles])
 
 
 def _checked_mesh(vertices: Any, triangles: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the arrays of a mesh, those that are closed turned so that their volume is positive."""
+    """Return the arrays of a mesh, checked; closed meshes are oriented to have a positive volume."""
     points, corners = validate.numbers(vertices), validate.numbers(triangles)
     for argument, given, of in (("vertices", points, "3 coordinates"), ("triangles", corners, "3 whole numbers")):
         if given is None or given.ndim != 2 or given.shape[1] != 3 or not len(given):
@@ -144,19 +144,19 @@ def _checked_mesh(vertices: Any, triangles: Any) -> tuple[np.ndarray, np.ndarray
             f"got {corners.min():g} to {corners.max():g}"
         )
     whole = corners.astype(np.int64)
-    # A surface that is turned inside out as a whole is meant the other way; an open one has no inside.
+    # A closed mesh that is inside out is turned over; an open mesh has no inside.
     if polyhedron.fault(polyhedron.welded(points, whole)[1]) is None:
         whole = polyhedron.outward(points, whole)
     return points, np.ascontiguousarray(whole)
 
 
 class MeshSolid(NamedTuple):
-    """A body of uniform density from a mesh.
+    """Mass, center of mass and inertia of a homogeneous body bounded by a mesh.
 
     mass : kg
-    center : (3,) of mass in the coordinates in which the mesh was given, m
-    inertia : (3, 3) about it, kg m^2
-    shape : the mesh with the center of mass as origin of the body
+    center : (3,) center of mass in the coordinates of the mesh, m
+    inertia : (3, 3) about the center of mass, kg m^2
+    shape : the mesh, with the center of mass as its origin
     """
 
     mass: float
@@ -166,7 +166,7 @@ class MeshSolid(NamedTuple):
 
 
 def mesh_as_solid(owner: str, mesh: Any, mass: Any, density: Any, scale: Any, color: Any) -> MeshSolid:
-    """Return what `Body.from_mesh` needs; `mesh` is a Mesh, or the name of a file."""
+    """Return the properties of a body bounded by `mesh`, a Mesh or the name of a file, for `Body.from_mesh`."""
     if (mass is None) == (density is None):
         raise InputError(f"{owner}: give either mass, kg, or density, kg/m^3")
     if not isinstance(mesh, Mesh):

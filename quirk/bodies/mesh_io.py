@@ -1,4 +1,4 @@
-"""Meshes from files, read by trimesh."""
+"""Reading of mesh files with trimesh."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from ..errors import InputError
 
 KINDS = (".stl", ".obj", ".dae", ".glb", ".gltf", ".ply", ".off")
-# Cells of the grid by which a surface is simplified grow by this factor until few enough triangles are left.
+# Factor by which the grid cells grow in each pass of the simplification, until few enough triangles remain.
 COARSER = 1.25
 
 
 def triangles_of(owner: str, path: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return all vertices (n, 3) and triangles (k, 3) of a file, in the file's own units; parts are put in place.
+    """Return all vertices (n, 3) and triangles (k, 3) of a file, in its own unit, with its parts in place.
 
     Raises
     ------
     InputError
-        If there is no such file, it is of another kind or damaged, or has no triangles; if trimesh is not installed.
+        If the file does not exist, is damaged, of an unknown kind or has no triangles; if trimesh is not installed.
     """
     if not isinstance(path, str | Path):
         raise InputError(f"{owner}: path must be the name of a file; got {path!r}")
@@ -46,7 +46,7 @@ def triangles_of(owner: str, path: Any) -> tuple[np.ndarray, np.ndarray]:
         faces = [np.asarray(part.faces, dtype=np.int64) for part in parts]
     except InputError:
         raise
-    except Exception as error:  # a damaged file makes readers fail in any way
+    except Exception as error:  # a damaged file may cause any error in a reader
         raise InputError(f"{owner}: {str(path)!r} cannot be read as a mesh: {type(error).__name__}: {error}") from error
     if not parts:
         raise InputError(f"{owner}: {str(path)!r} has no triangles")
@@ -55,7 +55,7 @@ def triangles_of(owner: str, path: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _scene(trimesh: Any, owner: str, file: Path) -> Any:
-    """Return the scene of a file, without its colors and pictures, and without anything from the network."""
+    """Return the trimesh scene of a file, without colors and textures, and without network access."""
     if file.suffix.lower() != ".dae":
         return trimesh.load_scene(str(file), process=False, skip_materials=True, allow_remote=False)
     try:
@@ -71,23 +71,23 @@ def _scene(trimesh: Any, owner: str, file: Path) -> Any:
 
 
 def _meters(part: Any) -> float:
-    """Return how many meters a unit of a Collada file is; other formats do not say."""
+    """Return the meters per unit of a Collada file; 1 for other formats, which do not state a unit."""
     words = str(part.metadata.get("units", "")).split(" * ")
     return float(words[0]) if len(words) == 2 and words[1] == "meters" else 1.0
 
 
 def simplified(vertices: np.ndarray, triangles: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a surface with at most so many triangles that looks like another one, vertices (n, 3), triangles (k, 3).
+    """Return a similar surface of at most `most` triangles, for vertices (n, 3) and triangles (k, 3).
 
-    Vertices in one cell of a grid become one, in their mean; triangles that then have fewer than three go. A closed
-    surface stays closed.
+    All vertices in one cell of a grid are replaced by their mean; triangles with fewer than three distinct vertices are
+    removed. A closed surface stays closed.
     """
     if len(triangles) <= most:
         return vertices, triangles
     corners = vertices[triangles]
     low, size = vertices.min(axis=0), float(np.ptp(vertices, axis=0).max())
     areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
-    # A flat surface of that area has two triangles in each cell.
+    # A flat surface of this area has two triangles per cell.
     cell = max(float(np.sqrt(areas.sum() / most)), 1e-5 * size)
     while True:
         cells = np.floor((vertices - low) / cell).astype(np.int64)

@@ -1,4 +1,4 @@
-"""A surface of triangles: whether it is closed, and the volume, center and inertia of what it encloses."""
+"""Triangulated surfaces: whether they are closed, and the volume, centroid and inertia they enclose."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-# What a surface encloses beyond round-off, as a part of the box around it.
+# Smallest enclosed volume, relative to the bounding box, that is distinguished from round-off.
 LEAST_VOLUME = 1e-9
 
 
 class Solid(NamedTuple):
-    """What a closed surface encloses, of density 1.
+    """Properties of the volume enclosed by a closed surface, for unit density.
 
     volume : m^3
-    center : (3,) of volume, m
+    center : (3,) centroid, m
     inertia : (3, 3) about the center, m^5
     """
 
@@ -24,8 +24,8 @@ class Solid(NamedTuple):
 
 
 def welded(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same surface with equal vertices made one, and without triangles that then have fewer than three."""
-    # Adding zero turns -0.0 into 0.0, which is the same place and has other bits.
+    """Merge equal vertices, and remove triangles with fewer than three distinct vertices."""
+    # Adding zero turns -0.0 into 0.0, which has other bits.
     kept, place = np.unique(vertices + 0.0, axis=0, return_inverse=True)
     triangles = place.reshape(-1)[triangles]
     a, b, c = triangles.T
@@ -33,9 +33,9 @@ def welded(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def fault(triangles: np.ndarray) -> str | None:
-    """Return why triangles (k, 3) enclose no volume, or None if they do.
+    """Return why triangles (k, 3) do not enclose a volume, or None if they do.
 
-    They do if each edge belongs to as many triangles in one direction as in the other.
+    They do if each edge is used equally often in both directions.
     """
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     low, high = edges.min(axis=1), edges.max(axis=1)
@@ -51,16 +51,15 @@ def fault(triangles: np.ndarray) -> str | None:
 
 
 def outward(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Return the triangles of a closed surface so turned that its volume is positive."""
+    """Return the triangles of a closed surface, oriented to have a positive volume."""
     corners, _, _ = _normalized(vertices, triangles)
     return triangles if np.linalg.det(corners).sum() >= 0 else triangles[:, ::-1]
 
 
 def solid(vertices: np.ndarray, triangles: np.ndarray) -> Solid | None:
-    """Return volume, center and inertia of what a closed surface encloses, as a sum over tetrahedra with signs.
+    """Return volume, centroid and inertia enclosed by a closed surface, summed over signed tetrahedra.
 
-    None if it is flat.
-    Where parts of the surface overlap, what is inside both counts twice.
+    None if the surface is flat. Volumes enclosed by overlapping parts count twice.
     """
     corners, middle, size = _normalized(vertices, triangles)
     six_volumes = np.linalg.det(corners)
@@ -69,7 +68,7 @@ def solid(vertices: np.ndarray, triangles: np.ndarray) -> Solid | None:
     if not volume > LEAST_VOLUME * np.prod(np.ptp(corners, axis=(0, 1))):
         return None
     center = six_volumes @ sums / (24 * volume)
-    # The integral of x x^T over a tetrahedron with one corner at the origin and the others at a, b, c.
+    # The integral of x x^T over a tetrahedron with corners at the origin, a, b and c.
     products = np.einsum("k,ki,kj->ij", six_volumes, sums, sums)
     products += np.einsum("k,kni,knj->ij", six_volumes, corners, corners)
     products = products / 120 - volume * np.outer(center, center)
@@ -78,9 +77,9 @@ def solid(vertices: np.ndarray, triangles: np.ndarray) -> Solid | None:
 
 
 def _normalized(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the corners (k, 3, 3) of all triangles near the origin and of size 1, so that no digits are lost.
+    """Return the corners (k, 3, 3) of all triangles, shifted and scaled to unit size, to preserve precision.
 
-    With the middle (3,) that was taken off, and the size they were divided by.
+    Also return the subtracted midpoint (3,) and the divisor.
     """
     middle = 0.5 * vertices.min(axis=0) + 0.5 * vertices.max(axis=0)
     size = float(np.abs(vertices - middle).max()) or 1.0

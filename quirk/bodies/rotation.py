@@ -1,7 +1,7 @@
 """Rotations as plain float arrays.
 
-Quaternions are scalar-first (w, x, y, z), Hamilton, and map body to inertial vectors:
-v_N = R(q) v_B. All functions work over any leading dimensions.
+Quaternions are scalar-first (w, x, y, z), in Hamilton's convention, and map body to inertial vectors:
+v_N = R(q) v_B. All functions broadcast over leading dimensions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..errors import InputError
 from ..util import validate
 
-# Entries of rotation matrices may be rounded to so many digits: deviations of R R^T from 1 up to this are accepted.
+# Accepted deviation of R R^T from 1, for matrices typed with rounded digits.
 ROUNDED = 1e-6
 
 
@@ -27,12 +27,12 @@ class _Quaternion(Protocol):
     def components(self) -> Any: ...
 
 
-# What `as_orientation` takes.
+# Types that `as_orientation` accepts.
 OrientationLike = ArrayLike | _SciPyRotation | _Quaternion
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
-# Which component of q stands where in T(q), and with which factor.
+# Index of the component of q in each entry of T(q), and its factor.
 _T_COMPONENT = np.array([[1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]])
 _T_FACTOR = 2.0 * np.array([[-1, 1, 1, -1], [-1, -1, 1, 1], [-1, 1, -1, 1]])
 
@@ -42,7 +42,7 @@ def _components(v: np.ndarray) -> list[np.ndarray]:
 
 
 def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
-    """Return the unit quaternion (4,) of `value`.
+    """Return `value` as a unit quaternion (4,).
 
     `value` is 4 floats (w, x, y, z), a `quaternion.quaternion`, a
     `scipy.spatial.transform.Rotation` or a rotation matrix (3, 3); 4 floats are normalized.
@@ -74,7 +74,7 @@ def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
 
 
 def _checked_matrix(owner: str, argument: str, R: np.ndarray) -> np.ndarray:
-    """Return a matrix (3, 3) if it is a rotation, up to rounded digits."""
+    """Return a matrix (3, 3) if it is a rotation up to rounding, or raise an InputError."""
     error = float(np.abs(R @ R.T - np.eye(3)).max())
     if not error <= ROUNDED:
         raise InputError(
@@ -89,19 +89,19 @@ def _checked_matrix(owner: str, argument: str, R: np.ndarray) -> np.ndarray:
 
 
 def unit(q: np.ndarray) -> np.ndarray:
-    """Quaternions (..., 4) of unit length."""
+    """Normalize quaternions (..., 4)."""
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
 
 def skew(v: np.ndarray) -> np.ndarray:
-    """Cross-product matrices (..., 3, 3) with skew(a) @ b = a x b."""
+    """Return the cross-product matrices (..., 3, 3): skew(a) @ b = a x b."""
     x, y, z = _components(np.asarray(v, dtype=float))
     zero = np.zeros_like(x)
     return np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(*x.shape, 3, 3)
 
 
 def matrix(q: np.ndarray) -> np.ndarray:
-    """Direction-cosine matrices (..., 3, 3) of unit quaternions (..., 4): v_N = R v_B."""
+    """Return the direction-cosine matrices (..., 3, 3) of unit quaternions (..., 4): v_N = R v_B."""
     w, x, y, z = _components(q)
     return np.stack(
         [
@@ -114,10 +114,11 @@ def matrix(q: np.ndarray) -> np.ndarray:
 
 
 def from_matrix(R: np.ndarray) -> np.ndarray:
-    """Unit quaternion (4,), w >= 0, of one direction-cosine matrix (3, 3).
+    """Return the unit quaternion (4,), w >= 0, of a direction-cosine matrix (3, 3).
 
-    The eigenvector to the largest eigenvalue of a symmetric matrix (Bar-Itzhack, J. Guid. Control Dyn. 23 (2000)):
-    no case distinguished, and the nearest rotation where R carries round-off.
+    It is the eigenvector to the largest eigenvalue of a symmetric matrix (Bar-Itzhack, J. Guid. Control Dyn. 23
+    (2000)):
+    no distinction of cases, and the nearest rotation if R has round-off.
     """
     trace, difference = np.trace(R), R - R.T
     K = np.empty((4, 4))
@@ -129,7 +130,7 @@ def from_matrix(R: np.ndarray) -> np.ndarray:
 
 
 def multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Hamilton products (..., 4): R(multiply(p, q)) = R(p) R(q)."""
+    """Return the Hamilton products (..., 4): R(multiply(p, q)) = R(p) R(q)."""
     pw, px, py, pz = _components(p)
     qw, qx, qy, qz = _components(q)
     return np.stack(
@@ -144,19 +145,19 @@ def multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def conjugate(q: np.ndarray) -> np.ndarray:
-    """Inverse rotations of unit quaternions (..., 4)."""
+    """Return the conjugates of quaternions (..., 4), which are the inverse rotations of unit quaternions."""
     return np.asarray(q) * np.array([1.0, -1.0, -1.0, -1.0])
 
 
 def exp(rotation_vector: np.ndarray) -> np.ndarray:
-    """Unit quaternions (..., 4) of rotation vectors (..., 3), rad."""
+    """Return the unit quaternions (..., 4) of rotation vectors (..., 3), rad."""
     half = 0.5 * np.asarray(rotation_vector, dtype=float)
     angle = np.linalg.norm(half, axis=-1, keepdims=True)
     return np.concatenate([np.cos(angle), np.sinc(angle / np.pi) * half], axis=-1)
 
 
 def log(q: np.ndarray) -> np.ndarray:
-    """Rotation vectors (..., 3), rad, of length at most pi, of unit quaternions (..., 4)."""
+    """Return the rotation vectors (..., 3), rad, of length at most pi, of unit quaternions (..., 4)."""
     q = np.where(q[..., :1] < 0, -q, q)
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
     half = np.arctan2(sine, q[..., :1])
@@ -164,7 +165,7 @@ def log(q: np.ndarray) -> np.ndarray:
 
 
 def T_matrix(q: np.ndarray) -> np.ndarray:
-    """T(q) (..., 3, 4) with omega = T(q) qdot and omega_dot = T(q) qddot, omega in body axes.
+    """Return T(q) (..., 3, 4), where omega = T(q) qdot and omega_dot = T(q) qddot, with omega in body axes.
 
     T = 2 [-q_v, w I - q_v^x]; the term (d/dt T) qdot vanishes identically.
     """
@@ -172,19 +173,20 @@ def T_matrix(q: np.ndarray) -> np.ndarray:
 
 
 def rate(q: np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Quaternion rates qdot = T(q)^T omega / 4 (..., 4), omega in body axes."""
+    """Return the quaternion rates qdot = T(q)^T omega / 4 (..., 4), with omega in body axes."""
     return 0.25 * np.einsum("...ij,...i->...j", T_matrix(q), omega)
 
 
 def angles_123(R: np.ndarray) -> np.ndarray:
-    """1-2-3 body-fixed angles (..., 3) of R = R_x(a) R_y(b) R_z(c), with b in [-pi/2, pi/2].
+    """Return the body-fixed 1-2-3 angles (..., 3), rad, of R = R_x(a) R_y(b) R_z(c), with b in [-pi/2, pi/2].
 
-    At b = +-pi/2 only a +- c is defined; c is then measured with a from the same matrix, so that the
+    At gimbal lock, b = +-pi/2, only a +- c is determined; c is then computed for the a from the same matrix, so that
+    the
     three angles still give R.
     """
     b = np.arctan2(R[..., 0, 2], np.hypot(R[..., 0, 0], R[..., 0, 1]))
     a = np.arctan2(-R[..., 1, 2], R[..., 2, 2])
-    # Undo a before reading c: well defined also where cos b vanishes.
+    # Undo the rotation a before computing c: well defined even if cos b vanishes.
     sine, cosine = np.sin(a), np.cos(a)
     c = np.arctan2(
         cosine * R[..., 1, 0] + sine * R[..., 2, 0],

@@ -1,4 +1,4 @@
-"""What every solid shape is: a surface that pictures show of a body, and an inertia."""
+"""Base class of solid shapes: a surface for graphics, and an inertia."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..util.construction import ConstructorMeta
 from .frame import Frame
 
 IN_THE_MIDDLE = Frame()
-# What matplotlib takes for a color; its own type leaves out lists and arrays.
+# Colors that matplotlib accepts; its own type leaves out lists and arrays.
 ColorLike = str | Sequence[float] | np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shape(metaclass=ConstructorMeta):
-    """What a body, or a part of it, looks like.
+    """Geometry of a body, or of a part of it, for graphics and inertia.
 
     Parameters
     ----------
     frame : Frame
-        Where its center is in the body, and how its axes are turned; default: at the center of mass, as the body's.
+        Center and axes of the shape in the body; default: the center of mass and the body axes.
     color : optional
-        Any color that matplotlib knows, such as "gray", "#4477aa" or (r, g, b); default: that of the body.
+        Any matplotlib color, such as "gray", "#4477aa" or (r, g, b); default: that of the body.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Shape(metaclass=ConstructorMeta):
                 f"{type(self).__name__}: frame must be a quirk.Frame in body coordinates; got {self.frame!r}"
             )
         if self.color is not None:
-            from matplotlib.colors import is_color_like  # takes long to import, and most shapes need none
+            from matplotlib.colors import is_color_like  # slow to import, and most shapes need no color
 
             if not is_color_like(self.color):
                 raise InputError(
@@ -53,16 +53,16 @@ class Shape(metaclass=ConstructorMeta):
                 )
 
     def faces(self) -> list[np.ndarray]:
-        """Polygons (k, 3) of the surface, m, body coordinates."""
+        """Return the polygons (k, 3) of the surface, m, body coordinates."""
         return [face @ self.frame.matrix.T + self.frame.origin for face in self.surface()]
 
     @abstractmethod
     def inertia(self, mass: float) -> np.ndarray:
-        """Inertia (3, 3), kg m^2, about its own center along its own axes."""
+        """Return the inertia (3, 3), kg m^2, about the shape's center in its own axes."""
 
     @abstractmethod
     def surface(self) -> list[np.ndarray]:
-        """Polygons (k, 3) of the surface, m, from its own center along its own axes."""
+        """Return the polygons (k, 3) of the surface, m, from the shape's center in its own axes."""
 
     def _set(self, argument: str, value: Any) -> None:
-        object.__setattr__(self, argument, value)  # which are frozen once they are made
+        object.__setattr__(self, argument, value)  # shapes are frozen dataclasses

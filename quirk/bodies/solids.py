@@ -1,4 +1,4 @@
-"""Solid shapes: the surfaces that pictures show of a body, and their inertia if they are of uniform density."""
+"""Solid shapes: their surfaces for graphics, and their inertia for uniform density."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .shape import ColorLike, Shape
 
 __all__ = ["Box", "Cylinder", "Ellipsoid", "Mesh", "Shape"]
 
-# Corners that stand for a circle in pictures; inertia never uses them.
+# Number of segments that approximate a circle in graphics; inertia is exact.
 SEGMENTS = 20
 
 
 @dataclass(frozen=True)
 class Box(Shape):
-    """A box with its edges along its axes; `size` (3,) m.
+    """A box with edges of length `size` (3,), m, along its axes.
 
     Examples
     --------
@@ -37,11 +37,11 @@ class Box(Shape):
         self._set("size", lengths("Box", "size", self.size))
 
     def inertia(self, mass: float) -> np.ndarray:
-        """m/12 (b^2 + c^2) about the first axis, and so on."""
+        """Return the inertia (3, 3): m/12 (b^2 + c^2) about the first axis, and so on."""
         return mass / 12 * _perpendicular_squares(np.array(self.size))
 
     def surface(self) -> list[np.ndarray]:
-        """Six rectangles."""
+        """Return six rectangles, (4, 3) each, m."""
         half = 0.5 * np.array(self.size)
         square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
         sides = []
@@ -54,7 +54,7 @@ class Box(Shape):
 
 @dataclass(frozen=True)
 class Ellipsoid(Shape):
-    """A solid ellipsoid; `semi_axes` (3,) m along its axes.
+    """An ellipsoid with semi-axes of length `semi_axes` (3,), m, along its axes.
 
     Examples
     --------
@@ -69,11 +69,11 @@ class Ellipsoid(Shape):
         self._set("semi_axes", lengths("Ellipsoid", "semi_axes", self.semi_axes))
 
     def inertia(self, mass: float) -> np.ndarray:
-        """m/5 (b^2 + c^2) about the first axis, and so on."""
+        """Return the inertia (3, 3): m/5 (b^2 + c^2) about the first axis, and so on."""
         return mass / 5 * _perpendicular_squares(np.array(self.semi_axes))
 
     def surface(self) -> list[np.ndarray]:
-        """A grid of latitudes and longitudes."""
+        """Return the quadrilaterals of a grid of latitudes and longitudes, (4, 3) each, m."""
         latitude = np.linspace(-np.pi / 2, np.pi / 2, SEGMENTS // 2 + 1)
         longitude = np.linspace(0, 2 * np.pi, SEGMENTS + 1)
         u, v = np.meshgrid(latitude, longitude, indexing="ij")
@@ -88,7 +88,7 @@ class Ellipsoid(Shape):
 
 @dataclass(frozen=True)
 class Cylinder(Shape):
-    """A solid circular cylinder of `radius` and `length` m; `axis` is "x", "y", "z" or a vector (3,) in its axes.
+    """A circular cylinder of `radius` and `length`, m, along `axis`: "x", "y", "z" or a vector (3,) in its axes.
 
     Examples
     --------
@@ -107,14 +107,14 @@ class Cylinder(Shape):
         self._set("axis", tuple(validate.direction("Cylinder", "axis", self.axis).tolist()))
 
     def inertia(self, mass: float) -> np.ndarray:
-        """M r^2/2 about the axis, m (3 r^2 + l^2)/12 across it."""
+        """Return the inertia (3, 3): m r^2/2 about the axis, m (3 r^2 + l^2)/12 across it."""
         axis = np.array(self.axis, dtype=float)
         along = np.outer(axis, axis)
         across = np.eye(3) - along
         return mass * (0.5 * self.radius**2 * along + (3 * self.radius**2 + self.length**2) / 12 * across)
 
     def surface(self) -> list[np.ndarray]:
-        """Two discs and a mantle of rectangles."""
+        """Return two disks and the rectangles of the mantle, m."""
         angle = np.linspace(0, 2 * np.pi, SEGMENTS + 1)
         x, y, z = axes_with_z(np.array(self.axis)).T
         rim = self.radius * (np.outer(np.cos(angle), x) + np.outer(np.sin(angle), y))
@@ -124,7 +124,7 @@ class Cylinder(Shape):
 
 
 def solid_cylinder(owner: str, radius: float, length: float, axis: ArrayLike, color: ColorLike | None) -> Cylinder:
-    """Return the shape of a body; what is wrong is an argument of that body, `owner`."""
+    """Return a cylinder for the body `owner`, which errors name."""
     return Cylinder(
         validate.positive(owner, "radius", radius),
         validate.positive(owner, "length", length),
@@ -134,13 +134,13 @@ def solid_cylinder(owner: str, radius: float, length: float, axis: ArrayLike, co
 
 
 def lengths(owner: str, argument: str, value: Any) -> tuple[float, float, float]:
-    """Return three positive lengths."""
+    """Return three positive lengths, m."""
     given = validate.array(owner, argument, value, (3,))
     a, b, c = (validate.positive(owner, f"{argument}[{k}]", x) for k, x in enumerate(given))
     return a, b, c
 
 
 def _perpendicular_squares(lengths: np.ndarray) -> np.ndarray:
-    """Return diag(b^2 + c^2, a^2 + c^2, a^2 + b^2)."""
+    """Return the matrix diag(b^2 + c^2, a^2 + c^2, a^2 + b^2)."""
     squares = lengths**2
     return np.diag(squares.sum() - squares)

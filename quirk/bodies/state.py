@@ -1,4 +1,4 @@
-"""The state of a system, and the kinematics that everything else reads from it."""
+"""The state of a system, and its kinematics."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from . import rotation
 # Numbers per body in the flat state vector: position 3, orientation 4, velocity 3, angular velocity 3.
 STATE_SIZE = 13
 
-# First components of a body's position, orientation, velocity and angular velocity.
+# Indices of a body's position, orientation, velocity and angular velocity in its part of the state vector.
 VECTOR_STARTS = np.array([0, 3, 7, 10])
 
-# Maximum number of bodies that a message names.
+# Maximum number of bodies listed in an error message.
 MOST_NAMED = 5
 
 
 def vector_starts(bodies: int) -> np.ndarray:
-    """Return the first component of each vector of a flat state: errors are measured over each of these."""
+    """Return the index of each vector in a flat state; integration errors are measured per vector."""
     return (STATE_SIZE * np.arange(bodies)[:, None] + VECTOR_STARTS).ravel()
 
 
@@ -35,25 +35,26 @@ class State:
 
     Attributes
     ----------
-    position : (n, 3) centers of mass in N, m
+    position : (n, 3) centers of mass in the inertial frame, m
     orientation : (n, 4) unit quaternions (w, x, y, z), body to inertial
-    velocity : (n, 3) of the centers of mass in N, m/s
+    velocity : (n, 3) of the centers of mass in the inertial frame, m/s
     angular_velocity : (n, 3) in body axes, rad/s
     angles : dict, optional
-        Of joints by name, (3,) rad each: what `result[joint].rotation` shows. Poses say angles up to whole turns; these
-        say which turn is meant, and need not be exact. Where a joint is not named, its angles are in (-pi, pi].
-        States that runs return have them all; names that a system does not know are passed over.
+        Angles (3,), rad, of joints by name, as in `result[joint].rotation`. Poses determine angles up to full turns;
+        these select the turn and need not be exact. Angles of unlisted joints are in (-pi, pi]. States from runs
+        include all
+        joints; unknown names are ignored.
     internal : dict, optional
-        Internal variables of force elements by name, (s,) each, such as the integral of a `Controller`. States that
-        runs return have them all; elements that are not named start from what they were made with.
+        Internal variables (s,) of force elements by name, such as the integral of a `Controller`. States from runs
+        include all of them; unlisted elements start from their initial values.
     switched : dict, optional
-        Whether constraints and forces are on, by name, where events have switched them: a run that starts from here has
-        them so. Others are as they are in the system.
+        Whether constraints and forces are enabled, by name, as far as events have changed it. A run from this state
+        starts with these; for others the setting of the system applies.
     replaced : dict, optional
-        Constraints and forces in place of those of the same names, where events have put them there.
+        Constraints and forces, by name, by which events have replaced those of the same names.
     bodies : tuple of str, optional
-        Names of the bodies, one for each row. States of systems and results have them; another system refuses such a
-        state, also if it has as many bodies. Without names, rows are taken to be in the order of `system.bodies`.
+        Names of the bodies, one per row. States of systems and results have them; a system with other bodies rejects
+        the state. Without names, rows are assumed to be in the order of `system.bodies`.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class State:
     bodies: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def copy(self) -> State:
-        """Return a state with arrays of its own."""
+        """Return a copy with its own arrays."""
         angles, internal = (
             {name: np.array(numbers, dtype=float) for name, numbers in named.items()}
             for named in (self.angles, self.internal)
@@ -84,7 +85,7 @@ class State:
         return State(*parts, angles=angles, internal=internal, switched=switched, replaced=replaced, bodies=self.bodies)
 
     def checked(self, names: Sequence[str]) -> State:
-        """Return a copy with unit quaternions, or raise InputError if it is no state of the bodies of these names."""
+        """Return a copy with unit quaternions; raise an InputError if the state does not fit the bodies `names`."""
         count = len(names)
         if self.bodies is not None:
             _check_bodies(self.bodies, names)
@@ -115,33 +116,33 @@ class State:
         return state
 
     def pack(self) -> np.ndarray:
-        """Return the flat vector (13 n,): per body position, orientation, velocity, angular velocity."""
+        """Return the flat vector (13 n,): position, orientation, velocity and angular velocity of each body."""
         return np.concatenate(self.parts, axis=1).ravel()
 
     @classmethod
     def unpack(cls, y: np.ndarray) -> State:
-        """Return views into `y` (..., 13 n) with parts (..., n, 3) and (..., n, 4)."""
+        """Return a state of views into `y` (..., 13 n), with parts (..., n, 3) and (..., n, 4)."""
         parts = y.reshape(*y.shape[:-1], -1, STATE_SIZE)
         return cls(parts[..., :3], parts[..., 3:7], parts[..., 7:10], parts[..., 10:])
 
     @property
     def parts(self) -> tuple[np.ndarray, ...]:
-        """Position, orientation, velocity and angular velocity."""
+        """Tuple of position, orientation, velocity and angular velocity."""
         return self.position, self.orientation, self.velocity, self.angular_velocity
 
 
 @dataclass(frozen=True)
 class Kinematics:
-    """A state together with what follows from it; the ground is the last row of every array.
+    """A state with derived kinematics; the ground is the last row of every array.
 
     Attributes
     ----------
-    position, velocity : (n + 1, 3) N
-    orientation : (n + 1, 4) unit quaternions
+    position, velocity : (n + 1, 3) in the inertial frame, m and m/s
+    orientation : (n + 1, 4) unit quaternions, body to inertial
     rotation : (n + 1, 3, 3) body to inertial
-    angular_velocity : (n + 1, 3) body axes
-    spin : (n + 1, 3) the angular velocity in N
-    angles : of joints by name, (3,) rad, next to which their angles are
+    angular_velocity : (n + 1, 3) in body axes, rad/s
+    spin : (n + 1, 3) angular velocity in the inertial frame, rad/s
+    angles : (3,) rad, of joints by name, which select the full turns of joint angles
     internal : internal variables (s,) of force elements by name
     """
 
@@ -156,7 +157,7 @@ class Kinematics:
 
     @classmethod
     def of(cls, state: State) -> Kinematics:
-        """Evaluate a state; quaternions are normalized, so off the unit sphere everything stays defined."""
+        """Compute the kinematics of a state; quaternions are normalized, so that all is defined off the unit sphere."""
         n = len(state.position)
         position, velocity, omega = (np.zeros((n + 1, 3)) for _ in range(3))
         orientation = np.tile(rotation.IDENTITY, (n + 1, 1))
@@ -169,13 +170,13 @@ class Kinematics:
         return cls(position, orientation, velocity, omega, R, spin, state.angles, state.internal)
 
     def point(self, body: int, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return position and velocity in N, (3,) each, of the point at `local` (3,) of a body."""
+        """Return position and velocity (3,) in the inertial frame of the point at `local` (3,) of a body."""
         arm = self.rotation[body] @ local
         return self.position[body] + arm, self.velocity[body] + np.cross(self.spin[body], arm)
 
 
 def initial_state(bodies: Sequence[Any]) -> State:
-    """Return the state in which `bodies` were declared."""
+    """Return the state with the initial poses and velocities of `bodies`."""
 
     def stack(argument: str, width: int) -> np.ndarray:
         return np.array([getattr(body, argument) for body in bodies], dtype=float).reshape(-1, width)
@@ -185,7 +186,7 @@ def initial_state(bodies: Sequence[Any]) -> State:
 
 
 def _check_bodies(given: Any, names: Sequence[str]) -> None:
-    """Raise InputError if a state is of other bodies than those of these names, or has them in another order."""
+    """Raise an InputError if the bodies of a state differ from `names`, or are in another order."""
     if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
         raise InputError(f"State: bodies must be the names of bodies, one for each row, or None; got {given!r}")
     if list(given) == list(names):

@@ -1,4 +1,4 @@
-"""What users' functions use, in forms that take jets: functions of numpy and `math`, and those built into Python."""
+"""Replacements of numpy, `math` and built-in functions in user functions that are evaluated on jets."""
 
 from __future__ import annotations
 
@@ -18,55 +18,55 @@ from ..autodiff.jet import Condition, Jet, where
 from .expression import Derivative, Expression
 from .tracer import NotTraceableError
 
-# Each pass of a loop is written out.
+# Maximum number of passes of a loop, each of which is unrolled; longer loops would make long machine code.
 MOST_PASSES = 200
 
 
 def numpy_minimum(a: Any, b: Any) -> Any:
-    """The lesser of two, not a number if one of them is none."""
+    """Return the smaller of two numbers; NaN if either is NaN, as numpy does."""
     return where(b != b, b, where(b < a, b, a))
 
 
 def numpy_maximum(a: Any, b: Any) -> Any:
-    """The larger of two, not a number if one of them is none."""
+    """Return the larger of two numbers; NaN if either is NaN, as numpy does."""
     return where(b != b, b, where(b > a, b, a))
 
 
 def minimum(*values: Any) -> Any:
-    """The least of several."""
+    """Return the smallest of several numbers, as Python's `min` does."""
     return reduce(lambda a, b: where(b < a, b, a), _several(values))
 
 
 def maximum(*values: Any) -> Any:
-    """The largest of several."""
+    """Return the largest of several numbers, as Python's `max` does."""
     return reduce(lambda a, b: where(b > a, b, a), _several(values))
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:
-    """The nearest value to x between two bounds."""
+    """Return x limited to the interval from `low` to `high`."""
     if low is None or high is None:
         raise NotTraceableError("a bound is left out")
     return numpy_minimum(numpy_maximum(x, low), high)
 
 
 def sign(x: Any) -> Any:
-    """-1, 0 or 1."""
+    """Return the sign of x: -1, 0 or 1."""
     return where(x > 0, 1.0, where(x < 0, -1.0, x * 0.0))
 
 
 def heaviside(x: Any, at_zero: Any) -> Any:
-    """0 below zero, 1 above it."""
+    """Return the Heaviside step function of x: 0 below zero, 1 above it, `at_zero` at zero."""
     return where(x > 0, 1.0, where(x < 0, 0.0, at_zero))
 
 
 def norm(x: Any) -> Any:
-    """Length of a vector, or of a matrix by all its elements."""
+    """Return the Euclidean norm of a vector, or the Frobenius norm of a matrix."""
     x = np.ravel(x)
     return np.sqrt(np.dot(x, x))
 
 
 def python_of(x: Any) -> Any:
-    """Return the Python function of one that numba has compiled, and anything else as it is."""
+    """Return the Python function behind a numba function; return other values unchanged."""
     return x.py_func if isinstance(x, Dispatcher) else x
 
 
@@ -75,18 +75,18 @@ def _several(values: tuple[Any, ...]) -> Any:
 
 
 def _elementwise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """A function of numbers, for arrays as well."""
+    """Return a function of numbers that also accepts arrays and is applied to each element."""
     of_arrays = np.frompyfunc(function, count, 1)
     return lambda *x: of_arrays(*x) if any(isinstance(part, np.ndarray) for part in x) else function(*x)
 
 
 def _method(name: str) -> Callable[[Any], Any]:
-    """A function of numpy that jets have as a method."""
+    """Return a numpy function that calls the jet's method of the same name."""
     return lambda x: getattr(np, name)(x)
 
 
 def _array(x: Any, dtype: Any = None) -> np.ndarray:
-    """An array of jets and numbers; of a type that jets do not have, none."""
+    """Return an array of jets and numbers; a dtype that jets do not support raises NotTraceableError."""
     made = np.array(x, dtype=object)
     if not any(isinstance(entry, Jet) for entry in made.ravel()):
         return np.array(x, dtype=dtype)
@@ -95,7 +95,7 @@ def _array(x: Any, dtype: Any = None) -> np.ndarray:
 
 
 def _zeros(shape: Any, dtype: Any = None) -> np.ndarray:
-    """An array of zeros in which jets can be put."""
+    """Return an array of zeros whose elements can be replaced by jets."""
     _check_type(dtype)
     made = np.empty(shape, dtype=object)
     made.fill(0.0)
@@ -113,7 +113,7 @@ def _check_type(dtype: Any) -> None:
 
 
 def _logical(condition: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of truths, of which some may be conditions."""
+    """Return a logical function that uses `condition` if any argument is a Condition, otherwise `plain`."""
 
     def combined(*truths: Any) -> Any:
         return condition(*truths) if any(isinstance(x, Condition) for x in truths) else plain(*truths)
@@ -135,7 +135,7 @@ NUMPY: dict[str, Any] = {
     "deg2rad": lambda x: x * _RADIAN, "radians": lambda x: x * _RADIAN,
     "rad2deg": lambda x: x / _RADIAN, "degrees": lambda x: x / _RADIAN,
 }  # fmt: skip
-# Of numpy as they are: they work on arrays of jets.
+# numpy functions that work on arrays of jets without replacement.
 PLAIN = (
     "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "sqrt", "exp", "log", "cross",
     "dot", "vdot", "outer", "sum", "add", "subtract", "multiply", "divide", "negative", "concatenate", "stack",
@@ -156,7 +156,7 @@ def _number(x: Any = 0.0) -> Any:
 
 
 def _range(*bounds: int) -> range:
-    """A range that is not so long that a copy of each pass would be too much."""
+    """Return a range of at most MOST_PASSES passes."""
     made = range(*bounds)
     if len(made) > MOST_PASSES:
         raise NotTraceableError(f"a loop of {len(made)} passes")
@@ -172,7 +172,7 @@ BUILTINS: dict[str, Any] = {
 
 
 class TracedNames:
-    """A module of which some names are known, and no others; of these none that somebody has replaced."""
+    """A module with a list of replaced names; all other names, and names that the user has replaced, are refused."""
 
     def __init__(
         self, module: types.ModuleType, names: dict[str, Any], parts: dict[str, TracedNames] | None = None
@@ -191,20 +191,20 @@ class TracedNames:
 
     @property
     def intact(self) -> bool:
-        """Whether nobody has replaced any of the names."""
+        """Whether all names of the module still have their original values."""
         module, _, parts, originals = self._quirk_names
         own = all(getattr(module, name, None) is x for name, x in originals.items())
         return own and all(part.intact for part in parts.values())
 
 
-# Functions built into Python as they were when QuIRK was imported.
+# Python's built-in functions when QuIRK was imported.
 _BUILT_IN = dict(vars(builtins))
 
 
 def has_own_builtins(function: types.FunctionType) -> bool:
-    """Whether a function finds those functions built into Python that it names as Python has made them."""
+    """Whether the built-in functions that a function uses are Python's original ones."""
     names = set(function.__code__.co_names) & _BUILT_IN.keys()
-    untyped: Any = function  # not every type checker knows `__builtins__`
+    untyped: Any = function  # not every type checker has `__builtins__`
     own: dict[str, Any] = untyped.__builtins__
     return all(own.get(name) is _BUILT_IN[name] for name in names)
 
@@ -218,15 +218,15 @@ def _is_genuine(x: Any) -> bool:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What functions of users find outside of themselves while they run on other numbers than floats.
+    """Replacements of the outside names of user functions, for evaluation on other numbers than floats.
 
     Attributes
     ----------
-    modules : what stands for `math`, numpy and its parts
-    quirk : functions of QuIRK by name
-    builtins : functions built into Python by name
-    known : what stands for all these functions, by id of the original
-    of_array : what stands for an array of the user
+    modules : replacements of `math`, numpy and its submodules
+    quirk : QuIRK's functions by name
+    builtins : built-in functions by name
+    known : replacements of all these functions, by id of the original
+    of_array : conversion of an array of the user
     """
 
     modules: dict[Any, TracedNames]
@@ -242,7 +242,7 @@ MODULES: dict[Any, Any] = {
     np: TracedNames(np, {**{name: getattr(np, name) for name in PLAIN}, **NUMPY}, {"linalg": _LINALG}),
     np.linalg: _LINALG,
 }
-# The same functions imported by their names.
+# Replacements of functions that are imported by name, by id of the original.
 KNOWN: dict[int, Any] = {
     **{id(getattr(math, name)): made for name, made in MATH.items() if callable(made)},
     **{id(getattr(np, name)): made for name, made in NUMPY.items()},
@@ -251,7 +251,7 @@ KNOWN: dict[int, Any] = {
     id(np.linalg.norm): norm,
     **{id(made): made for made in (where, minimum, maximum, clip, sign, heaviside, norm)},
 }
-# Constants of which a copy has the same; no subclasses, which may have operators of their own.
+# Types of constants that may be copied; no subclasses, because these may define their own operators.
 CONSTANTS = {int, float, str, bool, type(None), np.float64, np.int64, np.bool_, Jet, Expression, Derivative}
 
 
@@ -261,5 +261,5 @@ def _frozen(x: np.ndarray) -> np.ndarray:
     return frozen
 
 
-# For functions of jets, as those of constraints and laws are.
+# Vocabulary for evaluation on jets, which constraints and laws use.
 JETS = Vocabulary(MODULES, {"where": where}, BUILTINS, KNOWN, _frozen)

@@ -1,4 +1,4 @@
-"""Which user functions read what others may change in mid-run, and whether something that they read has changed."""
+"""Detection of values that a user function reads and that other functions may change during a run."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ import numpy as np
 from .effects import Effects
 from .object_kinds import CONSTANTS, attributes_of, has_contents
 
-# Bytes; larger arrays are compared by their hashes.
+# Length in bytes beyond which arrays are compared by hash instead of by content.
 LONG = 256
 
 
 class Changes:
-    """Decides whether a user's function reads values that calls of other functions may change.
+    """Decides whether a user function reads values that calls of other functions may change.
 
-    Functions that do run in Python. All others become machine code, which keeps the values that they read; a run
-    compares these values with the present ones after actions of events and at its end.
+    If so, the function runs in Python. All others are compiled with the values that they read; a run compares these
+    with
+    the present values after the actions of events and at its end.
 
     Parameters
     ----------
-    others : functions that are called in Python during a run
+    others : functions called in Python during a run
     """
 
     def __init__(self, others: Sequence[Any]) -> None:
@@ -35,7 +36,7 @@ class Changes:
         self._known: dict[int, tuple[Any, Effects | None, Any]] = {}
 
     def __call__(self, function: Any) -> bool:
-        """Whether a function reads what may change."""
+        """Whether a function reads values that other functions may change."""
         if not self._others:
             return False
         if id(function) not in self._known:
@@ -47,33 +48,33 @@ class Changes:
         return self._known[id(function)][1] is None
 
     def remembers(self, function: Any) -> bool:
-        """Whether a function that is called in Python sets a variable or an attribute that it reads itself."""
+        """Whether a function called in Python sets a variable or attribute that it also reads."""
         effects = self._others.get(id(function))
         return effects is not None and effects.remembers
 
     def may_alter(self, function: Any) -> bool:
-        """Whether a call of one of the others may change what any function reads that is called in Python."""
+        """Whether a call of a function may change values read by any function called in Python."""
         readers = [*self._others.values(), *(Effects(f) for f, reads, _ in self._known.values() if reads is None)]
         return any(self._others[id(function)].may_change(reader) for reader in readers)
 
     def unforeseen(self) -> list[str]:
-        """Return the compiled functions of which a value that they read has changed nevertheless."""
+        """Return the names of compiled functions whose values have changed although the analysis excluded it."""
         kept = [(function, reads, before) for function, reads, before in self._known.values() if reads is not None]
         return [_said(function) for function, reads, before in kept if not _same(before, _read_by(reads))]
 
 
 def _said(function: Any) -> str:
-    """Name a function of a user, and say where it is."""
+    """Return the name of a user function and its place in the source."""
     name = getattr(function, "__qualname__", None) or type(function).__name__
     code = getattr(function, "__code__", None)
     return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
 
 
 def _read_by(reads: Effects) -> dict[Any, Any]:
-    """Return all that a function reads outside of itself, in a form that can be compared later."""
+    """Return all outside values that a function reads, in a form for later comparison."""
     found: dict[Any, Any] = {slot: _value(value) for slot, value in reads.values_of_slots()}
     for key, x in reads.objects.items():
-        if isinstance(x, types.ModuleType):  # which may load what they offer when it is first asked for
+        if isinstance(x, types.ModuleType):  # lazy modules may load attributes on first use
             own = attributes_of(x)
             found.update({(key, name): _value(own[name]) for name in reads.names if name in own})
         else:
@@ -82,14 +83,14 @@ def _read_by(reads: Effects) -> dict[Any, Any]:
 
 
 def _same(before: dict[Any, Any], now: dict[Any, Any]) -> bool:
-    """Whether nothing that was read has changed; values that are found when they are first asked for may be new."""
+    """Whether all values read before are unchanged; values loaded since then are allowed."""
     return before.keys() <= now.keys() and all(value == now[key] for key, value in before.items())
 
 
 def _value(x: Any) -> Any:
-    """Return what tells a value from others: constants themselves, other objects by identity."""
+    """Return a key that identifies a value: a constant itself, another object by its identity."""
     if isinstance(x, float):
-        return type(x), x.hex()  # which tells zeros of both signs apart, and is equal for what is not a number
+        return type(x), x.hex()  # distinguishes the signs of zeros, and NaN equals NaN
     return (type(x), x) if type(x) in CONSTANTS else id(x)
 
 
@@ -98,7 +99,7 @@ def _values(parts: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def _contents(x: Any, names: Iterable[str]) -> Any:
-    """Return what an object has inside of it, of its attributes those of given names."""
+    """Return a key of an object's contents, with its attributes limited to `names`."""
     if isinstance(x, np.ndarray):
         text = x.tobytes() if x.dtype != object else repr(_values(x.ravel().tolist())).encode()
         return x.shape, x.dtype.str, text if len(text) <= LONG else hashlib.blake2b(text).digest()

@@ -1,4 +1,4 @@
-"""Which code of user functions may become machine code: operations and names that are on a list, and no others."""
+"""Rules for the bytecode and names that may be compiled to machine code: a list of allowed ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import types
 from .code_use import use_of
 from .tracer import NotTraceableError
 
-# Flags of the code of generators and coroutines.
+# Flags of generators and coroutines in code objects.
 _GENERATES = 0x20 | 0x80 | 0x200
 
-# Of Python 3.11 to 3.14: moves of values, arithmetic, comparisons, branches, loops, calls, attributes that are read,
-# elements that are read and set, texts, and functions that are made.
+# Allowed operations of Python 3.11 to 3.14: moves of values, arithmetic, comparisons, branches, loops, calls, reading
+# of
+# attributes, reading and setting of elements, text, and definitions of functions.
 _OPERATIONS_AS_TEXT = """
     NOP RESUME CACHE POP_TOP COPY SWAP PUSH_NULL PRECALL KW_NAMES EXTENDED_ARG NOT_TAKEN RESERVED LOAD_CONST
     LOAD_SMALL_INT LOAD_COMMON_CONSTANT LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR LOAD_FAST_LOAD_FAST
@@ -35,12 +36,12 @@ _OPERATIONS = frozenset(_OPERATIONS_AS_TEXT.split())
 
 @functools.lru_cache(4096)
 def global_names(code: types.CodeType) -> frozenset[str]:
-    """Return the global names that code reads, with that of functions inside it.
+    """Return the global names that code reads, including those of nested functions.
 
     Raises
     ------
     NotTraceableError
-        If the code has operations that are not known to do in machine code what they do in Python.
+        If the code contains operations whose machine code may differ from Python.
     """
     if code.co_flags & _GENERATES:
         raise NotTraceableError(f"{code.co_name} is a generator")
@@ -56,7 +57,7 @@ def global_names(code: types.CodeType) -> frozenset[str]:
 def _check(code: types.CodeType) -> None:
     before = None
     for instruction in dis.get_instructions(code):
-        # Handlers of exceptions begin with PUSH_EXC_INFO, but those of comprehensions, which raise the same again.
+        # Exception handlers begin with PUSH_EXC_INFO, except those of comprehensions, which only re-raise.
         if instruction.opname not in _OPERATIONS:
             raise NotTraceableError(f"{code.co_name} has an operation {instruction.opname}")
         if instruction.opname == "IS_OP" and before != ("LOAD_CONST", None):

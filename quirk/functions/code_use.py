@@ -1,4 +1,4 @@
-"""What the code of a function uses and sets: global names, closure cells, attributes, contents of objects."""
+"""Static analysis of code: the global names, closure cells, attributes and contents that it uses and sets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from .outputs_of_calls import CallSite, calls_of
 
-# Functions built into Python that change nothing, or print; getattr, exec, globals and the like are not among them.
+# Built-in functions without side effects other than printing; getattr, exec, globals and similar ones are excluded.
 BUILTINS = {
     "abs", "all", "any", "ascii", "bin", "bool", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate",
     "filter", "float", "format", "frozenset", "hasattr", "hash", "hex", "id", "int", "isinstance", "issubclass", "len",
@@ -21,8 +21,8 @@ BUILTINS = {
     "property", "staticmethod", "classmethod",
 }  # fmt: skip
 
-# Attributes, methods and functions of libraries that only read: of numbers, texts, containers and arrays; of `math`,
-# numpy, `random` and `time`; of what QuIRK passes to functions, and of what it offers to actions of events.
+# Names of attributes, methods and functions of libraries that only read: of numbers, text, containers and arrays, of
+# `math`, numpy, `random` and `time`, and of the objects that QuIRK passes to user functions and actions.
 _ATTRIBUTES_AS_TEXT = """
     real imag conjugate is_integer numerator denominator bit_length hex lower upper strip lstrip rstrip split join
     startswith endswith format replace find isdigit isalpha encode decode title get keys values items index count
@@ -47,12 +47,12 @@ _ATTRIBUTES_AS_TEXT = """
 """
 ATTRIBUTES = frozenset(_ATTRIBUTES_AS_TEXT.split())
 
-# Names that may stand for something that changes a container or an array.
+# Names of methods that may modify a container or an array.
 MUTATING = {
     name for kind in (list, dict, set, bytearray, np.ndarray) for name in dir(kind) if not name.startswith("__")
 } - ATTRIBUTES
 
-# Attributes by which a function reaches what it does not name.
+# Attributes that give access to objects a function does not name.
 _REACHING = {
     "f_back", "f_builtins", "f_code", "f_globals", "f_locals", "f_trace", "gi_frame", "gi_code", "cr_frame", "ag_frame",
     "tb_frame", "tb_next", "cell_contents", "func_globals",
@@ -69,16 +69,16 @@ _CLASS_BODIES = {"LOAD_BUILD_CLASS", "STORE_NAME", "DELETE_NAME", "LOAD_LOCALS"}
 
 @dataclass(frozen=True)
 class CodeUse:
-    """What code uses and sets, with that of functions inside it.
+    """Names that code uses and sets, including nested functions.
 
     Attributes
     ----------
-    known : False if it reaches things in a way that cannot be followed
+    known : False if the code has accesses that cannot be analyzed
     globals, names : global names and attributes that it reads
-    modules : first parts of the names of modules that it imports
-    stored_globals, stored_cells, stored_names : global names, variables of outer functions, and attributes that it sets
-    mutates : whether it sets elements of something, or has in-place operators, which change lists and arrays
-    calls : what it calls
+    modules : top-level names of imported modules
+    stored_globals, stored_cells, stored_names : global names, closure variables and attributes that it sets
+    mutates : whether it sets elements or uses in-place operators, which modify lists and arrays
+    calls : call sites
     """
 
     known: bool
@@ -94,7 +94,7 @@ class CodeUse:
 
 @functools.lru_cache(4096)
 def use_of(code: types.CodeType) -> CodeUse:
-    """Return what code uses and sets."""
+    """Return the names that code uses and sets."""
     instructions = list(dis.get_instructions(code))
 
     def arguments(of: set[str]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Angles that were likely given in degrees: all angles are in radians."""
+"""Detection of angles that were probably given in degrees instead of radians."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..util import validate
 from .motion import Motion
 from .motion_kernels import PIECES, SINUSOID
 
-# Angles beyond this, rad, are more than a whole turn, by more than round-off.
+# Full turn with a margin for round-off, rad.
 WHOLE_TURN = 2 * math.pi * (1 + 1e-12)
-# Angles in degrees are likely multiples of this.
+# Angles in degrees are usually multiples of this.
 ROUND = 2.5
 
 
 def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> float:
-    """Return an angle, rad, of at most a whole turn; `otherwise` is what messages say behind the advice."""
+    """Return an angle, rad, of at most a full turn, or raise an InputError that ends with `otherwise`."""
     angle = validate.number(owner, argument, value)
     if abs(angle) > WHOLE_TURN:
         raise InputError(f"{owner}: {argument}: {_advice(angle)}{otherwise}")
@@ -26,9 +26,9 @@ def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> f
 
 
 def counting_turns(owner: str, argument: str, value: Any) -> float:
-    """Return an angle, rad, of any number of turns; warn of one that looks like degrees.
+    """Return an angle, rad, of any number of turns, and warn if it looks like degrees.
 
-    It does if it is more than a whole turn and a multiple of ROUND, as degrees often are and multiples of pi are not.
+    That is, if it exceeds a full turn and is a multiple of ROUND, which multiples of pi are not.
     """
     angle = validate.number(owner, argument, value)
     _warn_of(owner, argument, angle)
@@ -36,7 +36,7 @@ def counting_turns(owner: str, argument: str, value: Any) -> float:
 
 
 def check_motion(owner: str, argument: str, motion: Motion) -> None:
-    """Warn of a motion of an angle, rad, that is constant, or swings, at what looks like degrees."""
+    """Warn if a constant or sinusoidal motion of an angle, rad, has values that look like degrees."""
     for part in motion.parts:
         first = part.coefficients[0]
         if part.kind == SINUSOID:

@@ -1,7 +1,7 @@
-"""What user functions read and may change outside of themselves, found from their code and from all they can reach.
+"""Conservative analysis of the outside values that user functions read and may change.
 
-A function that a run calls in Python may change what another one reads. Machine code would keep the old value, so the
-reader then has to run in Python too. The analysis is conservative: what is not known to be harmless counts as a change.
+A function called in Python during a run may change values that another one reads. Machine code would keep the old
+values, so the reader must then run in Python, too. Effects that are unknown count as changes.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from .object_kinds import (
     root_of,
 )
 
-# Methods that run when an object is made, not when it is used.
+# Methods that run when an object is created, not when it is used.
 MAKING = {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__"}
 
-# Objects that one function may reach before the analysis gives up.
+# Maximum number of objects that a function may reach; beyond this the analysis gives up.
 MOST_OBJECTS = 20_000
 
 
 class _UnknownError(Exception):
-    """Raised where a function uses something whose effects are not known."""
+    """A function uses something with unknown effects."""
 
 
 class Effects:
-    """What a function reads and may change.
+    """Outside values that a function reads and may change.
 
     Attributes
     ----------
-    known : False if it uses something whose effects are not known; it may then read and change anything
+    known : False if some effects are unknown, so that it may read and change anything
     slots : closure cells, by id, and global names, as (id of the globals, name), that it reads
-    objects : all objects with contents that it can reach, by id
+    objects : all reachable objects with contents, by id
     names : attributes that it uses
     stored_slots, stored_names : slots and attributes that it sets
-    mutates : whether it may change the contents of lists, arrays and other objects that it can reach
-    fixed : whether it reads no value from outside that anybody could change
+    mutates : whether it may modify the contents of reachable lists, arrays and other objects
+    fixed : whether it reads only values that nobody can change
     """
 
     def __init__(self, function: Any) -> None:
@@ -68,7 +68,7 @@ class Effects:
         self._of_unknown: set[CallSite] = set()
         self._called_names: set[str] = set()
         self._seen: dict[int, Any] = {}
-        self._holders: dict[int, Any] = {}  # user modules, classes and objects: attributes are visited if named
+        self._holders: dict[int, Any] = {}  # user modules, classes and objects, whose attributes are visited if named
         try:
             self._visit(function)
             self._visit_named()
@@ -80,16 +80,16 @@ class Effects:
 
     @property
     def writes(self) -> bool:
-        """Whether it may change anything."""
+        """Whether the function may change any outside value."""
         return not self.known or self.mutates or bool(self.stored_slots or self.stored_names)
 
     @property
     def remembers(self) -> bool:
-        """Whether it sets a variable or an attribute that it reads, as what keeps a state from call to call."""
+        """Whether it sets a variable or attribute that it reads, and so keeps a state between calls."""
         return bool(self.stored_slots & self.slots) or bool(self.stored_names & self.names and self._holders)
 
     def may_change(self, other: Effects) -> bool:
-        """Whether a call of this function may change what another one reads."""
+        """Whether a call of this function may change values that the other one reads."""
         if not self.known:
             return not other.fixed
         if not other.known:
@@ -102,7 +102,7 @@ class Effects:
         return self.mutates and any(has_contents(x) for x in shared)
 
     def values_of_slots(self) -> Iterator[tuple[Any, Any]]:
-        """Yield what is in the closure cells and global names that it reads, if there is anything."""
+        """Yield the closure cells and global names that it reads, with their values, if defined."""
         for slot in self.slots:
             if isinstance(slot, tuple):
                 owner, name = slot
@@ -112,13 +112,13 @@ class Effects:
                 yield slot, self._seen[slot].cell_contents
 
     def _harmless(self, name: str) -> bool:
-        """Whether to use an attribute of this name changes nothing: it only reads, or is a user's, which is visited."""
+        """Whether access to an attribute has no effect: it only reads, or it belongs to a visited user object."""
         if name in ATTRIBUTES:
             return True
         return name not in MUTATING and any(name in attributes_of(x) for x in self._holders.values())
 
     def _visit_named(self) -> None:
-        """Visit the attributes of user modules, classes and objects that are named, until there are no more."""
+        """Visit the named attributes of user modules, classes and objects, until no new ones appear."""
         done: set[tuple[int, str]] = set()
         while True:
             cases = [
@@ -168,7 +168,7 @@ class Effects:
     def _visit_function(self, x: types.FunctionType) -> None:
         if root_of(x) in LIBRARIES:
             self._called(x.__name__)
-            if x.__closure__:  # as of a function that a library has made around one of the user
+            if x.__closure__:  # such as a library's wrapper around a user function
                 self._visit_all(cell.cell_contents for cell in x.__closure__ if not is_empty(cell))
             return
         self.objects[id(x)] = x
@@ -189,11 +189,11 @@ class Effects:
             self._visit_all(vars(x).values())
 
     def _note_call(self, x: types.FunctionType, call: CallSite) -> None:
-        """Note a call in a function if it may hand over an array for its result."""
+        """Record a call that may pass an array for its result."""
         first = _variables(x).get(call.variable or "")
         if call.names:
             self.mutates |= call.may_give_output(of_module=isinstance(first, types.ModuleType))
-        elif first is None or not callable(first):  # a local variable, or attributes on lines of their own
+        elif first is None or not callable(first):  # a local variable, or attributes on separate lines
             self._of_unknown.add(call)
         elif isinstance(first, np.ufunc):
             self.mutates |= call.given > first.nin
@@ -212,7 +212,7 @@ class Effects:
             raise _UnknownError
 
     def _read(self, slot: Any, keep: Any, value: Any) -> None:
-        """Note that a value is read from a slot, which is kept alive, and visit it."""
+        """Record a value read from a slot, keep it alive, and visit it."""
         self._seen[id(keep)] = keep
         self.slots.add(slot)
         if isinstance(value, CONSTANTS):
@@ -233,13 +233,13 @@ class Effects:
         self.objects[id(x)] = x
         if root in LIBRARIES:
             return
-        if not hasattr(x, "__file__") and root != "__main__":  # as sys, builtins and gc, which reach everything
+        if not hasattr(x, "__file__") and root != "__main__":  # such as sys and gc, which reach everything
             raise _UnknownError
         self.fixed = False
         self._holders[id(x)] = x
 
     def _visit_class(self, x: type, made: bool) -> None:
-        """Visit a class whose objects are used or, if `made`, may also be created."""
+        """Visit a class whose objects are used or, if `made`, also created."""
         for base in x.__mro__:
             if root_of(base) in LIBRARIES or base.__module__ == "builtins":
                 continue
@@ -267,13 +267,13 @@ class Effects:
             if root_of(x) not in LIBRARIES:
                 raise _UnknownError
             self._called(x.__name__)
-        else:  # a method of a type built into Python
+        else:  # a method of a built-in type
             self._called(x.__name__)
             if owner is not None:
                 self._visit(owner)
 
     def _called(self, name: str) -> None:
-        """Note the call of a function of a library, or of a method of a type built into Python."""
+        """Record the call of a library function, or of a method of a built-in type."""
         if name in SETTING:
             raise _UnknownError
         self.mutates |= name not in ATTRIBUTES
@@ -309,11 +309,11 @@ class Effects:
         while isinstance(base, np.ndarray):
             self.objects[id(base)] = base
             base = base.base
-        if base is not None:  # memory of something else, which may be shared under other names
+        if base is not None:  # memory owned by another object, which may be shared under other names
             raise _UnknownError
 
 
 def _variables(x: types.FunctionType) -> dict[str, Any]:
-    """Return the values of the names that the code of a function finds outside of itself."""
+    """Return the values of the outside names in a function's code."""
     cells = zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
     return vars(builtins) | x.__globals__ | {name: cell.cell_contents for name, cell in cells if not is_empty(cell)}

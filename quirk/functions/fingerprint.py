@@ -1,4 +1,4 @@
-"""Keys that are equal for user functions that do the same."""
+"""Keys that are equal for user functions with the same behavior."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .tracer import NotTraceableError
 
 
 def fingerprint(function: Any) -> Any:
-    """Return what is equal for functions that do the same: their code, and the values that they find outside.
+    """Return a key that is equal for functions with the same code and outside values.
 
-    None if that cannot be told, as for methods of objects, whose attributes may change.
+    Return None if the outside values cannot be determined, as for bound methods, whose attributes may change.
     """
     try:
         return _print(function, {})
@@ -25,7 +25,7 @@ def fingerprint(function: Any) -> Any:
 
 
 def _found_by(x: types.FunctionType) -> list[tuple[str, Any]]:
-    """What a function finds outside of itself, by name."""
+    """Return the outside values of a function, with their names."""
     code, cells = x.__code__, x.__closure__ or ()
     names = sorted(name for name in global_names(code) if name in x.__globals__)
     if not has_own_builtins(x):
@@ -39,7 +39,7 @@ def _found_by(x: types.FunctionType) -> list[tuple[str, Any]]:
 
 
 class _UnknownError(Exception):
-    """Raised where the values that a function finds cannot be listed."""
+    """The outside values of a function cannot be listed."""
 
 
 def _print(x: Any, seen: dict[int, int]) -> Any:
@@ -49,7 +49,7 @@ def _print(x: Any, seen: dict[int, int]) -> Any:
     if isinstance(x, types.ModuleType) and x in FLOATS.modules and FLOATS.modules[x].intact:
         return x
     if type(x) in (float, np.float64):
-        return type(x), float(x).hex()  # which tells zeros of both signs apart
+        return type(x), float(x).hex()  # distinguishes the signs of zeros
     if type(x) in CONSTANTS:
         return type(x), x
     if isinstance(x, types.FunctionType):

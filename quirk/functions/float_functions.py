@@ -1,7 +1,7 @@
-"""Functions of `math`, numpy and Python itself as user functions find them, for tracers in place of floats.
+"""Replacements of `math`, numpy and built-in functions in user functions that are traced.
 
-Each is the original where its arguments are constants. For tracers it gives the same bits as the original, but for
-those of numpy that numpy computes by instructions of its own choice (docs/forces.md).
+For constant arguments each is the original function. For tracers the machine code gives the same bits as the original,
+except for numpy functions that numpy computes with its own SIMD code (docs/forces.md).
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ from .tracer_arrays import (
     wrapped,
 )
 
-# Since Python 3.12 `sum` makes up for round-off where it adds floats.
+# Since Python 3.12 `sum` uses compensated summation for floats.
 SUM_COMPENSATES = sys.version_info >= (3, 12)
 
-# Positional arguments beyond these are an array for the result, and the like.
+# Maximum number of positional arguments; further ones would be an array for the result, and similar.
 MOST_ARGUMENTS = {"where": 3, "clip": 3}
 
 
 def _is_traced(x: Any) -> bool:
-    """Whether a value holds something that is not known before the machine code runs."""
+    """Whether a value contains anything unknown until the machine code runs."""
     if type(x) in (list, tuple):
         return any(map(_is_traced, x))
     return isinstance(x, Tracer | Truth) or (type(x) is TracerArray and not constant(x._quirk_data))
 
 
 def _untraced(x: Any) -> Any:
-    """Return a constant as Python has it."""
+    """Return a constant as an ordinary Python value."""
     if type(x) in (list, tuple):
         return type(x)(map(_untraced, x))
     if x is _float or x is _float64:
-        return float  # as the type of an array
+        return float  # as a dtype
     return plain(x._quirk_data).copy() if type(x) is TracerArray else x
 
 
 def _of_numpy(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of numpy, by name, that takes tracers."""
+    """Return the numpy function `name` extended to tracers."""
     original = getattr(np.linalg, name) if name == "norm" else getattr(np, name)
     most = original.nin if isinstance(original, np.ufunc) else MOST_ARGUMENTS.get(name, 2)
 
@@ -69,7 +69,7 @@ def _of_numpy(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
         if len(arguments) > most or not named.keys() <= {"axis", "dtype"}:
             raise NotTraceableError(f"further arguments of numpy.{name}")
         named = {key: _untraced(x) for key, x in named.items()}
-        if name == "asarray" and type(arguments[0]) is TracerArray:  # the same array, not a copy, also of constants
+        if name == "asarray" and type(arguments[0]) is TracerArray:  # the same array, not a copy, even if constant
             return _same_array(*arguments, **named)
         if not _is_traced(arguments):
             with np.errstate(all="ignore"):
@@ -82,7 +82,7 @@ def _of_numpy(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_math(name: str, of_jet: Callable[..., Any], symbol: str = "") -> Callable[..., Any]:
-    """Return a function of `math`, by name, that takes tracers; `symbol` is its name in the C library."""
+    """Return the `math` function `name` extended to tracers; `symbol` is its name in the C library."""
     original = getattr(math, name)
 
     def function(*arguments: Any) -> Any:
@@ -97,17 +97,17 @@ def _of_math(name: str, of_jet: Callable[..., Any], symbol: str = "") -> Callabl
 
 
 def _elements(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of numpy that is applied to each element."""
+    """Return the numpy function `name`, applied to each element."""
     return _of_numpy(name, lambda *x: elementwise(of_tracers, getattr(np, name), *map(_unwhole, x)))
 
 
 def _unwhole(x: Any) -> Any:
-    """Return a tracer as a float: what numpy's functions make of integers."""
+    """Return a tracer as a float, to which numpy's functions convert integers."""
     return Tracer(x._quirk_jet, True) if isinstance(x, Tracer) else x
 
 
 def _of_library(name: str, symbol: str) -> Callable[..., Any]:
-    """Return a function of numpy that is one of the C library."""
+    """Return a numpy function that the C library computes."""
 
     def of_tracer(*x: Any) -> Any:
         numbers = [operand(one)[0] for one in x]
@@ -121,14 +121,14 @@ def _of_library(name: str, symbol: str) -> Callable[..., Any]:
 
 
 def _choose(condition: Any, a: Any, b: Any) -> Any:
-    """Return `a` where a condition holds and `b` where not, of numbers of numpy."""
+    """Return `a` where a condition is true and `b` otherwise, as a numpy number."""
     if isinstance(condition, Truth):
         return chosen(condition, a, b, True)
     return a if condition else b
 
 
 def _np_reciprocal(x: Any) -> Any:
-    """Return 1/x; numpy gives an integer for one, so what may be an integer is refused."""
+    """Return 1/x; possible integers are refused, because numpy's result for them is an integer."""
     return elementwise(lambda one: divided(1.0, one), np.reciprocal, x)
 
 
@@ -154,12 +154,12 @@ def _heaviside(x: Any, at_zero: Any) -> Any:
 
 
 def _where(condition: Any, a: Any, b: Any) -> Any:
-    """As numpy.where: of numbers a number of numpy."""
+    """As numpy.where: the choice between numbers is a numpy number."""
     truths = _truths(condition)
     one, two = data_of(_unwhole(a)), data_of(_unwhole(b))
     if TRUTH in (one.dtype, two.dtype):
         raise NotTraceableError("truths are chosen from")
-    if one.dtype == two.dtype != object:  # integers, which have no sign of zero
+    if one.dtype == two.dtype != object:  # integers, whose zero has no sign
         if not isinstance(condition, Truth) or one.ndim or two.ndim:
             raise NotTraceableError("integers of arrays are chosen from")
         return chosen(condition, one[()], two[()], True)
@@ -269,7 +269,7 @@ def _float64(x: Any = 0.0) -> Any:
 
 
 def _least(way: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Return `min` or `max`: the first of those than which no other one is less."""
+    """Return `min` or `max` by the comparison `way`: the first of several equal values is returned."""
 
     def better(a: Any, b: Any) -> Any:
         truth = way(b, a)
@@ -312,7 +312,7 @@ def _pow(x: Any, exponent: Any) -> Any:
 
 
 def _chosen_by_user(condition: Any, a: Any, b: Any) -> Any:
-    """As `quirk.where` of numbers."""
+    """Return `quirk.where` of numbers."""
     if any(type(x) in (TracerArray, list, tuple) for x in (condition, a, b)):
         raise NotTraceableError("arrays are chosen from")
     if any(isinstance(x, bool | np.bool_ | Truth) for x in (a, b)):
@@ -399,7 +399,7 @@ FLOATS = Vocabulary(
 
 
 def _frozen(x: np.ndarray) -> TracerArray:
-    """Return an array of a user as a constant that cannot be written."""
+    """Return a user's array as a read-only constant."""
     found = from_numpy(np.array(x))
     if not isinstance(found, TracerArray):
         found = TracerArray(data_of(found))
@@ -408,7 +408,7 @@ def _frozen(x: np.ndarray) -> TracerArray:
 
 
 def traced_arguments(arguments: Sequence[Any], numpy: bool = False) -> list[Any]:
-    """Return jets as tracers, and arrays of jets as arrays of tracers; `numpy` says whether single ones are numpy's."""
+    """Return jets as tracers and arrays of jets as arrays of tracers; `numpy` selects numpy's scalar type."""
     found: list[Any] = []
     for x in arguments:
         if isinstance(x, np.ndarray):
@@ -423,7 +423,7 @@ def traced_arguments(arguments: Sequence[Any], numpy: bool = False) -> list[Any]
 
 
 def untraced(x: Any) -> Any:
-    """Return what a function of tracers has returned as jets, floats, and arrays or lists of such."""
+    """Return the result of a traced function as jets, floats, or arrays and lists of these."""
     if type(x) is TracerArray:
         return np.array([untraced(part) for part in x], dtype=object) if x.ndim else untraced(wrapped(x._quirk_data))
     if type(x) in (list, tuple):

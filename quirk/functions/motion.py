@@ -1,4 +1,4 @@
-"""Motions: functions of time, with their derivatives, that drivers and offsets follow."""
+"""Motions: prescribed functions of time with their derivatives, for drivers and offsets."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ from .expression import Derivative, Expression, function_of
 from .motion_kernels import FUNCTION, PIECES, SINUSOID, MotionTable, motion_taylor
 from .spline import interpolated, kinks
 
-# Where derivatives of a function are tried, as parts of a run; with differences over this part of it; and what is
-# wrong, as a part of their size.
+# Check of user-supplied derivatives: times of the check and interval of the finite differences, as fractions of the
+# run,
+# and the relative deviation that is an error.
 TRIAL_TIMES = np.array([0.07, 0.31, 0.47, 0.68, 0.93])
 DIFFERENCE, WRONG = 1e-5, 0.05
-# A periodic spline has so many points at least, and ends where it began up to this part of how far it goes.
+# Minimum number of points of a periodic spline, and tolerance of its closure relative to its range.
 FEWEST_PERIODIC, SAME = 4, 1e-12
-# Differences over less than this part of the time itself are round-off.
+# Smallest interval of finite differences relative to the time; shorter ones give only round-off.
 RESOLUTION = 1e-8
 
 
 class Motion(Immutable):
-    """A prescribed quantity c(t), in m or rad, and its derivatives.
+    """A prescribed quantity c(t), in m or rad, with its derivatives.
 
-    Made by `constant_rate`, `polynomial`, `sinusoid`, `spline` or `function`. The sum of two is one, too: ``a + b``.
+    Create it with `constant_rate`, `polynomial`, `sinusoid`, `spline` or `function`; ``a + b`` is the sum of two.
 
     Attributes
     ----------
     kind : PIECES, SINUSOID or FUNCTION
-    breaks : (p + 1,) s, where the pieces of a piecewise polynomial meet
+    breaks : (p + 1,) s, boundaries of the pieces of a piecewise polynomial
     coefficients : (p, d) of each piece, by ascending powers of the time since its start; or (4,) of a sinusoid
     functions : f and its derivatives, or empty
-    start, end : s, between which it is defined
-    period : s, after which a piecewise polynomial begins again; zero if it does not
-    added : further motions whose sum with this one it is
+    start, end : s, interval on which the motion is defined
+    period : s, of a periodic piecewise polynomial; zero if not periodic
+    added : further motions, which are added to this one
 
     Examples
     --------
@@ -69,14 +70,14 @@ class Motion(Immutable):
     @classmethod
     @remembered
     def constant_rate(cls, rate: float, start: float = 0.0) -> Motion:
-        """Return start + rate t."""
+        """Return the motion start + rate t."""
         owner = "Motion.constant_rate"
         return cls._polynomial([validate.number(owner, "start", start), validate.number(owner, "rate", rate)])
 
     @classmethod
     @remembered
     def polynomial(cls, coefficients: ArrayLike) -> Motion:
-        """Return c_0 + c_1 t + c_2 t^2 + ...; coefficients by ascending powers."""
+        """Return the polynomial c_0 + c_1 t + c_2 t^2 + ...; coefficients by ascending powers."""
         given = validate.numbers(coefficients)
         if given is None or given.ndim != 1 or not given.size or not np.isfinite(given).all():
             raise InputError(
@@ -92,7 +93,7 @@ class Motion(Immutable):
     @classmethod
     @remembered
     def sinusoid(cls, amplitude: float, angular_frequency: float, phase: float = 0.0, offset: float = 0.0) -> Motion:
-        """Return offset + amplitude sin(angular_frequency t + phase), with rad/s and rad."""
+        """Return offset + amplitude sin(angular_frequency t + phase); angular_frequency in rad/s, phase in rad."""
         given = {"amplitude": amplitude, "angular_frequency": angular_frequency, "phase": phase, "offset": offset}
         numbers = [validate.number("Motion.sinusoid", argument, value) for argument, value in given.items()]
         return cls(SINUSOID, np.zeros(2), np.array([numbers]))
@@ -100,11 +101,12 @@ class Motion(Immutable):
     @classmethod
     @remembered
     def spline(cls, times: ArrayLike, values: ArrayLike, periodic: bool = False) -> Motion:
-        """Return the interpolating spline through values (n,) at increasing times (n,), n at least 2.
+        """Return the spline that interpolates values (n,) at increasing times (n,), s, with n at least 2.
 
-        Of degree 5, so that its derivatives up to snap are continuous; of degree n - 1 with fewer than 6 points unless
-        periodic. A periodic one has the same value at its last time as at its first, 4 points at least, and goes on
-        for ever before and after; its derivatives are continuous there, too.
+        The degree is 5, with continuous derivatives up to snap; with fewer than 6 points it is n - 1 unless periodic. A
+        periodic spline needs at least 4 points, with the same value at the first and last time; it continues
+        indefinitely in
+        both directions, and its derivatives are continuous at the ends, too.
         """
         owner = "Motion.spline"
         knots = validate.numbers(times)
@@ -115,10 +117,10 @@ class Motion(Immutable):
         heights = validate.array(owner, "values", values, knots.shape)
         periodic = validate.flag(owner, "periodic", periodic)
         if periodic and knots.size < FEWEST_PERIODIC:
-            raise InputError(f"{owner}: times of a periodic one must be {FEWEST_PERIODIC} or more; got {knots.size}")
+            raise InputError(f"{owner}: times of a periodic spline must be {FEWEST_PERIODIC} or more; got {knots.size}")
         if periodic and abs(heights[-1] - heights[0]) > SAME * np.ptp(heights):
             raise InputError(
-                f"{owner}: values of a periodic one must be the same at the last time, where it begins again, as at "
+                f"{owner}: values of a periodic spline must be the same at the last time as at "
                 f"the first; got {heights[0]:g} and {heights[-1]:g}"
             )
         heights[-1] = heights[0] if periodic else heights[-1]
@@ -137,10 +139,11 @@ class Motion(Immutable):
         f_ttt: Callable[[float], float] | None = None,
         f_tttt: Callable[[float], float] | None = None,
     ) -> Motion:
-        """Return f(t), given with its derivatives; the third and fourth are needed for jerk and snap alone.
+        """Return the motion f(t), given with its derivatives; the third and fourth are only needed for jerk and snap.
 
-        Functions may be plain Python or compiled with `numba.njit`. A text such as "0.2*sin(3*t)", an `Expression`,
-        knows its derivatives, so that f alone is enough.
+        Functions may be plain Python or compiled with `numba.njit`. The derivatives of a text such as "0.2*sin(3*t)",
+        or an
+        `Expression`, are computed, so that f suffices.
         """
         functions: dict[str, Any] = {"f": f, "f_t": f_t, "f_tt": f_tt, "f_ttt": f_ttt, "f_tttt": f_tttt}
         functions = {key: function_of("Motion.function", key, x, ("t",)) for key, x in functions.items()}
@@ -155,19 +158,19 @@ class Motion(Immutable):
     @classmethod
     @remembered
     def sum(cls, motions: Iterable[Motion]) -> Motion:
-        """Return the sum of motions, where all are defined; ``a + b`` is that of two."""
+        """Return the sum of motions, defined where all of them are; ``a + b`` is the sum of two."""
         listed = list(motions) if isinstance(motions, Iterable) else [motions]
         if not listed or not all(isinstance(motion, Motion) for motion in listed):
-            raise InputError(f"Motion.sum: motions must be a list of quirk.Motion, one at least; got {motions!r}")
+            raise InputError(f"Motion.sum: motions must be a list of at least one quirk.Motion; got {motions!r}")
         parts = [part for motion in listed for part in motion.parts]
         functions = [part for part in parts if part.kind == FUNCTION]
         others = [part for part in parts if part.kind != FUNCTION]
-        # What is called comes first and writes; what kernels know is added to it.
+        # User functions come first because their values overwrite the result; the others are added to it by kernels.
         first, *added = [_sum_of_functions(functions), *others] if functions else others
         return first._with(tuple(added))
 
     def __add__(self, other: Motion) -> Motion:
-        """Return the sum of two motions, where both are defined."""
+        """Return the sum of two motions, defined where both are."""
         return Motion.sum([self, other]) if isinstance(other, Motion) else NotImplemented
 
     def _with(self, added: tuple[Motion, ...]) -> Motion:
@@ -177,32 +180,33 @@ class Motion(Immutable):
 
     @property
     def alone(self) -> Motion:
-        """The same without what is added."""
+        """This motion without the added ones."""
         return self._with(()) if self.added else self
 
     @property
     def parts(self) -> tuple[Motion, ...]:
-        """What it is the sum of."""
+        """The terms of the sum: this motion and the added ones."""
         return self.alone, *self.added
 
     @property
     def known(self) -> float:
-        """How many derivatives can be asked for; infinity for all but functions."""
+        """Number of available derivatives; infinite except for user functions."""
         if self.kind != FUNCTION:
             return math.inf
         return next((k for k, f in enumerate(self.functions) if f is None), len(self.functions)) - 1
 
     @property
     def kinks(self) -> np.ndarray:
-        """Times at which pieces meet whose derivatives differ by enough to matter to steps that pass over them.
+        """Times at which derivatives of the pieces jump by enough to affect integration steps across them.
 
-        Splines of degree 5 keep derivatives up to the fourth; steps of high order still lose digits where the fifth
-        jumps. Of what is periodic only those of the first period are named.
+        Splines of degree 5 have continuous derivatives up to the fourth; methods of high order still lose accuracy
+        where the
+        fifth jumps. For periodic motions the times in the first period are listed.
         """
         return np.unique(np.concatenate([part._own_kinks() for part in self.parts]))
 
     def kinks_between(self, start: float, end: float) -> np.ndarray:
-        """Return all of these between two times."""
+        """Return all kinks between two times, s, including those of later periods."""
         found = []
         for part in self.parts:
             times = part._own_kinks()
@@ -220,7 +224,7 @@ class Motion(Immutable):
         """Return c and its first `order` derivatives at time t, (order + 1,)."""
         if isinstance(t, np.ndarray | list | tuple) and np.ndim(t):
             raise InputError(
-                f"{self!r}: t must be one time, s; got {t!r}: ask for each, as in [motion(t) for t in times]"
+                f"{self!r}: t must be a single time, s; got {t!r}: use [motion(t) for t in times]"
             )
         if not self.start <= t <= self.end:
             raise InputError(f"{self!r}: is defined from {self.start:g} to {self.end:g} s; asked for at {t:g} s")
@@ -237,7 +241,7 @@ class Motion(Immutable):
         function = self.functions[k] if k < len(self.functions) else None
         name = "f" + ("_" + "t" * k if k else "")
         if function is None:
-            raise InputError(f"{self!r}: {name} is needed here, and was not given")
+            raise InputError(f"{self!r}: {name} is needed here, but was not given")
         try:
             value = function(t)
         except Exception as error:
@@ -245,19 +249,19 @@ class Motion(Immutable):
         return validate.number(f"{self!r}, at t = {t:g} s", f"what {name} returns", value)
 
     def check(self, owner: str, start: float, end: float) -> None:
-        """Raise InputError if a run from `start` to `end` leaves the motion, or derivatives are those of others."""
+        """Raise an InputError if a run leaves the interval of the motion, or if given derivatives are wrong."""
         if not (self.start <= start and end <= self.end):
             raise InputError(
                 f"{owner}: its {self!r} is defined from {self.start:g} to {self.end:g} s, and is needed from "
-                f"{start:g} to {end:g} s: give it further points, or keep to its times"
+                f"{start:g} to {end:g} s: add points, or shorten the run"
             )
         if self.kind != FUNCTION:
             return
-        # At kinks differences tell nothing: a derivative is wrong if it is so at all times.
+        # At kinks differences are meaningless, so a derivative counts as wrong only if it is so at all times.
         times = start + (end - start) * TRIAL_TIMES
         step, known = DIFFERENCE * (end - start), int(self.known)
         if step <= RESOLUTION * max(abs(start), abs(end)):
-            return  # the times are too close together to tell anything
+            return  # the interval is too short for finite differences
         here = np.array([self.derivatives(t, known) for t in times])
         ahead, behind = (np.array([self.derivatives(t + s * step, known) for t in times]) for s in (0.5, -0.5))
         for k in range(known):
@@ -271,7 +275,7 @@ class Motion(Immutable):
                 )
 
     def __call__(self, t: float) -> float:
-        """Return c(t)."""
+        """Return the value c(t)."""
         return float(self.derivatives(t, 0)[0])
 
     def __repr__(self) -> str:
@@ -291,19 +295,19 @@ class Motion(Immutable):
         return " + ".join(f"{c:g} t^{k}" for k, c in enumerate(self.coefficients[0]))
 
 
-# What `as_motion` takes: a motion, the text of a function of t, or a number.
+# Types that `as_motion` accepts: a motion, a function of t as text, or a constant.
 MotionLike = Motion | Expression | str | float
 
 
 def as_motion(owner: str, argument: str, value: Any) -> Motion:
-    """Return a motion, given as one, as the text of a function of t, or as a number that it always is."""
+    """Return `value` as a motion; it may be a motion, a function of t as text, or a constant."""
     if isinstance(value, str | Expression):
         return Motion.function(function_of(owner, argument, value, ("t",)))
     return value if isinstance(value, Motion) else Motion.polynomial([validate.number(owner, argument, value)])
 
 
 def _sum_of_functions(motions: list[Motion]) -> Motion:
-    """Return the sum of motions given by functions; it has those derivatives that all have."""
+    """Return the sum of motions given by functions, with the derivatives that all of them have."""
     if len(motions) == 1:
         return motions[0]
 

@@ -1,4 +1,4 @@
-"""Motions as arrays, and the kernel that evaluates them."""
+"""Motions in arrays, and the kernel that evaluates them."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 PIECES, SINUSOID, FUNCTION = range(3)
 
-# Entries of each motion in a table of integers: its kind, where its breaks and coefficients start among the numbers
-# (its period stands before the breaks), how many pieces it has and of how many coefficients, the address of its
-# function, and which motion of the table is added to it: zero, the first one, is added to none.
+# Entries of each motion in a table of integers: its kind, the indices of its breaks and coefficients in the array of
+# numbers (the period precedes the breaks), the number of pieces and of their coefficients, the address of its function,
+# and the index of the motion that is added to it, or 0 for none: motion 0 is never added to another.
 KIND, BREAKS, COEFFICIENTS, COUNT, TERMS, ADDRESS, NEXT = range(7)
 MOTION_SIZE = 7
 
 
 @record
 class MotionTable(NamedTuple):
-    """Motions as kernels see them: integers as above, and all periods, breaks and coefficients."""
+    """Motions for kernels: the entries listed above, and all periods, breaks and coefficients."""
 
     entries: np.ndarray
     numbers: np.ndarray
 
     @classmethod
     def of(cls, motions: Sequence[Motion]) -> MotionTable:
-        """Lay out motions, and behind them what is added to these.
+        """Lay out motions, followed by those added to them.
 
-        The addresses of functions are left to whoever keeps these alive.
+        The caller sets the addresses of functions, and keeps these alive.
         """
         laid, following = list(motions), [0] * len(motions)
         for m, motion in enumerate(motions):
@@ -55,7 +55,7 @@ class MotionTable(NamedTuple):
 
 @kernel
 def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndarray, first: int) -> None:
-    """Write the Taylor coefficients c, c', c''/2, ... of motion m at time t from element `first` of `out` on."""
+    """Write the Taylor coefficients c, c', c''/2, ... of motion m at time t to `out`, from element `first` on."""
     for k in range(order + 1):
         out[first + k] = 0.0
     e = MOTION_SIZE * m
@@ -72,7 +72,7 @@ def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndar
 
 @shared
 def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray, first: int) -> None:
-    """Add those of the motion at element e, which is no function."""
+    """Add the Taylor coefficients of the polynomial or sinusoid at element e."""
     if table.entries[e + KIND] == SINUSOID:
         add_sinusoid(table.numbers, table.entries[e + COEFFICIENTS], t, order, out, first)
         return
@@ -86,7 +86,7 @@ def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray
     since = t - numbers[breaks + piece]
     o = table.entries[e + COEFFICIENTS] + terms * piece
     for k in range(order + 1):
-        # Horner's rule on the k-th derivative over k!: binomials times coefficients.
+        # Horner's rule for the k-th derivative over k!: the coefficients times binomials.
         total = 0.0
         for power in range(terms - 1, k - 1, -1):
             binomial = 1.0
@@ -98,11 +98,11 @@ def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray
 
 @shared
 def add_sinusoid(numbers: np.ndarray, o: int, t: float, order: int, out: np.ndarray, first: int) -> None:
-    """Add the Taylor coefficients of a sinusoid whose four numbers stand at element o."""
+    """Add the Taylor coefficients of a sinusoid whose four numbers start at element o."""
     amplitude, frequency, phase = numbers[o], numbers[o + 1], numbers[o + 2]
     power = amplitude
     for k in range(order + 1):
-        # The k-th derivative of the sine is the sine a quarter turn further on.
+        # The k-th derivative of the sine is the sine advanced by k quarter turns.
         angle = frequency * t + phase
         wave = math.sin(angle) if k % 2 == 0 else math.cos(angle)
         out[first + k] += power * (wave if k % 4 < 2 else -wave)

@@ -1,4 +1,4 @@
-"""Kinds of objects that user functions can reach, as the analysis of what they read and change tells them apart."""
+"""Classification of objects that user functions can reach, for the analysis of their effects."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-# Modules whose functions change nothing but their arguments and what belongs to the module itself.
+# Modules whose functions change only their arguments and the module's own data.
 LIBRARIES = {
     "abc", "bisect", "cmath", "collections", "copy", "dataclasses", "decimal", "enum", "fractions", "functools",
     "itertools", "math", "numbers", "numpy", "operator", "quaternion", "quirk", "random", "re", "scipy", "statistics",
     "string", "time", "typing",
 }  # fmt: skip
 
-# Values that never change.
+# Types of immutable values.
 CONSTANTS = (int, float, complex, bool, str, bytes, type(None), type(...), range, slice, np.generic, np.dtype)
 
-# Py_TPFLAGS_HEAPTYPE: classes made by a class statement.
+# Py_TPFLAGS_HEAPTYPE: classes defined by a class statement.
 _HEAP_TYPE = 1 << 9
 LEAVES = {*CONSTANTS, types.CodeType, types.NotImplementedType}
 CONTAINERS = {
@@ -33,14 +33,14 @@ CALLABLES = (
     functools.partial, np.ufunc, type(np.cross),
 )  # fmt: skip
 
-# Methods of types built into Python that set attributes, or find them, by names that are given.
+# Methods of built-in types that set or read attributes by name.
 SETTING = {"__setattr__", "__delattr__", "__set__", "__delete__", "__getattribute__", "__call__", "__reduce_ex__"}
-# What reads attributes, or calls methods, of names that are kept inside of it.
+# Callables that access attributes or methods by a stored name.
 NAMING = {operator.methodcaller, operator.attrgetter}
 
 
 def root_of(x: Any) -> str:
-    """First part of the name of the module of a function or class."""
+    """Return the top-level name of the module of a function or class."""
     module = getattr(x, "__module__", None)
     if isinstance(x, np.ufunc):
         return "numpy"
@@ -48,7 +48,7 @@ def root_of(x: Any) -> str:
 
 
 def attributes_of(x: Any) -> dict[str, Any]:
-    """Return the attributes of a module, class or object that are kept in itself, by name."""
+    """Return the attributes stored in a module, class or object itself, by name."""
     found = dict(getattr(x, "__dict__", {}))
     if not isinstance(x, types.ModuleType | type):
         for base in type(x).__mro__:
@@ -58,12 +58,12 @@ def attributes_of(x: Any) -> dict[str, Any]:
 
 
 def acts_when_set(x: Any) -> bool:
-    """Whether something found in a class acts where an attribute of its name is set: a property or a descriptor."""
+    """Whether a class attribute intercepts the setting of an attribute: a property or a descriptor."""
     return isinstance(x, property) or (is_user_made(type(x)) and hasattr(type(x), "__set__"))
 
 
 def has_contents(x: Any) -> bool:
-    """Whether an object has contents besides named attributes, as lists and arrays have."""
+    """Whether an object has contents besides named attributes, such as a list or array."""
     if isinstance(x, types.ModuleType | type | types.FunctionType):
         return False
     kinds = [base for base in type(x).__mro__ if is_user_made(base)]
@@ -71,12 +71,12 @@ def has_contents(x: Any) -> bool:
 
 
 def is_user_made(kind: type) -> bool:
-    """Whether a class was made by a class statement outside of the libraries."""
+    """Whether a class was defined by a class statement outside the libraries."""
     return root_of(kind) not in LIBRARIES and kind.__module__ != "builtins" and bool(kind.__flags__ & _HEAP_TYPE)
 
 
 def is_empty(cell: types.CellType) -> bool:
-    """Whether a variable of an outer function has no value yet."""
+    """Whether a closure cell has no value yet."""
     try:
         _ = cell.cell_contents
     except ValueError:

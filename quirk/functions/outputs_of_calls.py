@@ -1,4 +1,4 @@
-"""Calls of numpy that may hand over an array for the result by position, as in ``np.add(a, b, result)``."""
+"""Detection of numpy calls that pass an array for the result by position, such as ``np.add(a, b, result)``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Arguments of methods of arrays before the one for the result; functions of numpy take the array before these.
+# Number of arguments of array methods before the result; functions of numpy take the array before these.
 _BEFORE_OUTPUT = {
     "all": 1, "any": 1, "argmax": 1, "argmin": 1, "clip": 2, "compress": 2, "cumprod": 2, "cumsum": 2, "dot": 1,
     "max": 1, "mean": 2, "min": 1, "prod": 2, "round": 1, "std": 2, "sum": 2, "take": 2, "trace": 4, "var": 2,
-    # These are functions alone.
+    # These exist as functions only.
     "concatenate": 1, "stack": 1, "outer": 1, "fft": 3, "fix": 0,
 }  # fmt: skip
 _VARIABLES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"}
@@ -27,9 +27,9 @@ class CallSite:
 
     Attributes
     ----------
-    variable : global name or variable of an outer function with which what is called begins, or None
-    names : attributes of which the last one is called; empty where a variable itself is called
-    given : number of arguments, infinite where a sequence is unpacked
+    variable : global or closure variable at the start of the called expression, or None
+    names : attributes, of which the last one is called; empty if the variable itself is called
+    given : number of arguments; infinite if a sequence is unpacked
     """
 
     variable: str | None
@@ -39,13 +39,13 @@ class CallSite:
     def may_give_output(self, *, of_module: bool, names: Collection[str] = ()) -> bool:
         """Whether one of the arguments may be an array for the result.
 
-        `of_module` says that a function of a module is called, `names` what may be called instead of its own names.
+        `of_module` states that a function of a module is called; `names` are used if the call has no names of its own.
         """
         return any(self.given > _before_output(name, of_module) for name in self.names or names)
 
 
 def _before_output(name: str, of_module: bool) -> float:
-    """Fewest arguments that a function or method of this name has before the one for its result."""
+    """Return the minimum number of arguments that precede the result of a function or method."""
     function = getattr(np, name, None)
     if isinstance(function, np.ufunc):
         return function.nin
@@ -53,9 +53,9 @@ def _before_output(name: str, of_module: bool) -> float:
 
 
 def calls_of(instructions: Sequence[dis.Instruction]) -> frozenset[CallSite]:
-    """Return the calls among the instructions of a function, without those of functions inside it.
+    """Return the calls among the instructions of a function, without those of nested functions.
 
-    In the source a call begins where the expression of the called function begins; the two are matched by that place.
+    A call and its callee start at the same position in the source, by which they are matched.
     """
     variables: dict[object, str] = {}
     names: dict[object, set[str]] = {}
@@ -75,7 +75,7 @@ def calls_of(instructions: Sequence[dis.Instruction]) -> frozenset[CallSite]:
 
 
 def _start(one: dis.Instruction) -> object:
-    """Where the expression of an instruction begins in the text, or None if Python has not kept that."""
+    """Return the source position of an instruction's expression, or None if Python has not recorded it."""
     places = one.positions
     if places is None or places.lineno is None or places.col_offset is None:
         return None

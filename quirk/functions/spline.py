@@ -1,4 +1,4 @@
-"""Interpolating splines as piecewise polynomials, and where their pieces meet roughly."""
+"""Interpolating splines as piecewise polynomials, and the breaks at which their derivatives jump."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import math
 
 import numpy as np
 
-# Pieces that meet differ by enough to matter if it is by more than this part of how far a spline goes.
+# Jump of a derivative that affects integration, as its effect over one piece relative to the range of the spline.
 KINK = 1e-10
 
 
 def interpolated(x: np.ndarray, y: np.ndarray, degree: int, periodic: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the spline through y (n, ...) at increasing x (n,): breaks (p + 1,), coefficients (p, ..., degree + 1).
 
-    Coefficients are by ascending powers of x since the start of their piece. A periodic one has y[0] = y[-1]; others
-    have one piece less for each two points that the degree needs at their ends (not-a-knot).
+    Coefficients are by ascending powers of x since the start of the piece. A periodic spline requires y[0] = y[-1];
+    others
+    have fewer pieces, by the not-a-knot conditions that the degree requires at the ends.
     """
-    from scipy.interpolate import make_interp_spline  # takes 0.2 s to import
+    from scipy.interpolate import make_interp_spline  # its import takes 0.2 s
 
     fitted = make_interp_spline(x, y, k=degree, bc_type="periodic" if periodic else None)
     breaks = np.unique(fitted.t[degree : len(fitted.t) - degree])
@@ -24,18 +25,18 @@ def interpolated(x: np.ndarray, y: np.ndarray, degree: int, periodic: bool) -> t
 
 
 def kinks(breaks: np.ndarray, coefficients: np.ndarray, periodic: bool) -> np.ndarray:
-    """Return breaks at which derivatives of pieces (p, terms) differ by enough to matter to steps that pass over them.
+    """Return the breaks at which derivatives of pieces (p, terms) jump by enough to affect integration steps.
 
-    It matters if over one piece it makes more than a part KINK of how far the spline goes.
+    The criterion is an effect over one piece of more than KINK times the range of the spline.
     """
     order, lengths, moved = coefficients.shape[1], np.diff(breaks), np.ptp(coefficients[:, 0])
     if periodic:
-        # The last piece meets the first one.
+        # The last piece is followed by the first one.
         coefficients, lengths = np.vstack([coefficients, coefficients[:1]]), np.append(lengths, lengths[0])
     if len(lengths) < 2:
         return np.zeros(0)
     shift = [[math.comb(m, k) if m >= k else 0 for m in range(order)] for k in range(order)]
-    # Each term is what a derivative makes over the piece behind; those of both pieces at the time where they meet.
+    # Each term is the effect of one derivative over the next piece, computed from both pieces at their common break.
     behind = coefficients[:-1] * lengths[:-1, None] ** np.arange(order)
     ahead = coefficients[1:] * lengths[:-1, None] ** np.arange(order)
     jumps = np.abs(behind @ np.transpose(shift) - ahead)

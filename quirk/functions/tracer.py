@@ -1,9 +1,9 @@
-"""Tracers: what a user's function of floats gets in their place while its operations are written down.
+"""Tracers: the numbers on which user functions of floats are run to record their operations.
 
-A tracer has the operations of floats that are known to come out in machine code as in Python, bit for bit, and no
-others: whatever else is asked of one raises NotTraceableError, and the function then runs in Python. Where Python would
-raise an error, as for 1/0, the result is noted as one to be checked (`checking`): if it is not finite when the machine
-code runs, Python is called.
+A tracer has only operations whose machine code gives the same bits as Python; all others raise NotTraceableError, and
+the function then runs in Python. Where Python would raise an error, as for 1/0, the result is recorded as a number to
+be
+checked (`checking`): if it is not finite when the machine code runs, the Python function is called.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ..jit.tracing import LARGEST_INDEX, TracedValue
 
 
 class NotTraceableError(BranchingError):
-    """Raised where a function uses what machine code does not do as Python does."""
+    """A function uses an operation whose machine code may differ from Python."""
 
 
 @contextmanager
 def checking() -> Iterator[list[Any]]:
-    """A block in which numbers are noted at which Python would raise an error if they are not finite."""
+    """Collect, in the block, the numbers that must be finite because Python would otherwise raise an error."""
     before, Tracer.checks = Tracer.checks, []
     try:
         yield Tracer.checks
@@ -35,7 +35,7 @@ def checking() -> Iterator[list[Any]]:
 
 
 def refusing(what: str) -> Callable[..., Any]:
-    """Return a method that raises NotTraceableError, saying what was done."""
+    """Return a method that raises NotTraceableError with the message `what`."""
 
     def refused(*arguments: Any, **named: Any) -> Any:
         raise NotTraceableError(what)
@@ -47,10 +47,10 @@ _REFUSED = refusing("a number is used for more than arithmetic")
 
 
 class _Opaque:
-    """An object that has no operations but those of its class: what Python gives to all objects is refused."""
+    """Base class of objects without any operations but those of their class: Python's defaults are refused."""
 
     __slots__ = ()
-    # numpy leaves operators to the class.
+    # numpy leaves operators to this class.
     __array_ufunc__ = None
 
     __hash__ = None  # type: ignore[assignment]
@@ -59,13 +59,13 @@ class _Opaque:
 
 
 class Tracer(_Opaque):
-    """A float of which only operations are known.
+    """A float with traced operations.
 
     Attributes
     ----------
-    _quirk_jet : the number, with its derivatives
-    _quirk_numpy : whether Python would have a numpy.float64, which raises no errors, and not a float
-    _quirk_whole : whether Python would have an integer, whose zero has no sign: True, a condition, or None for never
+    _quirk_jet : the number with its derivatives
+    _quirk_numpy : whether it is a numpy.float64 in Python, which raises no errors, and not a float
+    _quirk_whole : whether it is an integer in Python, whose zero has no sign: True, a condition, or None for never
     """
 
     __slots__ = ("_quirk_jet", "_quirk_numpy", "_quirk_whole")
@@ -139,7 +139,7 @@ class Tracer(_Opaque):
 
 
 class Truth(_Opaque):
-    """The result of a comparison of tracers, which `where` takes, and ``&``, ``|`` and ``~`` combine."""
+    """Result of a comparison of tracers, for `where` and the operators ``&``, ``|`` and ``~``."""
 
     __slots__ = ("_quirk_condition", "_quirk_numpy")
 
@@ -171,12 +171,12 @@ class Truth(_Opaque):
         return Truth(combine(self._quirk_condition, bool(other)), self._quirk_numpy or type(other) is np.bool_)
 
 
-# Types of constants that tracers are combined with, and whether the result then is one of numpy.
+# Types of constants that can be combined with tracers, and whether the result is a numpy number.
 CONSTANTS = {float: False, int: False, bool: False, np.float64: True, np.int64: True}
 
 
 def operand(x: Any) -> tuple[Any, bool, Any]:
-    """Return a number as a jet or float, whether it is one of numpy, and whether it is an integer."""
+    """Return a number as a jet or float, whether it is a numpy number, and whether it is an integer."""
     if isinstance(x, Tracer):
         return x._quirk_jet, x._quirk_numpy, x._quirk_whole
     if type(x) not in CONSTANTS:
@@ -188,7 +188,7 @@ def operand(x: Any) -> tuple[Any, bool, Any]:
 
 
 def _combined(one: Tracer, other: Any, combine: Callable[[Any, Any], Any], raises: bool = False) -> Any:
-    """Apply an operator to a tracer and another number; `raises` says whether it may raise an error in Python."""
+    """Apply an operator to a tracer and another number; `raises` states whether the operator may raise an error."""
     if type(other).__name__ == "TracerArray":
         return NotImplemented
     jet, numpy, whole = operand(other)
@@ -200,7 +200,7 @@ def _combined(one: Tracer, other: Any, combine: Callable[[Any, Any], Any], raise
 
 
 def checked(x: Tracer) -> Tracer:
-    """Note a number at which Python would raise an error if it is not finite."""
+    """Record a number for which Python would raise an error if it is not finite."""
     Tracer.checks.append(x._quirk_jet.value)
     return x
 
@@ -217,9 +217,9 @@ def _compared(name: str, one: Tracer, other: Any) -> Any:
 
 
 def value_of(name: str, *arguments: Any) -> Any:
-    """Return the value of a function of the C library, by name, of jets and floats; None where it has no such value.
+    """Return the value of the C library's function `name` of jets and floats, or None for other kinds of numbers.
 
-    Numbers that are no instructions and no floats have their own.
+    Numbers that are neither floats nor traced values compute their own values.
     """
     values = [x.value if isinstance(x, Jet) else x for x in arguments]
     first = next((x for x in values if isinstance(x, TracedValue)), None)
@@ -234,13 +234,13 @@ def value_of(name: str, *arguments: Any) -> Any:
 
 
 def with_value(jet: Jet, name: str, *arguments: Any) -> Jet:
-    """Return a jet with the value of a function of the C library in place of its own."""
+    """Return a jet whose value is replaced by that of the C library's function `name`."""
     value = value_of(name, *arguments)
     return jet if value is None else Jet([value, *jet.taylor[1:]], jet.gradient)
 
 
 def quotient(a: Any, b: Any) -> Jet:
-    """Return a quotient whose value is rounded once."""
+    """Return a quotient with a correctly rounded value."""
     jet = a / b if isinstance(b, Jet) or b != 0.0 else a * math.nan
     x, y = (z.value if isinstance(z, Jet) else z for z in (a, b))
     if isinstance(x, TracedValue) or isinstance(y, TracedValue):
@@ -249,18 +249,18 @@ def quotient(a: Any, b: Any) -> Jet:
 
 
 def is_scalar(*numbers: Any) -> bool:
-    """Whether some of these are neither floats nor instructions."""
+    """Whether any of these is neither a float nor a traced value."""
     return not all(isinstance(x, float | TracedValue) for x in numbers)
 
 
 def power(a: Any, b: Any) -> Jet:
-    """Return a power whose value is that of the C library."""
+    """Return a power with the value of the C library's pow."""
     jet = a**b if isinstance(a, Jet) else b.constant(a) ** b
     return with_value(jet, "pow", a, b)
 
 
 def chosen(truth: Any, a: Any, b: Any, numpy: bool) -> Any:
-    """Return `a` where a truth holds and `b` where not."""
+    """Return `a` where a condition is true and `b` otherwise."""
     x, _, whole = operand(a)
     y, _, other = operand(b)
     condition = truth._quirk_condition
@@ -277,5 +277,5 @@ def as_jet(x: Any) -> Any:
 
 
 def is_exact(jet: Jet) -> bool:
-    """Whether values of this jet are instructions of machine code that is being written."""
+    """Whether the values of this jet are traced values of machine code."""
     return is_written(jet.value) and isinstance(jet.value, TracedValue)

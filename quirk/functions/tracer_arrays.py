@@ -1,4 +1,4 @@
-"""Arrays of tracers: what a user's function of arrays of floats gets in their place."""
+"""Arrays of tracers, on which user functions of arrays are run to record their operations."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .tracer import (
     refusing,
 )
 
-# Kinds of numpy's arrays of real numbers and truths.
+# Kinds of numpy arrays that are supported: real numbers, integers, truth values.
 REAL, INTEGER, TRUTH = np.dtype(float), np.dtype(np.int64), np.dtype(bool)
 
 
 class TracerArray(_Opaque):
-    """An array of tracers and floats, for an array of floats; or one of integers or truths, which are constant.
+    """An array of tracers and floats, or a constant array of integers or truth values.
 
     Attributes
     ----------
-    _quirk_data : array of objects, tracers and floats; or of integers or truths; or of truths that are not known
+    _quirk_data : array of tracers and floats as objects, of integers, of truth values, or of unknown truth values
     """
 
     __slots__ = ("_quirk_data",)
@@ -39,7 +39,7 @@ class TracerArray(_Opaque):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Lengths of its axes."""
+        """Lengths of the axes."""
         return self._quirk_data.shape
 
     @property
@@ -54,7 +54,7 @@ class TracerArray(_Opaque):
 
     @property
     def T(self) -> TracerArray:
-        """The same with its axes in the opposite order."""
+        """Transposed array."""
         return TracerArray(self._quirk_data.T)
 
     def __len__(self) -> int:
@@ -111,7 +111,7 @@ class TracerArray(_Opaque):
         return elementwise(divided, np.divide, other, self)
 
     def __pow__(self, other: Any) -> Any:
-        if type(other) in (int, float) and other in (0, 1, 2, 0.5, -1):  # of which numpy makes something else
+        if type(other) in (int, float) and other in (0, 1, 2, 0.5, -1):  # replaced by numpy
             if other != 2:
                 raise NotTraceableError("a power of an array that numpy takes in a way of its own")
             return elementwise(lambda x: x * x, np.square, self)
@@ -175,15 +175,15 @@ class TracerArray(_Opaque):
         return TracerArray(self._quirk_data.copy())
 
     def ravel(self) -> TracerArray:
-        """Return it with one axis."""
+        """Return the array with a single axis."""
         return TracerArray(self._quirk_data.ravel())
 
     def flatten(self) -> TracerArray:
-        """Return a copy with one axis."""
+        """Return a copy with a single axis."""
         return TracerArray(self._quirk_data.flatten())
 
     def reshape(self, *shape: Any) -> TracerArray:
-        """Return it with other axes."""
+        """Return the array with another shape."""
         return TracerArray(self._quirk_data.reshape(*shape))
 
     def sum(self) -> Any:
@@ -196,9 +196,9 @@ class TracerArray(_Opaque):
 
 
 def data_of(x: Any) -> np.ndarray:
-    """Return a number, an array, or lists of them, as an array of objects, or of integers or truths.
+    """Return a number, an array or nested lists as an array of objects, integers or truth values.
 
-    Floats stand for themselves; of integers together with floats numpy makes floats.
+    Floats are stored as they are; integers mixed with floats become floats, as in numpy.
     """
     if type(x) is TracerArray:
         return x._quirk_data
@@ -231,12 +231,12 @@ def data_of(x: Any) -> np.ndarray:
 
 
 def real(data: np.ndarray) -> np.ndarray:
-    """Return data with floats in place of integers."""
+    """Return data with integers converted to floats."""
     return data if data.dtype == object else data.astype(float).astype(object)
 
 
 def wrapped(data: Any) -> Any:
-    """Return data as numpy returns it: an array, or a number where there is no axis."""
+    """Return data in numpy's form: an array, or a number if there is no axis."""
     if isinstance(data, np.ndarray) and data.ndim:
         return TracerArray(data)
     x = data[()] if isinstance(data, np.ndarray) else data
@@ -246,30 +246,30 @@ def wrapped(data: Any) -> Any:
 
 
 def constant(*data: np.ndarray) -> bool:
-    """Whether arrays hold nothing but floats, integers and known truths."""
+    """Whether arrays contain only floats, integers and known truth values."""
     return not any(isinstance(x, Tracer | Truth) for one in data if one.dtype == object for x in one.flat)
 
 
 def plain(data: np.ndarray) -> np.ndarray:
-    """Return constant data as an array of numpy."""
+    """Return constant data as an ordinary numpy array."""
     if data.dtype != object:
         return data
     return data.astype(bool if data.size and all(isinstance(x, np.bool_) for x in data.flat) else float)
 
 
 def from_numpy(x: Any) -> Any:
-    """Return what numpy has computed of constants."""
+    """Return a numpy result for constants as an array of this module."""
     if isinstance(x, np.ndarray):
         if x.dtype not in (REAL, INTEGER, TRUTH):
             raise NotTraceableError(f"an array of {x.dtype}")
-        if not x.ndim:  # which cannot be hashed and is no float, as of np.where
+        if not x.ndim:  # it cannot be hashed and is not a float, as from np.where
             raise NotTraceableError("an array without dimensions")
         return TracerArray(x.astype(object) if x.dtype == REAL else x)
     return x
 
 
 def elementwise(function: Callable[..., Any], of_numpy: Callable[..., Any], *arguments: Any) -> Any:
-    """Apply a function of tracers to each element of arrays, and that of numpy where all are constant."""
+    """Apply a function of tracers to each element; constant arrays are passed to the numpy function."""
     if any(type(x) is type(None) or isinstance(x, str) for x in arguments):
         raise NotTraceableError("an array is combined with what is no number")
     scalars = [x for x in arguments if isinstance(x, Tracer) and x._quirk_whole is not None]
@@ -290,26 +290,26 @@ def elementwise(function: Callable[..., Any], of_numpy: Callable[..., Any], *arg
 
 
 def _element(x: Any) -> Any:
-    """An element as numpy computes with it."""
+    """Return an element as the scalar with which numpy computes."""
     return np.float64(x) if type(x) is float else x
 
 
 def divided(a: Any, b: Any) -> Any:
-    """Return a quotient of numbers of numpy, of which one at least is a tracer or both are constants."""
+    """Return the quotient of two numpy numbers, which are both constant or include a tracer."""
     if not isinstance(a, Tracer) and not isinstance(b, Tracer):
         return np.divide(a, b)
     return Tracer(quotient(operand(a)[0], operand(b)[0]), True)
 
 
 def raised(a: Any, b: Any) -> Any:
-    """Return a power of numbers of numpy."""
+    """Return a power of numpy numbers."""
     if not isinstance(a, Tracer) and not isinstance(b, Tracer):
         return np.power(a, b)
     return Tracer(power(operand(a)[0], operand(b)[0]), True)
 
 
 def total(x: Any) -> Any:
-    """Return the sum of all elements, one after the other."""
+    """Return the sum of all elements, added in order."""
     data = real(data_of(x))
     if constant(data):
         return np.sum(plain(data))
@@ -326,7 +326,7 @@ def _added(parts: Sequence[Any]) -> Any:
 
 
 def product(a: Any, b: Any) -> Any:
-    """Return the product of vectors and matrices."""
+    """Return the matrix product of vectors and matrices."""
     x, y = data_of(a), data_of(b)
     if constant(x, y):
         with np.errstate(all="ignore"):
@@ -343,7 +343,7 @@ def product(a: Any, b: Any) -> Any:
 
 
 def _floats(data: np.ndarray) -> np.ndarray:
-    """Return data with floats in place of those of numpy."""
+    """Return data with numpy floats converted to Python floats."""
     for place in np.ndindex(*data.shape):
         if isinstance(data[place], np.floating):
             data[place] = float(data[place])
@@ -351,7 +351,7 @@ def _floats(data: np.ndarray) -> np.ndarray:
 
 
 def squares(x: Any) -> Any:
-    """Return the sum of the squares of all elements, one after the other."""
+    """Return the sum of the squares of all elements, added in order."""
     return _added([_element(p) * _element(p) for p in real(data_of(x)).ravel()])
 
 
@@ -360,7 +360,7 @@ def _unknown_truths(data: np.ndarray) -> bool:
 
 
 def _index(index: Any) -> Any:
-    """Return an index of whole numbers, slices and the like; others are refused."""
+    """Return an index of integers, slices and similar; others raise NotTraceableError."""
     if type(index) is tuple:
         return tuple(_index(part) for part in index)
     if type(index) is TracerArray:

@@ -1,9 +1,9 @@
-"""A user's function made fit for other numbers than floats: jets, and instructions of machine code that is written.
+"""Copies of user functions that can be evaluated on jets or traced to machine code.
 
-The function is copied with stand-ins for what it finds outside of itself: the functions of `math` and numpy that would
-turn their arguments into floats or branch on them, `min`, `max` and the like. Only operations, functions and values
-that are on a list are let in; lists, dicts, arrays and objects are read-only. So a copy that runs does nothing but
-arithmetic, and running it once tells what it does at any time. All else raises NotTraceableError.
+A copy finds replacements of the outside names of the function: of those `math` and numpy functions that would convert
+their arguments to floats or branch on them, of `min`, `max` and so on. Only listed operations, functions and values are
+allowed; lists, dicts, arrays and objects are read-only. A copy is therefore purely arithmetic, and a single run
+determines what it computes at all times. Everything else raises NotTraceableError.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .tracer import NotTraceableError, checking, refusing
 
 
 class _Copies:
-    """Copies of functions made so far, by id, and what they find in place of what is outside of them."""
+    """Copies of functions created so far, by id, and the vocabulary of their replacements."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -33,7 +33,7 @@ class _Copies:
 
 
 class _ReadOnly:
-    """An object whose attributes can be read, and of which nothing else can be asked."""
+    """Read-only proxy of an object, which gives access to attributes only."""
 
     def __init__(self, of: Any, copies: _Copies) -> None:
         object.__setattr__(self, "_quirk_of", (of, copies))
@@ -73,7 +73,7 @@ class _ReadOnly:
 
 
 class _FrozenList(list[Any]):
-    """A list that cannot be changed."""
+    """A list that cannot be modified."""
 
     append = extend = insert = remove = pop = clear = sort = reverse = refusing("a list is changed")
     __setitem__ = __delitem__ = __iadd__ = __imul__ = append
@@ -85,7 +85,7 @@ def traceable(function: Any, vocabulary: Vocabulary = JETS) -> Callable[..., Any
     Raises
     ------
     NotTraceableError
-        If it is not written in Python, or uses what a copy cannot have; also when the copy is run.
+        If it is not a Python function, or uses anything unsupported; this may be raised when the copy is run.
     """
     made: Callable[..., Any] = _stand_in(function, _Copies(vocabulary))
     return made
@@ -94,10 +94,11 @@ def traceable(function: Any, vocabulary: Vocabulary = JETS) -> Callable[..., Any
 def of_floats(
     function: Any, t: Jet, *arguments: Any, wrap: Callable[[Any], Any] | None = None
 ) -> tuple[Any, list[Any]]:
-    """Return what a user's function of floats and arrays gives for jets in their place, with numbers to be checked.
+    """Evaluate a user function of floats and arrays on jets; return its result and the numbers to be checked.
 
-    Where one of the latter is not finite, Python raises an error or gives something else. `wrap` makes arguments that
-    are neither numbers nor arrays.
+    If one of the latter is not finite, Python raises an error or returns another result. `wrap` converts arguments that
+    are
+    neither numbers nor arrays.
     """
     function = python_of(function)
     if getattr(type(function), "takes_jets", False):
@@ -109,9 +110,9 @@ def of_floats(
 
 
 def on_jets(function: Any, t: Jet, *arguments: Any) -> Any:
-    """Return what a user's function gives for jets.
+    """Evaluate a user function on jets.
 
-    While machine code is written a copy is run; else the function itself, or a copy if it uses what takes floats alone.
+    While machine code is generated, a copy is run; otherwise the function itself, or a copy if it needs floats.
     """
     function = python_of(function)
     if is_written(t.value):
@@ -126,12 +127,12 @@ def on_jets(function: Any, t: Jet, *arguments: Any) -> Any:
 
 
 def read_only(x: Any) -> Any:
-    """Return a stand-in for an object whose methods are to be run on jets."""
+    """Return a read-only proxy of an object whose methods are to be run on jets."""
     return _ReadOnly(x, _Copies(JETS))
 
 
 def _with_jets(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of tracers that calls one of jets, such as an `Expression`."""
+    """Return a function of tracers that calls a function of jets, such as an `Expression`."""
 
     def call(*arguments: Any) -> Any:
         (result,) = traced_arguments([function(*map(untraced, arguments))])
@@ -141,7 +142,7 @@ def _with_jets(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _stand_in(x: Any, copies: _Copies) -> Any:
-    """What a copy finds in the place of x."""
+    """Return the replacement of x in a copy."""
     x, vocabulary = python_of(x), copies.vocabulary
     if id(x) in vocabulary.known:
         return vocabulary.known[id(x)]
@@ -173,7 +174,7 @@ def _stand_in(x: Any, copies: _Copies) -> Any:
 
 
 def _copied(function: types.FunctionType, copies: _Copies) -> Any:
-    """Copy a function with stand-ins for its globals, its closure and its defaults."""
+    """Copy a function with replacements of its globals, closure and defaults."""
     if id(function) in copies.made:
         return copies.made[id(function)]
     code, given = function.__code__, dict(copies.vocabulary.builtins)
@@ -195,7 +196,7 @@ def _copied(function: types.FunctionType, copies: _Copies) -> Any:
 
 
 class _Refusal:
-    """In the place of what a copy cannot have, should it use it in any way."""
+    """Placeholder of an unsupported value, which raises an error at any use."""
 
     def __init__(self, error: Exception) -> None:
         object.__setattr__(self, "_quirk_error", error)

@@ -1,15 +1,14 @@
-"""Machine code of entries, kept in files from one process to the next.
+"""Disk cache of the machine code of entries.
 
-A file holds what one entry was compiled to for one list of argument types, processor and version of Python:
+A file holds the compiled code of one entry for one list of argument types, processor and Python version:
 
-    32 bytes   SHA-256 of all that follows
-    32 bytes   identity: SHA-256 of the sources and versions from which the code was made
-    the rest   what numba rebuilds the compiled function from, pickled
+ 32 bytes   SHA-256 of all following bytes
+ 32 bytes   identity: SHA-256 of the sources and versions from which the code was compiled
+ the rest   pickled data from which numba rebuilds the compiled function
 
-Nothing is unpickled, let alone run, unless no other user can have written it (`quirk.util.ownership`) and the checksum
-and the identity are right; otherwise the entry is compiled anew and the file replaced. Files are written aside and
-moved into place, each by itself complete. Of processes that need the same entry at the same time, one compiles it and
-the others wait for its file.
+Nothing is unpickled or run unless no other user can have written the file (`quirk.util.ownership`) and both checksum
+and identity match; otherwise the entry is recompiled and the file replaced. Files are replaced atomically. If several
+processes need the same entry at the same time, one compiles it and the others wait for its file.
 """
 
 from __future__ import annotations
@@ -38,22 +37,22 @@ from .compile_times import expected, note, said
 from .kernel_sources import kernel_digest
 
 DIGEST = 32
-# Bytes; no machine code comes near, and what else may lie in its place need not be read to the end.
+# Maximum size of a file that is read, bytes; far above the size of any compiled entry.
 LARGEST = 1 << 28
-# s that one process waits for another one to compile what it needs, too, before it does so itself.
+# Maximum wait for another process to compile the same entry, s; then this process compiles it itself.
 LONGEST_WAIT = 120.0
 
 SAID: set[str] = set()
 
 
 class MachineCode(caching._Cache):
-    """Where numba looks for the machine code of one entry before it compiles, and leaves it afterwards.
+    """Loads the machine code of one entry from disk before numba compiles it, and saves it afterwards.
 
     Parameters
     ----------
-    function : the entry as plain Python
-    needed_by : what the entry is compiled for, as it is said on standard error; "" for nothing
-    effort : how long that takes, in relation to other entries
+    function : the entry, as plain Python
+    needed_by : feature that needs the entry, for a line on standard error; "" for no line
+    effort : compilation time relative to other entries
     """
 
     def __init__(self, function: Callable[..., Any], needed_by: str = "", effort: float = 0.0) -> None:
@@ -61,17 +60,17 @@ class MachineCode(caching._Cache):
         self.needed_by, self.effort = needed_by, effort
         self._began: float | None = None
         self.folders = folders(function)
-        # Now, not when it is compiled: by then the files may no longer be what was imported.
+        # Computed at import: when the entry is compiled, the files may differ from those that were imported.
         self.sources = kernel_digest(Path(inspect.getfile(function)), function.__module__)
         self._turn: BinaryIO | None = None
 
     @property
     def cache_path(self) -> str:
-        """The folder that is looked at first."""
+        """The first folder in which the machine code is searched."""
         return str(self.folders[0]) if self.folders else ""
 
     def one_at_a_time(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return what compiles the entry, or loads it, such that other processes do not compile it meanwhile."""
+        """Return a version of `compile` that prevents other processes from compiling the same entry meanwhile."""
 
         def compile_alone(sig: Any) -> Any:
             try:
@@ -86,20 +85,20 @@ class MachineCode(caching._Cache):
         return compile_alone
 
     def _give_back(self) -> None:
-        """Let other processes compile it."""
+        """Release the lock that prevents other processes from compiling the entry."""
         if self._turn is not None:
             let_go(self._turn)
             self._turn = None
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
-        """Return the function for the argument types `sig`, or None if it has to be compiled."""
+        """Return the cached function for the argument types `sig`, or None if it must be compiled."""
         self._give_back()
         name, identity = self._name_and_identity(sig, target_context.codegen())
         found, trouble = self._found(name, identity, target_context)
         if found is None:
             turns = (held(folder / f"{name}.lock", LONGEST_WAIT) for folder in self.folders if trusted(folder))
             self._turn = next((turn for turn in turns if turn is not None), None)
-            found, trouble = self._found(name, identity, target_context)  # by now there may be one
+            found, trouble = self._found(name, identity, target_context)  # another process may have just saved it
         if found is not None:
             return found
         if trouble:
@@ -113,7 +112,7 @@ class MachineCode(caching._Cache):
         return f"{self.function.__module__}.{self.function.__qualname__}"
 
     def _announce(self) -> None:
-        """Say what is compiled and, if other entries have been compiled here before, how long it will take."""
+        """Write a line that compilation starts, with the expected time if other entries have been compiled here."""
         self._began = time.perf_counter()
         if not self.needed_by:
             return
@@ -122,20 +121,20 @@ class MachineCode(caching._Cache):
         say(self.needed_by, f"compiling what {self.needed_by}, {how_long}")
 
     def _found(self, name: str, identity: bytes, target_context: Any) -> tuple[CompileResult | None, str]:
-        """Return the function in the first file that can be used, or None; and what is wrong with others."""
+        """Return the function from the first usable file, or None, and a message about an unusable file."""
         trouble = ""
         for folder in self.folders:
             try:
                 payload = read(folder / name, identity)
                 if payload is not None:
                     return CompileResult._rebuild(target_context, *pickle.loads(payload)), ""
-            except Exception as error:  # a damaged file may lead to any
+            except Exception as error:  # a damaged file may cause any error
                 trouble = f"machine code in {folder / name} cannot be used ({reason(error)}), so it is compiled anew"
         return None, trouble
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled function in the first folder that takes it."""
-        if data.library.has_dynamic_globals:  # addresses of this process
+        """Save a compiled function in the first writable folder."""
+        if data.library.has_dynamic_globals:  # contains addresses of this process
             return
         name, identity = self._name_and_identity(sig, data.codegen)
         refusals = [] if self.folders else ["its source is not in a file"]
@@ -147,23 +146,23 @@ class MachineCode(caching._Cache):
                     return
                 except OSError as error:
                     refusals.append(reason(error))
-        except Exception as error:  # the function is there; that it cannot be kept must not end the run
+        except Exception as error:  # the function is usable, so a failure to save it must not end the run
             refusals.append(reason(error))
         say("not kept", f"machine code cannot be kept, so that each process compiles it anew: {'; '.join(refusals)}")
 
     def enable(self) -> None:
-        """Do nothing: there is no switch."""
+        """Do nothing; numba's interface requires the method."""
 
     def disable(self) -> None:
-        """Do nothing: there is no switch."""
+        """Do nothing; numba's interface requires the method."""
 
     def flush(self) -> None:
         """Do nothing: files are replaced, never emptied."""
 
     def _name_and_identity(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
-        """Return the name of the file, and what it must have been made from."""
+        """Return the name of the file and its identity, a digest of the sources and versions."""
         python = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
-        if sys.flags.optimize:  # without assertions, or docstrings, bytecode is another one
+        if sys.flags.optimize:  # -O and -OO change the bytecode
             python += f".opt-{sys.flags.optimize}"
         kind = repr((str(sig), codegen.magic_tuple()))
         fields = tuple(map(layouts, sig))
@@ -178,20 +177,20 @@ class MachineCode(caching._Cache):
 
 
 def read(path: Path, identity: bytes) -> bytes | None:
-    """Return what `write` wrote, or None where nothing is, or something of another identity.
+    """Return the payload that `write` saved, or None if the file is missing or has another identity.
 
     Raises
     ------
     OSError
-        If the file cannot be read, or another user may have written it.
+        If the file is unreadable, or another user may have written it.
     ValueError
-        If it is not as it was written.
+        If the file is damaged.
     """
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if not stat.S_ISREG(mode):  # opening a pipe would wait for its other end
+    if not stat.S_ISREG(mode):  # opening a pipe would block
         raise ValueError("it is not a file")
     check_folder(path.parent)
     with path.open("rb") as file:
@@ -204,12 +203,12 @@ def read(path: Path, identity: bytes) -> bytes | None:
 
 
 def write(path: Path, identity: bytes, payload: bytes) -> None:
-    """Write a file as a whole or not at all, in place of what was there.
+    """Write a cache file atomically.
 
     Raises
     ------
     OSError
-        If it cannot be written, something that is not a file is in its place, or other users may write to its folder.
+        If the file cannot be written, its name belongs to something else, or other users may write to its folder.
     """
     check_folder(path.parent)
     made_folder(path.parent)
@@ -219,12 +218,12 @@ def write(path: Path, identity: bytes, payload: bytes) -> None:
 
 
 def _closed_to_others(name: str, flags: int) -> int:
-    """Open a file that others may not write to, whatever the umask."""
+    """Open a file without write permission for other users, whatever the umask."""
     return os.open(name, flags, 0o644)
 
 
 def trusted(folder: Path) -> bool:
-    """Whether no other user can put files into a folder."""
+    """Whether only this user and the administrator can write to a folder."""
     try:
         check_folder(folder)
     except UntrustedError:
@@ -233,10 +232,11 @@ def trusted(folder: Path) -> bool:
 
 
 def folders(function: Callable[..., Any]) -> list[Path]:
-    """Return where machine code of a function may lie, in the order of preference.
+    """Return the candidate folders for a function's machine code, in order of preference.
 
-    In NUMBA_CACHE_DIR alone if that is set; else beside the function, or in the user's cache folder. Nowhere if the
-    function's source is not in a file, as changes could not be noticed.
+    NUMBA_CACHE_DIR alone if it is set; otherwise the folder beside the function, then the user's cache folder. The list
+    is
+    empty if the function's source is not a file, because changes could not be detected.
     """
     source = inspect.getfile(function)
     if not os.path.isfile(source):
@@ -244,26 +244,26 @@ def folders(function: Callable[..., Any]) -> list[Path]:
     provided = (caching.UserProvidedCacheLocator,)
     found = (caching.InTreeCacheLocator, caching.UserWideCacheLocator)
     locators = provided if getattr(numba.config, "CACHE_DIR", "") else found
-    # With links followed, so that a folder that was checked stays the one that is used.
+    # Links are resolved, so that the folder checked is the folder used.
     return [Path(os.path.realpath(locator(function, source).get_cache_path())) for locator in locators]
 
 
 def layouts(kind: Any) -> Any:
-    """Return the names of the fields of a type of records or named tuples, and of those of its fields."""
+    """Return the field names of a record or named-tuple type, and recursively those of its members."""
     fields: Any = getattr(kind, "names", None) or getattr(getattr(kind, "instance_class", None), "_fields", ())
     members: Any = getattr(kind, "members", None) or getattr(kind, "types", ())
     return fields and (tuple(fields), tuple(map(layouts, members)))
 
 
 def say(kind: str, line: str) -> None:
-    """Write a line to standard error, one of each kind in a process."""
+    """Write a line to standard error, once per kind and process."""
     if kind in SAID or sys.stderr is None:
         return
     SAID.add(kind)
-    with contextlib.suppress(OSError, ValueError):  # it may be full or closed
+    with contextlib.suppress(OSError, ValueError):  # standard error may be full or closed
         print(f"quirk: {line}", file=sys.stderr, flush=True)
 
 
 def reason(error: Exception) -> str:
-    """Return an error in one line."""
+    """Return an error as one line of text."""
     return " ".join(f"{type(error).__name__}: {error}".split())

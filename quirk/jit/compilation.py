@@ -1,7 +1,7 @@
-"""Compilation of numerical kernels, in one place with one switch.
+"""Compilation of numerical kernels with numba.
 
-Kernels are plain Python functions over arrays; numba compiles them at their first call, never at import, and
-`machine_code` keeps what comes out. Setting the environment variable NUMBA_DISABLE_JIT=1 runs every kernel as plain
+Kernels are plain Python functions over arrays. numba compiles them at their first call, never at import, and
+`quirk.jit.cache` saves the machine code. With the environment variable NUMBA_DISABLE_JIT=1 every kernel runs as plain
 Python.
 """
 
@@ -44,32 +44,33 @@ from numba.extending import register_jitable
 from .cache import MachineCode
 from .record import Lower
 
-# What the compiler may do to floats: fuse a product and a sum, ignore the sign of zero. Not: assume finite numbers.
+# Floating-point relaxations: fusing a product and a sum, ignoring the sign of zero. Not included: assuming finite
+# numbers.
 FAST_MATH = {"contract", "nsz"}
 
 OPTIONS: dict[str, Any] = {"fastmath": FAST_MATH, "error_model": "numpy", "_nrt": False}
 
-# Passes of numba that find nothing in kernels, which have no closures, no contexts, no exceptions and no array
-# expressions; each looks at all variables anew.
+# numba passes without effect on kernels, which have no closures, contexts, exceptions or array expressions. Each would
+# inspect all variables again.
 NEEDLESS = {
     DeadBranchPrune, DumpParforDiagnostics, FindLiterallyCalls, InlineClosureLikes, InlineInlinables, InlineOverloads,
     LiteralPropagationSubPipelinePass, LiteralUnroll, MakeFunctionToJitFunction, NopythonRewrites,
     NoPythonSupportedFeatureValidation, RewriteDynamicRaises, RewriteSemanticConstants, WithLifting,
 }  # fmt: skip
 
-# Entries are called from Python alone, and kernels not from there.
+# Entries are called from Python only, kernels only from compiled code, so each needs one kind of wrapper.
 ENTRY_OPTIONS: dict[str, Any] = {"no_cfunc_wrapper": True, **OPTIONS}
 KERNEL_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **OPTIONS}
 
 
 class Library(JITCodeLibrary):
-    """Code that is optimized when an entry is put together, not before."""
+    """Library whose code is optimized only when an entry is linked."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
     def below(self, seen: dict[JITCodeLibrary, None] | None = None) -> dict[JITCodeLibrary, None]:
-        """Return all libraries whose code this one needs, each once."""
+        """Return all libraries that this one needs, directly or indirectly, each once."""
         seen = {} if seen is None else seen
         for library in self._linking_libraries:
             if library not in seen:
@@ -79,21 +80,21 @@ class Library(JITCodeLibrary):
         return seen
 
     def link(self, module: Any) -> None:
-        """Put the code that this one needs into a module."""
+        """Link all libraries that this one needs into a module."""
         for library in self.below():
             own = library._final_module if isinstance(library, KernelLibrary) else library._get_module_for_linking()
             module.link_in(own, preserve=True)
 
 
 class KernelLibrary(Library):
-    """The code of a kernel alone: to be linked into an entry and optimized there, not to be run by itself.
+    """Unoptimized code of one kernel, linked into entries and optimized there; not callable by itself.
 
-    numba would link each kernel with all that it calls, optimize that and make machine code of it, at each level of
-    calls anew; three fifths of the time that compiling takes would go there.
+    numba would link each kernel with everything it calls, optimize it and generate machine code, at each level of calls
+    again; that would take three fifths of the compilation time.
     """
 
     def finalize(self) -> None:
-        """Let entries have a copy of their own of each function."""
+        """Mark the functions as linkable into several entries, each with its own copy."""
         self._raise_if_finalized()
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.external:
@@ -102,36 +103,37 @@ class KernelLibrary(Library):
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
-        """Return the code with all that it needs, for what numba compiles by itself."""
+        """Return the code with everything it needs, for functions compiled by plain numba."""
         if self._shared_module is None:
             self._shared_module = self._final_module.clone()
             self.link(self._shared_module)
         return self._shared_module
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return a null pointer: there is no machine code."""
+        """Return a null pointer, because a kernel has no machine code of its own."""
         return 0
 
     @property
     def codegen(self) -> KernelLibrary:
-        """The one whose `set_env` is called."""
+        """Object on which numba calls `set_env`: the library itself."""
         return self
 
     def set_env(self, name: str, environment: object) -> None:
-        """Leave out what only machine code could use."""
+        """Do nothing: only machine code uses environments."""
 
 
 class EntryLibrary(Library):
-    """The code of an entry with all its kernels, optimized once."""
+    """Code of an entry with all its kernels, optimized once."""
 
     def finalize(self) -> None:
-        """Link, optimize and make machine code."""
+        """Link all kernels, optimize, and generate machine code."""
         for library in self.below():
             self._reload_init.update(library._reload_init)
         self.link(self._final_module)
         self._linking_libraries = []
-        # Kernels of two entries that were compiled in two processes may have one name and differ. Internal functions
-        # are renamed, since LLVM would find them by name for plain numba code of the same process.
+        # Kernels of entries compiled in different processes may share a name and differ. Internal functions are
+        # renamed, because
+        # LLVM would otherwise resolve calls of plain numba code in this process to them by name.
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = "internal"
@@ -139,9 +141,9 @@ class EntryLibrary(Library):
         super().finalize()
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
-        """Return what a file keeps: machine code, and of LLVM's code the names alone, since nothing is linked with it.
+        """Return the data to be saved: the machine code, and only the symbol names of the LLVM code.
 
-        All of that would take longer to read than everything else.
+        Nothing is linked with the LLVM code later, and reading all of it would dominate the loading time.
         """
         self._ensure_finalized()
         module = self._final_module
@@ -151,23 +153,23 @@ class EntryLibrary(Library):
         return self.name, "object", (self._get_compiled_object(), parse_assembly("\n".join(lines)).as_bitcode())
 
     def _optimize_final_module(self) -> None:
-        # numba has a cheaper pass before this one, to prune reference counts; kernels count none.
+        # numba's cheaper pass before this one prunes reference counts, which kernels do not have.
         manager, builder = self._codegen._module_pass_manager()
         manager.run(self._final_module, builder)
 
 
 class Lowering(NativeLowering):
-    """Puts code into a library of a given kind."""
+    """Lowering pass that puts the code into a library of the given class."""
 
     library: type[JITCodeLibrary]
 
     @property
     def lowering_class(self) -> type[Lower]:
-        """What does it."""
+        """Class that lowers one function."""
         return Lower
 
     def run_pass(self, state: Any) -> bool:
-        """Lower to LLVM's language."""
+        """Lower the function to LLVM code."""
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return super().run_pass(state)
@@ -175,7 +177,7 @@ class Lowering(NativeLowering):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class KernelLowering(Lowering):
-    """Lowering of a kernel."""
+    """Lowering pass of kernels."""
 
     _name: Any = "kernel_lowering"
     library = KernelLibrary
@@ -183,14 +185,14 @@ class KernelLowering(Lowering):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class EntryLowering(Lowering):
-    """Lowering of an entry."""
+    """Lowering pass of entries."""
 
     _name: Any = "entry_lowering"
     library = EntryLibrary
 
 
 class Remembering(Context):
-    """numba's knowledge of what functions return; of operators and the like, each case is found out once."""
+    """numba's typing context with a cache of resolved function, operator and attribute signatures."""
 
     found: ClassVar[dict[Any, Any]] = {}
 
@@ -212,12 +214,12 @@ remembering = functools.cache(Remembering)
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class TypeInference(NopythonTypeInference):
-    """Type inference that goes through all kinds of sum, and of call, once for all kernels."""
+    """Type inference whose resolved signatures are shared by all kernels."""
 
     _name: Any = "type_inference"
 
     def run_pass(self, state: Any) -> bool:
-        """Find the types of all variables."""
+        """Infer the types of all variables."""
         context, state.typingctx = state.typingctx, remembering(state.typingctx)
         try:
             return super().run_pass(state)
@@ -226,12 +228,12 @@ class TypeInference(NopythonTypeInference):
 
 
 class Compiler(CompilerBase):
-    """Compiles as numba does, but for the lowering, and for what can be left out."""
+    """numba's compiler with QuIRK's lowering and without the needless passes."""
 
     lowering: type[Lowering]
 
     def define_pipelines(self) -> list[Any]:
-        """Return numba's passes with some replaced."""
+        """Return numba's pass pipeline with some passes replaced or removed."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         ours = {NativeLowering: self.lowering, NopythonTypeInference: TypeInference}
         passes.passes = [(ours.get(p, p), why) for p, why in passes.passes if p not in NEEDLESS]
@@ -252,22 +254,22 @@ class EntryCompiler(Compiler):
 
 
 def plain_python() -> bool:
-    """Whether kernels run as plain Python."""
+    """Whether kernels run as plain Python (NUMBA_DISABLE_JIT)."""
     return bool(getattr(numba.config, "DISABLE_JIT", False))
 
 
 def entry(
     function: Callable[..., Any] | None = None, *, needed_by: str = "", effort: float = 0.0
 ) -> Callable[..., Any]:
-    """Compile `function`, which Python calls, at its first call; keep the machine code where that can be written.
+    """Compile a function that Python calls, at its first call, and save the machine code on disk if possible.
 
     Parameters
     ----------
-    function : kernel that Python calls
+    function : the kernel to be called from Python
     needed_by : str
-        What needs it, such as "runs need", for a line on standard error before it is compiled.
+        Feature that needs the entry, such as "runs need", for a line on standard error before compilation.
     effort : float
-        How long that takes in relation to other entries, in seconds of one machine; see `compile_times`.
+        Compilation time on a reference machine, s, relative to other entries; see `compile_times`.
     """
     if function is None:
         return functools.partial(entry, needed_by=needed_by, effort=effort)
@@ -280,14 +282,16 @@ def entry(
 
 
 class Entry:
-    """A compiled function that Python calls, with positional arguments.
+    """A compiled function that is called from Python with positional arguments.
 
-    numba looks at all members of all records at each call to tell their types, which takes ten times as long as to hand
-    them over. Here their classes do, so all records of a class have members of the same types.
+    At each call numba inspects all members of all records to determine their types, which takes ten times as long as
+    passing
+    them. Here the classes of the arguments determine the types, so all records of a class must have members of the same
+    types.
 
     Attributes
     ----------
-    compiled : numba's function
+    compiled : numba's dispatcher
     """
 
     def __init__(self, compiled: Any) -> None:
@@ -296,7 +300,7 @@ class Entry:
         self._found: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def __call__(self, *given: Any) -> Any:
-        """Call the machine code for arguments of these kinds, which is found or made at the first call."""
+        """Call the machine code for arguments of these types; load or compile it at the first call."""
         kinds = tuple(map(kind_of, given))
         found = self._found.get(kinds)
         if found is not None:
@@ -308,18 +312,18 @@ class Entry:
 
 
 def kind_of(given: Any) -> Any:
-    """What tells apart arguments of entries that need machine code of their own."""
+    """Return a key that distinguishes arguments that need different machine code."""
     if isinstance(given, np.ndarray):
         return given.dtype, given.ndim, given.flags.c_contiguous, given.flags.writeable
     return type(given)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` for entries and other kernels to call; Python cannot.
+    """Compile a function that entries and other kernels call; Python cannot call it.
 
-    It is compiled once for all integers, constant or not and of whatever size.
+    All integers, constant or not and of any size, share one compilation.
     """
-    # Unless it is told not to, numba writes what an inlined kernel calls into each caller, too.
+    # By default numba also copies the callees of an inlined kernel into each caller.
     compiled = numba.njit(pipeline_class=KernelCompiler, forceinline=False, **KERNEL_OPTIONS)(function)
     if not plain_python():
         template = compiled.get_call_template
@@ -330,21 +334,21 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def general(kind: types.Type) -> types.Type:
-    """The type that stands for one of an argument."""
+    """Return the type for which a kernel is compiled, given that of an argument: all integers become intp."""
     kind = types.unliteral(kind)
     return types.intp if isinstance(kind, types.Integer) else kind
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `function` into each kernel that calls it, anew for each constant argument."""
+    """Inline `function` into each kernel that calls it, specialized for constant arguments."""
     return numba.njit(pipeline_class=KernelCompiler, forceinline=True, **KERNEL_OPTIONS)(function)
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the Python function of an entry or a kernel."""
+    """Return the Python function behind an entry or kernel."""
     return getattr(function, "py_func", function)
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Leave `function` as it is for Python, and let kernels call it in compiled form."""
+    """Leave `function` unchanged for Python, and let kernels call it in compiled form."""
     return register_jitable(pipeline_class=KernelCompiler, **KERNEL_OPTIONS)(function)

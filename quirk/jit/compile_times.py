@@ -1,8 +1,9 @@
-"""How long entries take to compile on this machine, by the times that others have taken before.
+"""Estimates of compilation times on this machine from those of earlier compilations.
 
-The effort of an entry is its compilation time, in s, on a reference machine. A file beside the machine code holds the
-effort of each entry that was compiled here, and the time that it took, in s. An entry that was not is estimated to take
-its effort times the ratio of the sums of these times and efforts.
+The effort of an entry is its compilation time on a reference machine, s. A file beside the machine code lists the
+effort
+and the measured time, s, of each entry compiled here. The time of any other entry is estimated as its effort times the
+ratio of the sum of these times to the sum of these efforts.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from ..util.files import made_folder, whole
 from ..util.ownership import check_folder
 
 FILE = "compile-times.json"
-# Times are noted and told from this many seconds on.
+# Compilation times below this are neither recorded nor announced, s.
 SHORTEST = 1.0
 
 
 def expected(folders: Sequence[Path], name: str, effort: float) -> float | None:
-    """Return the seconds that an entry will likely take, or None where nothing has been compiled yet.
+    """Return the expected compilation time of an entry, s, or None if nothing has been compiled yet.
 
     Parameters
     ----------
-    folders : where machine code may lie
-    name : of the entry
-    effort : of the entry
+    folders : folders that may hold machine code
+    name : name of the entry
+    effort : effort of the entry, s
     """
     times = _read(folders)
     if not times or effort <= 0:
@@ -38,7 +39,7 @@ def expected(folders: Sequence[Path], name: str, effort: float) -> float | None:
 
 
 def note(folders: Sequence[Path], name: str, effort: float, seconds: float) -> None:
-    """Keep how many seconds an entry has taken, in the first folder that takes it."""
+    """Record the compilation time of an entry, s, in the first writable folder."""
     if effort <= 0 or seconds < SHORTEST:
         return
     text = json.dumps({**_read(folders), name: (effort, float(f"{seconds:.3g}"))})
@@ -52,14 +53,14 @@ def note(folders: Sequence[Path], name: str, effort: float, seconds: float) -> N
 
 
 def said(seconds: float) -> str:
-    """Return a time as one says it, with one or two digits."""
+    """Return a time as text, rounded to one or two digits."""
     if seconds < 90:
         return f"{seconds:.0f} s" if seconds < 20 else f"{5 * round(seconds / 5)} s"
     return f"{seconds / 60:.1f} min"
 
 
 def _read(folders: Sequence[Path]) -> dict[str, tuple[float, float]]:
-    """Return efforts and seconds by name; nothing where the file is not there or no such file."""
+    """Return (effort, time) of each entry by name; an empty dictionary if the file is missing or unreadable."""
     for folder in folders:
         with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
             noted = json.loads((folder / FILE).read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
-"""Calls through a pointer: how compiled kernels reach the functions of a user, without being compiled anew.
+"""Calls of user functions through pointers, so that compiled kernels need not be recompiled for them.
 
-Every such function is called as ``function(t, inputs, outputs)`` with two pointers to doubles.
+Each such function has the signature ``function(t, inputs, outputs)`` with two pointers to doubles.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_double, POINTER, POINTER)
 
 
 def pointer_to_python(function: Callable[[float], None]) -> Any:
-    """Return a C function that calls ``function(t)``; keep it alive as long as its address is used.
+    """Return a C function that calls ``function(t)``; keep a reference as long as its address is in use.
 
-    The function finds its inputs and leaves its outputs where whoever made it has agreed with the kernel.
+    The caller and the kernel must agree on where the function reads inputs and writes outputs.
     """
     return SIGNATURE(lambda t, inputs, outputs: function(t))
 
@@ -30,7 +30,7 @@ def pointer_to_python(function: Callable[[float], None]) -> Any:
 def pointer_to_filler(
     function: Callable[[float, np.ndarray], None], size: int, watch: Callable[..., Callable[[float], None]]
 ) -> Any:
-    """Return a C function that lets ``function(t, outputs)`` fill `size` outputs, watched for errors by `watch`."""
+    """Return a C function that fills `size` outputs by ``function(t, outputs)``; `watch` wraps it to catch errors."""
     place = np.zeros(size)
     watched = watch(lambda t: function(t, place))
 
@@ -44,13 +44,13 @@ def pointer_to_filler(
 
 
 def pointer_to_compiled(function: Any) -> Any:
-    """Return a C function of a numba function ``function(t, inputs, outputs)`` of two pointers."""
+    """Return a C function compiled by numba from ``function(t, inputs, outputs)`` of two pointers."""
     doubles = types.CPointer(types.float64)
     return numba.cfunc(types.void(types.float64, doubles, doubles))(function)
 
 
 def address_of(function: Any) -> int:
-    """Return the address of a C function made here."""
+    """Return the address of a C function created by this module."""
     address = getattr(function, "address", None)
     return int(address if address is not None else ctypes.cast(function, ctypes.c_void_p).value or 0)
 

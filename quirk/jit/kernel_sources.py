@@ -1,9 +1,8 @@
-"""Sources that the machine code of a kernel is made from: its own file, and what that imports from QuIRK.
+"""Digest of the sources from which a kernel's machine code is generated: its own file and its imports from QuIRK.
 
-An edit of the code in any of these files makes kept machine code invalid; an edit of their docstrings or comments, or
-of other files, leaves it valid. Imports are read from the text of each file, since a module does not record where its
-names come from. A constant (an upper-case name bound to a plain value) counts by its value, not by the file that
-defines it.
+A change of the code in any of these files invalidates cached machine code; changes of docstrings, comments or other
+files do not. Imports are read from the text of each file, because a module does not record the origin of its names. A
+constant (an upper-case name bound to a plain value) enters by its value, not by the file that defines it.
 """
 
 from __future__ import annotations
@@ -17,29 +16,30 @@ from typing import Any
 
 PACKAGE = "quirk"
 
-# A statement at the start of a line; imports inside functions and under TYPE_CHECKING are indented.
+# An import at the start of a line; imports inside functions and under TYPE_CHECKING are indented.
 FROM = re.compile(r"^from ([.\w]+) import (\([^)]*\)|[^\n]+)", re.MULTILINE)
 IMPORT = re.compile(r"^import ([.\w, ]+)", re.MULTILINE)
 COMMENT = re.compile(r"#.*")
 
-# Text that no machine code depends on. A docstring is a string on the line after the head of a file, class or function;
-# a head ends with a colon on a line that begins with its keyword or with the parenthesis that closes its arguments.
+# Text without influence on machine code. A docstring is a string on the line after the header of a file, class or
+# function; a header ends with a colon on a line that begins with its keyword or with the closing parenthesis of its
+# arguments.
 DOCSTRING = re.compile(
     r'(\A|^ *(?:class |def |\))[^\n]*:(?:  #[^\n]*)?\n)(\s*)"""(?:[^"\\]+|\\[\s\S]|"(?!""))*"""\n', re.MULTILINE
 )
 COMMENT_LINE = re.compile(r"^ *#.*\n", re.MULTILINE)
 
-# What comes out of the compiler depends on these, whatever a kernel imports.
+# Modules that influence the machine code of all kernels, whatever they import.
 COMPILER = (f"{PACKAGE}.jit.compilation",)
 
 
 def kernel_digest(file: Path, module: str) -> bytes:
-    """Return the SHA-256 of all that machine code of kernels in a module depends on.
+    """Return the SHA-256 of everything that influences the machine code of a module's kernels.
 
     Parameters
     ----------
     file : source file of the module
-    module : its full name, from which relative imports are resolved
+    module : full name of the module, for relative imports
     """
     reached: dict[str, bytes] = {}
     pending = list(COMPILER)
@@ -60,14 +60,14 @@ def kernel_digest(file: Path, module: str) -> bytes:
 
 @functools.cache
 def _module(name: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return the digest of an imported module's own file, and the names of the modules it depends on."""
+    """Return the digest of an imported module's own file, and the names of its imported modules."""
     module = sys.modules[name]
     is_package = hasattr(module, "__path__")
     return _read(Path(module.__file__ or ""), name if is_package else name.rpartition(".")[0])
 
 
 def _read(file: Path, package: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return the digest of a file with the constants that it imports, and the modules it depends on."""
+    """Return the digest of a file and its imported constants, and the names of its imported modules."""
     text = code_of(file.read_text(encoding="utf-8"))
     digest, modules = hashlib.sha256(hashlib.sha256(text.encode()).digest()), []
     for names in IMPORT.findall(text):
@@ -88,9 +88,10 @@ def _read(file: Path, package: str) -> tuple[bytes, tuple[str, ...]]:
 
 
 def code_of(text: str) -> str:
-    """Return the text of a module without docstrings, blank lines and comments that fill a line.
+    """Return the text of a module without docstrings, blank lines and whole-line comments.
 
-    A module with other strings of several lines keeps its comments, since such a string may hold lines that look alike.
+    Comments are kept if the module has other multi-line strings, because these may contain lines that look like
+    comments.
     """
     code = DOCSTRING.sub(r"\1\2...\n", text)
     if '"""' not in code and "'''" not in code:
@@ -99,7 +100,7 @@ def code_of(text: str) -> str:
 
 
 def _absolute(source: str, package: str) -> str:
-    """Return the full name of a module, given as in an import statement of a module in `package`."""
+    """Return the full name of a module from its name in an import statement of a module in `package`."""
     name = source.lstrip(".")
     level = len(source) - len(name)
     if not level:
@@ -109,7 +110,7 @@ def _absolute(source: str, package: str) -> str:
 
 
 def _names(text: str) -> list[str]:
-    """Return the names in the list of an import statement, without those they are renamed to."""
+    """Return the imported names of an import statement, without their aliases."""
     names = COMMENT.sub("", text).strip("() \n").split(",")
     return [name.split()[0] for name in names if name.split()]
 
@@ -119,7 +120,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether the text of a value says all there is to it."""
+    """Whether `repr` of a value determines it completely."""
     if type(value) is tuple:
         return all(map(_is_plain, value))
     return type(value) in (int, float, bool, str, bytes)

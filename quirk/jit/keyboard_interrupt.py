@@ -1,13 +1,13 @@
-"""Ctrl-C while compiled code runs that calls functions of a user.
+"""Deferred Ctrl-C while compiled code calls user functions.
 
-Python raises KeyboardInterrupt between any two of its instructions. In a function that compiled code has called,
-nobody could catch it: it would be printed and lost, and the run would go on with what the function has not computed.
-So the signal is noted, compiled code is asked to return, and the signal is handed on right after that to the handler
-that was there before, as a rule the one that raises KeyboardInterrupt. A second signal is handed on at once, so that
-functions that never return can be left, too.
+Python may raise KeyboardInterrupt between any two of its instructions. Raised inside a callback from compiled code, it
+could not be caught: it would be printed and lost, and the run would continue with missing values. Therefore the signal
+is recorded, compiled code is requested to return, and the previous handler, usually the one that raises
+KeyboardInterrupt, is called right afterwards. A second signal is handled at once, so that a user function that never
+returns can be interrupted, too.
 
-Even where KeyboardInterrupt may be raised it can be lost: in what Python does as objects are deleted. So the signal is
-held back for the whole of a run, and handed on between two evaluations and between two functions to be compiled.
+KeyboardInterrupt can also be lost while Python deletes objects. Therefore the signal is deferred during the whole run,
+and handled between two evaluations and between two compilations.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from typing import Any
 import numpy as np
 from numba.core import event
 
-# Where Python is about to call a function of a user or has just done so; it will be out of there in no time.
+# Modules that run immediately before and after a user function; the second signal is not handled inside them.
 AROUND_CALLS = (__name__, "quirk.jit.function_pointers", "quirk.dynamics.sparse.codegen.force_functions")
 
 
 class _Keyboard:
-    """What is known of the signal: whether one is to be handed on, and to whom.
+    """State of the deferred SIGINT handler.
 
     Attributes
     ----------
-    blocks : of the main thread, which alone hears signals, those that have been entered and not left
-    former : the handler that was there before the outermost of them
-    noted : whether a signal has come that has not been handed on
+    blocks : active `DeferredInterrupt` blocks of the main thread, the only one that receives signals
+    former : the handler that was installed before the outermost block
+    noted : whether a signal is waiting to be handled
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class _Keyboard:
         self.noted = False
 
     def note(self, number: int, frame: FrameType | None) -> None:
-        """Handle a signal: hold it back, unless one is held back already."""
+        """Record a signal; a second one is handled at once by the previous handler."""
         if self.noted and frame is not None and frame.f_globals.get("__name__") not in AROUND_CALLS:
             self.former(number, frame)
         self.noted = True
@@ -48,7 +48,7 @@ class _Keyboard:
             block.ask_to_stop()
 
     def hand_on(self) -> None:
-        """Call the former handler, if a signal is waiting for it."""
+        """Call the previous handler if a signal is waiting."""
         if self.noted and threading.current_thread() is threading.main_thread():
             self.noted = False
             self.former(signal.SIGINT, None)
@@ -59,14 +59,14 @@ _NOTE = _KEYBOARD.note
 
 
 class DeferredInterrupt:
-    """A block in which Ctrl-C raises nothing; it is handed on at the end of the block.
+    """Context manager that defers Ctrl-C until the end of the block.
 
-    Does nothing outside the main thread, and where the signal is ignored or not handled by Python.
+    It does nothing outside the main thread, or if the signal is ignored or not handled by Python.
 
     Parameters
     ----------
     stop : (1,) integers, optional
-        Set to 1 when the signal comes, so that compiled code returns; 0 from the start of the block until then.
+        Set to 0 at the start of the block and to 1 by the signal, so that compiled code returns.
     """
 
     def __init__(self, stop: np.ndarray | None = None) -> None:
@@ -97,33 +97,33 @@ class DeferredInterrupt:
         _KEYBOARD.blocks.pop()
         if not _KEYBOARD.blocks:
             present = signal.signal(signal.SIGINT, _KEYBOARD.former)
-            if present is not _NOTE:  # a function of the user has put up another one, to stay
+            if present is not _NOTE:  # a user function has installed another handler, which is kept
                 signal.signal(signal.SIGINT, present)
         if isinstance(error, KeyboardInterrupt):
-            _KEYBOARD.noted = False  # this is what it has led to
+            _KEYBOARD.noted = False  # the signal has already raised this error
         _KEYBOARD.hand_on()
 
     def ask_to_stop(self) -> None:
-        """Let compiled code return soon."""
+        """Request compiled code to return soon."""
         if self._stop is not None:
             self._stop[0] = 1
 
 
 def hand_on() -> None:
-    """Hand on a signal that is held back, at a place where KeyboardInterrupt does no harm."""
+    """Handle a waiting signal, at a place where KeyboardInterrupt does no harm."""
     _KEYBOARD.hand_on()
 
 
 def within_a_call() -> bool:
-    """Whether a function of a user is being called by compiled code, in this thread and further out."""
+    """Whether compiled code in the main thread is calling a user function."""
     return bool(_KEYBOARD.blocks) and threading.current_thread() is threading.main_thread()
 
 
 class _BetweenFunctions(event.Listener):
-    """Hands on a signal before numba compiles the next function."""
+    """Handles a waiting signal before numba compiles the next function."""
 
     def on_start(self, event: Any) -> None:
-        """Raise what the former handler raises."""
+        """Handle a waiting signal, which may raise KeyboardInterrupt."""
         hand_on()
 
     def on_end(self, event: Any) -> None:

@@ -1,8 +1,8 @@
-"""Machine code of functions traced by themselves, to be called by pointer as ``function(t, inputs, outputs)``.
+"""Machine code of single traced functions, called by pointer as ``function(t, inputs, outputs)``.
 
-What such a function does is written down once as instructions (`quirk.jit.tracing`) and compiled without numba's
-analysis of Python code. Functions that come to the same instructions share their machine code; that of functions of
-QuIRK itself stays on disk for later processes, and that of others is freed when nobody uses it.
+Such a function is run once on traced values, which record its operations as instructions (`quirk.jit.tracing`), and
+these are compiled without numba's analysis of Python code. Functions with the same instructions share their machine
+code. That of QuIRK's own functions is cached on disk; other code is freed when no longer in use.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from .tracing import DOUBLE, TracedValue
 FUNCTION = ir.FunctionType(ir.VoidType(), [DOUBLE, DOUBLE.as_pointer(), DOUBLE.as_pointer()])
 ARRAY = types.Array(types.float64, 1, "C")
 
-# An address in code.
+# Pattern of an address in LLVM code.
 ADDRESS = re.compile(r"inttoptr i64 \d")
 
-# Stands for the name of a function in its code: within a process, functions of the same name would be one.
+# Placeholder for the function's name, because two functions of the same name would be confused within a process.
 PLACEHOLDER = "written.here"
-# Its name where it is alone in an engine.
+# Name of the function if it is the only one of an execution engine.
 OWN_SYMBOL = "quirk.function"
-# The array of numbers beside it; how numbers are written, and which of them stay in the code: 0, 1, 2, 1/2 and their
-# negatives, of which the compiler makes simpler operations.
+# Name of the array of numbers used by the code, the pattern of a number, and the numbers that remain in the code: 0, 1,
+# 2, 1/2 and their negatives, for which the compiler simplifies operations.
 DATA = "quirk.numbers"
 NUMBER, CONSTANT_LANES = re.compile(r"\b0x[0-9a-fA-F]{16}\b"), "<double "
 PLAIN_NUMBERS = {f"0x{struct.pack('>d', sign * x).hex()}" for x in (0.0, 1.0, 2.0, 0.5) for sign in (1.0, -1.0)}
-# Names of libraries, which are never used twice.
+# Counter for unique names of libraries.
 _NUMBERS = itertools.count()
 
-# So many functions are kept compiled for systems to come; those of present ones are kept by these.
+# Maximum number of compiled functions cached for future systems; existing systems keep theirs in any case.
 MOST_COMPILED = 256
 
 
@@ -60,12 +60,12 @@ class Native:
 
     Parameters
     ----------
-    owner : what keeps the machine code; the code is freed with it
-    address : of the function
+    owner : object that holds the machine code; the code is freed with it
+    address : address of the function
 
     Attributes
     ----------
-    address : of the function, valid as long as this object lives
+    address : address of the function, valid during the lifetime of this object
     """
 
     def __init__(self, owner: Any, address: int) -> None:
@@ -73,7 +73,7 @@ class Native:
 
 
 class TracedPointer(TracedValue):
-    """An array of doubles that a function is given by the address of its first element."""
+    """An array of doubles given by the address of its first element."""
 
     def __init__(self, context: Any, builder: Any, pointer: Any) -> None:
         super().__init__(context, builder, ARRAY, None)
@@ -81,9 +81,9 @@ class TracedPointer(TracedValue):
 
 
 def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
-    """Return the machine code of a function of a time and two arrays of numbers, which is run once to write it.
+    """Compile a function of a time and two arrays of numbers, which is traced in one call.
 
-    `keep` lets it stay on disk. Whatever the function raises is raised here.
+    `keep` caches the machine code on disk. Errors of the function are raised here.
     """
 
     def write(context: Any, builder: Any, t: Any, inputs: Any, outputs: Any) -> None:
@@ -95,7 +95,7 @@ def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
 
 
 def written(write: Callable[..., None], *, keep: bool) -> Native:
-    """Return the machine code that ``write(context, builder, t, inputs, outputs)`` puts down, with all its blocks."""
+    """Compile the function whose instructions ``write(context, builder, t, inputs, outputs)`` emits, in any blocks."""
     context = cpu_target.target_context
     context.refresh()
     module = ir.Module(PLACEHOLDER)
@@ -103,16 +103,16 @@ def written(write: Callable[..., None], *, keep: bool) -> Native:
     builder = ir.IRBuilder(made.append_basic_block())
     write(context, builder, *made.args)
     code = str(module)
-    # An address of this process has no meaning in others.
+    # Code with an address of this process is invalid in other processes.
     return _kept(code) if keep and not ADDRESS.search(code) else _freed_later(code)
 
 
 @functools.lru_cache(MOST_COMPILED)
 @global_compiler_lock
 def _freed_later(code: str) -> Native:
-    """Compile a module, given as text, to machine code that is freed with the object that is returned.
+    """Compile LLVM code, given as text, to machine code that is freed together with the returned object.
 
-    Modules that differ in numbers alone are compiled once: the numbers are data beside a copy of the machine code.
+    Code that differs only in its numbers is compiled once: the numbers are data of each copy of the machine code.
     """
     text, numbers = _without_numbers(code)
     image, known = _image(text)
@@ -126,9 +126,9 @@ def _freed_later(code: str) -> Native:
 
 
 def _without_numbers(code: str) -> tuple[str, np.ndarray]:
-    """Return a module in which numbers are read from an array where they are used, and the array.
+    """Return LLVM code that reads its numbers from an array, and the array.
 
-    Numbers that let the compiler leave out operations stay where they are, and those in constant lanes.
+    Numbers that enable simplifications remain in the code, as do those in constant vectors.
     """
     found: dict[str, int] = {}
     lines: list[str] = []
@@ -150,13 +150,13 @@ def _without_numbers(code: str) -> tuple[str, np.ndarray]:
 
 @functools.lru_cache(MOST_COMPILED)
 def _image(text: str) -> tuple[bytes, dict[str, int]]:
-    """Return a module as machine code to be linked, and the addresses of functions that LLVM alone knows."""
+    """Return LLVM code as linkable machine code, with the addresses of functions that only LLVM can resolve."""
     codegen = cpu_target.target_context.codegen()
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = llvm.get_process_triple(), codegen._data_layout
     manager, builder = codegen._module_pass_manager()
     manager.run(module, builder)
-    if type(manager)._dispose is ObjectRef._dispose:  # which does nothing, and leaves 60 KB behind
+    if type(manager)._dispose is ObjectRef._dispose:  # it does nothing, and leaks 60 KB
         NewPassManager._dispose(manager)
     declared = [function.name for function in module.functions if function.is_declaration]
     known = {name: llvm.address_of_symbol(name) for name in declared}
@@ -165,7 +165,7 @@ def _image(text: str) -> tuple[bytes, dict[str, int]]:
 
 @functools.cache
 def _linker() -> Any:
-    """What links machine code that can be freed."""
+    """Return the linker of machine code that can be freed."""
     return llvm.create_lljit_compiler()
 
 
@@ -176,7 +176,7 @@ def _of_library(library: Any, symbol: str) -> Native:
 @functools.lru_cache(MOST_COMPILED)
 @global_compiler_lock
 def _kept(code: str) -> Native:
-    """Compile a module, given as text, and keep it on disk, or find what it was compiled to before."""
+    """Compile LLVM code, given as text, and cache it on disk, or load the cached machine code."""
     codegen = cpu_target.target_context.codegen()
     made_from = (code, codegen.magic_tuple(), numba.__version__, llvmlite.__version__)
     identity = hashlib.sha256(repr(made_from).encode()).digest()
@@ -187,7 +187,7 @@ def _kept(code: str) -> Native:
             payload = read(folder / file, identity)
             if payload is not None:
                 return _of_library(codegen.unserialize_library(pickle.loads(payload)), symbol)
-        except Exception as error:  # a damaged file may lead to any
+        except Exception as error:  # a damaged file may cause any error
             say("trouble", f"machine code in {folder / file} cannot be used ({reason(error)}), so it is compiled anew")
     library = EntryLibrary(codegen, symbol)
     library.enable_object_caching()
@@ -195,7 +195,7 @@ def _kept(code: str) -> Native:
     library.finalize()
     made = _of_library(library, symbol)
     for folder in places:
-        # Where it cannot be kept, the next process takes a few hundredths of a second to compile it anew.
+        # If it cannot be cached, each process recompiles it in a few hundredths of a second.
         with contextlib.suppress(OSError):
             write(folder / file, identity, pickle.dumps(library.serialize_using_object_code()))
             break
@@ -203,7 +203,7 @@ def _kept(code: str) -> Native:
 
 
 def call_address(array: TracedValue, index: int, t: TracedValue, inputs: Any, outputs: Any) -> None:
-    """Write a call of the function whose address is kept, as an integer, in the place of one element of an array."""
+    """Emit a call of the function whose address, an integer, is stored in element `index` of an array."""
     build = array.builder
     place = build.bitcast(array.address(index), ir.IntType(64).as_pointer())
     build.call(build.inttoptr(build.load(place), FUNCTION.as_pointer()), [t.value, inputs, outputs])

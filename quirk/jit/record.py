@@ -1,9 +1,10 @@
-"""Records of arrays: named tuples that kernels hand on by the address of one place in memory.
+"""Records of arrays: named tuples that kernels pass on by address.
 
-numba hands over a named tuple as its members, each array as seven numbers, at each call: for the tables of the compiled
-solver several hundred, which took more than half of the time of compiling, and time of short calls. A record is read
-from Python once, at the call of an entry; kernels load what they need of it. Members are numbers, flat C-contiguous
-arrays and other records; to them, not to what is in the arrays, kernels cannot write.
+At each call numba passes a named tuple member by member, each array as seven numbers: several hundred for the tables of
+the compiled solver, which took more than half of the compilation time and slowed down short calls. A record is
+converted
+from Python once, at the call of an entry; kernels load the members they need. Members are numbers, flat C-contiguous
+arrays and other records. Kernels may write to the elements of arrays, but not to members.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from numba.np.numpy_support import as_dtype
 
 RecordClass = TypeVar("RecordClass", bound=type)
 
-# What is kept of an array: where its first element is, and how many there are.
+# Stored fields of an array: the address of its first element, and the number of elements.
 DATA, COUNT = range(2)
 
 
 class RecordType(types.Type):
-    """What numba calls a record."""
+    """numba type of a record."""
 
     def __init__(self, made_by: type, members: tuple[types.Type, ...]) -> None:
         self.made_by, self.members = made_by, members
@@ -42,18 +43,18 @@ class RecordType(types.Type):
 
     @property
     def key(self) -> Any:
-        """What tells types apart."""
+        """Key that distinguishes record types."""
         return self.made_by, self.members
 
     @property
     def mangling_args(self) -> Any:
-        """What stands for the type in names of functions, which would be a thousand letters long with all members."""
+        """Short name of the type for mangled function names, which would otherwise list all members."""
         return self.made_by.__name__, ()
 
 
 @register_model(RecordType)
 class RecordModel(models.PrimitiveModel):
-    """A pointer to all members."""
+    """Data model of a record: a pointer to a struct of all members."""
 
     def __init__(self, manager: Any, kind: RecordType) -> None:
         place = ir.LiteralStructType([_kept_as(member) for member in kind.members])
@@ -61,7 +62,7 @@ class RecordModel(models.PrimitiveModel):
 
 
 def _kept_as(member: types.Type) -> Any:
-    """What a member takes in memory."""
+    """Return the LLVM type in which a member is stored."""
     model = default_manager.lookup(member)
     if isinstance(member, RecordType):
         return model.get_value_type().pointee
@@ -72,7 +73,7 @@ def _kept_as(member: types.Type) -> Any:
 
 
 def record(of: RecordClass) -> RecordClass:
-    """Let kernels take the named tuples of a class as records."""
+    """Decorate a named-tuple class so that kernels treat its instances as records."""
 
     @typeof_impl.register(of)
     def typed(value: Any, context: Any) -> RecordType:
@@ -87,25 +88,25 @@ def record(of: RecordClass) -> RecordClass:
 
 @infer_getattr
 class RecordAttributes(AttributeTemplate):
-    """Types of members."""
+    """Typing of record members."""
 
     key = RecordType
 
     def generic_resolve(self, kind: RecordType, name: str) -> Any:  # type: ignore[override]
-        """Return the type of a member, or None if there is no such."""
+        """Return the type of a member, or None if the record has no such member."""
         return kind.members[kind.names.index(name)] if name in kind.names else None
 
 
 @lower_getattr_generic(RecordType)
 def _member(context: Any, builder: Any, kind: RecordType, value: Any, name: str) -> Any:
-    """Load a member."""
+    """Lower the access of a record member."""
     k = kind.names.index(name)
     member, place = kind.members[k], cgutils.gep_inbounds(builder, value, 0, k)
     if isinstance(member, RecordType):
         return place
     if not isinstance(member, types.Array):
         return context.data_model_manager[member].from_data(builder, _load(builder, place))
-    # As numba's own proxy of arrays would do, which looks for an implementation of "__array__" each time.
+    # As numba's own array proxy does, but without the search for an implementation of "__array__" at each access.
     count = _load(builder, cgutils.gep_inbounds(builder, place, 0, COUNT))
     size = context.get_constant(types.intp, as_dtype(member.dtype).itemsize)
     values = {
@@ -123,7 +124,7 @@ def _member(context: Any, builder: Any, kind: RecordType, value: Any, name: str)
 
 
 def _load(builder: Any, place: Any) -> Any:
-    """Load what no kernel ever changes, so that loops need not load it again."""
+    """Load a value that no kernel changes, so that loops need not reload it."""
     loaded = builder.load(place)
     loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
     return loaded
@@ -131,7 +132,7 @@ def _load(builder: Any, place: Any) -> Any:
 
 @unbox(RecordType)
 def _taken_from_python(kind: RecordType, value: Any, c: Any) -> NativeValue:
-    """Read a record for the time of the call of an entry."""
+    """Convert a record from Python at the call of an entry."""
     place = cgutils.alloca_once(c.builder, c.context.get_value_type(kind).pointee)
     wrong = cgutils.false_bit
     for k, member in enumerate(kind.members):
@@ -146,17 +147,17 @@ def _taken_from_python(kind: RecordType, value: Any, c: Any) -> NativeValue:
             c.builder.store(array.nitems, cgutils.gep_inbounds(c.builder, here, 0, COUNT))
         else:
             c.builder.store(c.context.data_model_manager[member].as_data(c.builder, native.value), here)
-    # Where the optimizer sees a place being written, it may not take it for one that nobody writes: it is hidden.
+    # The optimizer may not treat memory as invariant that it sees being written, so the writing is hidden from it.
     kind_of_place = ir.FunctionType(place.type, [place.type])
     hidden = c.builder.asm(kind_of_place, "", "=r,0,~{memory}", [place], True, name="record")
     return NativeValue(hidden, is_error=wrong)
 
 
 class Lower(lowering.Lower):
-    """Lowers a function, and tells the optimizer that records may be read at any place in it."""
+    """Lowering that marks record arguments as dereferenceable for the optimizer."""
 
     def setup_function(self, fndesc: Any) -> None:
-        """Begin the function."""
+        """Begin the function, and mark its record arguments."""
         super().setup_function(fndesc)
         for given in self.call_conv.get_arguments(self.function):
             kept = getattr(given.type, "pointee", None)

@@ -1,4 +1,4 @@
-"""What takes the place of floats in jets and lanes: instructions of machine code, and numbers with directions."""
+"""Base classes of values that replace floats in jets and SIMD lanes, such as traced values and dual numbers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 
 class Scalar:
-    """A number, lanes or an array of numbers that jets and laws compute with as if they were floats.
+    """Base class of a number, SIMD lanes or array on which jets and laws operate as on floats.
 
-    Numbers have `splat`, `function`, `compared` and `chosen`; lanes have `lane` and `replaced`, arrays `load`, `store`
-    and `zero`, and those of kernels `halved` and `lanes`.
+    Numbers have `splat`, `function`, `compared` and `chosen`; lanes have `lane` and `replaced`; arrays have `load`,
+    `store`
+    and `zero`, and arrays of kernels also `halved` and `lanes`.
     """
 
     load: Any
@@ -24,52 +25,52 @@ class Scalar:
 
     @property
     def written(self) -> bool:
-        """Whether operations become instructions of machine code, so that no value is known."""
+        """Whether operations emit instructions of machine code, so that values are not known yet."""
         raise NotImplementedError
 
     @classmethod
     def chosen(cls, truth: Any, a: Any, b: Any) -> Any:
-        """Return `a` where a truth, known when machine code runs, holds, and `b` where it does not."""
+        """Return `a` if a condition, evaluated by the machine code, is true, and `b` otherwise."""
         raise NotImplementedError
 
     def function(self, name: str, *numbers: Any) -> Any:
-        """Return a function of numbers, one of those of `math` or "rint"."""
+        """Return the function `name` of `numbers`: one of those of `math`, or "rint"."""
         raise NotImplementedError
 
     def compared(self, operator: str, other: Any) -> Any:
-        """Return whether this number is less than another, or in what relation else."""
+        """Return the result of the comparison `operator`, such as "<", of this number with another."""
         raise NotImplementedError
 
 
 def is_written(x: Any) -> bool:
-    """Whether x is part of machine code that is being written."""
+    """Whether x is a traced value of machine code that is being generated."""
     return isinstance(x, Scalar) and x.written
 
 
 def is_zero(x: Any) -> bool:
-    """Whether x is the integer 0, which stands for what is zero whatever the numbers are."""
+    """Whether x is the integer 0, which denotes a structural zero."""
     return type(x) is int and x == 0
 
 
 def plus(a: Any, b: Any) -> Any:
-    """Return a sum in which the integer 0 costs nothing."""
-    if type(a) is int and a == 0:  # as `is_zero` says, without the calls, which take longer than the sum
+    """Return a + b, without an operation if either is the integer 0."""
+    if type(a) is int and a == 0:  # as `is_zero`, but without the calls, which take longer than the sum
         return b
     return a if type(b) is int and b == 0 else a + b
 
 
 def times(a: Any, b: Any) -> Any:
-    """Return a product in which the integer 0 costs nothing."""
+    """Return a * b, without an operation if either is the integer 0."""
     return 0 if (type(a) is int and a == 0) or (type(b) is int and b == 0) else a * b
 
 
 class Entries(Scalar):
-    """Eight numbers side by side, where there are no registers: what gradients of jets are made of.
+    """Eight numbers without SIMD registers, such as the gradient of a jet.
 
     Attributes
     ----------
-    entries : the numbers; the integer 0 stands for what is zero whatever the others are
-    number : their class
+    entries : the numbers; the integer 0 denotes a structural zero
+    number : class of the numbers
     """
 
     number: ClassVar[type[Scalar]]
@@ -79,17 +80,17 @@ class Entries(Scalar):
 
     @property
     def written(self) -> bool:
-        """Whether operations become instructions."""
+        """Whether operations on any entry emit instructions."""
         return any(is_written(x) for x in self.entries)
 
     def replaced(self, lane: int, x: Any) -> Any:
-        """Return the same but for one."""
+        """Return a copy with entry `lane` replaced by x."""
         entries = self.entries.copy()
         entries[lane] = x
         return type(self)(entries)
 
     def lane(self, lane: int) -> Any:
-        """Return one of them."""
+        """Return entry `lane`."""
         return self.entries[lane]
 
     def __add__(self, other: Any) -> Any:
@@ -104,7 +105,7 @@ class Entries(Scalar):
 
     @classmethod
     def chosen(cls, truth: Any, a: Any, b: Any) -> Any:
-        """Return `a` where a truth holds and `b` where not."""
+        """Return `a` where a condition is true and `b` otherwise."""
         one, two = (x.entries if isinstance(x, Entries) else [0] * 8 for x in (a, b))
 
         def entry(x: Any, y: Any) -> Any:

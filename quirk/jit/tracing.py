@@ -1,8 +1,9 @@
-"""Small functions without loops or branches that become part of each compiled kernel that calls them.
+"""Small functions without loops or branches that are inlined into each compiled kernel that calls them.
 
-A function marked `traced` runs as plain Python on numbers and arrays. Inside a kernel it is run once per call
-while that is being compiled, on values that write down each operation as an instruction. So it costs neither a
-call nor a compilation of its own, and serves any kind of argument for which its operations are defined.
+A function marked `traced` runs as plain Python on numbers and arrays. When a kernel that calls it is compiled, it is
+run
+once per call on traced values, which record each operation as an instruction. It therefore needs neither a call nor a
+compilation of its own, and accepts any type of argument that supports its operations.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from numba.np.unsafe.ndarray import to_fixed_tuple
 from .scalar import Scalar
 
 WIDTH = 8
-# Stands for the length of arrays that are given by an address; nobody asks for it.
+# Nominal length of arrays that are given by an address only; it is never read.
 LONGEST = 1 << 40
-# Integers from here on are not exact as doubles.
+# Integers from this limit on are not exact as doubles.
 LARGEST_INDEX = 1 << 53
 
 
 class LanesType(types.Type):
-    """What numba calls eight doubles, or the first four of eight."""
+    """numba type of eight doubles, or of the first four of eight."""
 
     def __init__(self, width: int) -> None:
         self.width, self.vector = width, ir.VectorType(ir.DoubleType(), width)
@@ -45,7 +46,7 @@ class LanesType(types.Type):
 
 
 class HalvedType(types.Array):
-    """What numba calls a flat array of which but the first four of eight neighbors are read and written."""
+    """numba type of a flat array of which only the first four of each eight elements are read and written."""
 
     def __init__(self) -> None:
         super().__init__(types.float64, 1, "C", name="Halved")
@@ -54,12 +55,13 @@ class HalvedType(types.Array):
 LANES, HALF, HALVED = LanesType(WIDTH), LanesType(WIDTH // 2), HalvedType()
 VECTOR, DOUBLE, INT = LANES.vector, ir.DoubleType(), ir.IntType(32)
 
-# Another name of `pow`, of which the compiler knows nothing: it would make x * x of pow(x, 2), with other bits.
+# Alias of `pow` that the optimizer does not recognize: it would replace pow(x, 2) by x * x, which rounds differently.
 POWER = "quirk.pow"
 _LIBRARY = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
 llvm.add_symbol(POWER, ctypes.cast(_LIBRARY.pow, ctypes.c_void_p).value)
 
-# What the compiler may do: fuse a product and a sum, ignore the sign of zero. Not: assume finite numbers.
+# Floating-point relaxations: fusing a product and a sum, ignoring the sign of zero. Not included: assuming finite
+# numbers.
 FLAGS = ("contract", "nsz")
 
 
@@ -73,12 +75,12 @@ register_model(HalvedType)(models.ArrayModel)
 
 
 class TooLongError(Exception):
-    """Raised where a function writes down more instructions than are worth it."""
+    """A traced function emits more instructions than the limit of `bounded`."""
 
 
 @contextmanager
 def bounded(instructions: int) -> Iterator[None]:
-    """A block in which about so many instructions may be written, or else TooLongError is raised."""
+    """Limit the number of instructions emitted in the block to about `instructions`, or raise TooLongError."""
     before = TracedValue.limit
     TracedValue.limit = min(before, TracedValue.made + instructions)
     try:
@@ -89,7 +91,7 @@ def bounded(instructions: int) -> Iterator[None]:
 
 @contextmanager
 def exactly() -> Iterator[None]:
-    """A block in which operations are those of Python: none is fused with others, and zeros keep their signs."""
+    """Emit operations exactly as in Python: no fused operations, and zeros keep their signs."""
     before, TracedValue.flags = TracedValue.flags, ()
     try:
         yield
@@ -98,17 +100,17 @@ def exactly() -> Iterator[None]:
 
 
 class TracedValue(Scalar):
-    """A value of a kernel: operations on it become instructions.
+    """A value in a kernel, on which operations emit instructions.
 
     Attributes
     ----------
     kind : its numba type: an integer, float64, LANES, HALF or a flat array
-    value : its instruction
+    value : its LLVM value
     """
 
-    # How many there have been, and how many there may be: see `bounded`.
+    # Number of traced values created so far, and its limit: see `bounded`.
     made, limit = 0, math.inf
-    # What the compiler may do: see `exactly`.
+    # Floating-point relaxations: see `exactly`.
     flags: tuple[str, ...] = FLAGS
 
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
@@ -121,12 +123,12 @@ class TracedValue(Scalar):
 
     @property
     def written(self) -> bool:
-        """Yes: operations become instructions."""
+        """Always true: operations emit instructions."""
         return True
 
     @classmethod
     def chosen(cls, truth: TracedValue, a: Any, b: Any) -> TracedValue:
-        """Return `a` where a truth holds and `b` where not, numbers or lanes."""
+        """Return `a` if a condition is true and `b` otherwise, for numbers or lanes."""
         return truth.selected(a, b)
 
     def like(self, kind: Any, value: Any) -> TracedValue:
@@ -138,7 +140,7 @@ class TracedValue(Scalar):
         if self.kind is kind:
             return self
         block = self.builder.block
-        # Written once; in another block anew, as that one may not have run.
+        # Emitted once per block, because other blocks may not have run.
         if self._splat is None or self._splat[0] is not block or self._splat[1].kind is not kind:
             self._splat = block, self._in_all_lanes(self.number().value, kind)
         return self._splat[1]
@@ -153,11 +155,11 @@ class TracedValue(Scalar):
 
     @property
     def zero(self) -> TracedValue:
-        """The number zero, in the same kernel."""
+        """The number zero in the same kernel."""
         return self._constant(0.0)
 
     def number(self) -> TracedValue:
-        """Return an integer or double as a double."""
+        """Convert an integer or double to a double."""
         if self.kind is types.float64:
             return self
         return self.like(types.float64, self.context.cast(self.builder, self.value, self.kind, types.float64))
@@ -176,25 +178,25 @@ class TracedValue(Scalar):
 
     @property
     def lanes(self) -> LanesType:
-        """Into how many lanes neighbors of this array are read."""
+        """Type of the lanes loaded from this array: eight, or four if it is halved."""
         return HALF if self.kind is HALVED else LANES
 
     def halved(self) -> TracedValue:
-        """Return this array as one of whose eight neighbors but four are read and written."""
+        """Return a view of this array of which only the first four of each eight elements are read and written."""
         return self.like(HALVED, self.value)
 
     def load(self, index: Any) -> TracedValue:
-        """Return eight neighbors of this array, or the first four."""
+        """Load eight adjacent elements of this array, or the first four."""
         pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
         return self.like(self.lanes, self.builder.load(pointer, align=8))
 
     def store(self, index: Any, lanes: Any) -> None:
-        """Write eight neighbors of this array, or the first four."""
+        """Store eight adjacent elements of this array, or the first four."""
         pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
         self.builder.store(self._constant(lanes).splat(self.lanes).value, pointer, align=8)
 
     def folded(self, combine: Callable[[Any, Any], Any]) -> TracedValue:
-        """Combine lanes in pairs, upper half with lower half, until one number is left."""
+        """Reduce the lanes to one number by combining upper and lower halves repeatedly."""
         part, width = self.value, WIDTH
         while width > 1:
             width //= 2
@@ -206,7 +208,7 @@ class TracedValue(Scalar):
         return self.like(types.float64, self.builder.extract_element(part, ir.Constant(INT, 0)))
 
     def greater(self, other: Any) -> TracedValue:
-        """Return the larger of two, lane by lane."""
+        """Return the larger of two values lane by lane."""
         a, b = self.splat().value, self._constant(other).splat().value
         return self.like(LANES, self.builder.select(self.builder.fcmp_ordered(">", b, a), b, a))
 
@@ -215,17 +217,17 @@ class TracedValue(Scalar):
         return self.like(self.kind, self._shuffled(self.value, [lane] * self.kind.width))
 
     def permuted(self, order: Sequence[int]) -> TracedValue:
-        """Return these lanes with the first ones in another order."""
+        """Return the lanes with the first ones permuted."""
         return self.like(self.kind, self._shuffled(self.value, [*order, *range(len(order), self.kind.width)]))
 
     def replaced(self, lane: int, other: Any) -> TracedValue:
-        """Return these lanes with one taken from `other`."""
+        """Return the lanes with one of them taken from `other`."""
         width = self.kind.width
         mask = [width + k if k == lane else k for k in range(width)]
         return self.like(self.kind, self._shuffled(self._constant(other).splat(self.kind).value, mask))
 
     def widened(self) -> TracedValue:
-        """Return these four lanes and four of zeros."""
+        """Extend four lanes to eight with zeros."""
         zeros = ir.Constant(HALF.vector, [0.0] * HALF.width)
         return self.like(LANES, self._shuffled(zeros, list(range(LANES.width)))) if self.kind is HALF else self
 
@@ -237,25 +239,25 @@ class TracedValue(Scalar):
         return self.like(types.float64, self.builder.extract_element(self.value, ir.Constant(INT, lane)))
 
     def reciprocal_above(self, limit: Any, of: TracedValue) -> TracedValue:
-        """Return 1 / `of` where this number is above `limit`, 0 where it is not."""
+        """Return 1 / `of` where this number is above `limit`, and 0 otherwise."""
         small = self.builder.fcmp_ordered("<=", self.value, self._constant(limit).number().value)
         zero = ir.Constant(DOUBLE, 0.0)
         return self.like(types.float64, self.builder.select(small, zero, (1.0 / of).value))
 
     def compared(self, operator: str, other: Any) -> TracedValue:
-        """Return whether this number is less than another, or in what relation else; not so if one is not a number."""
+        """Return the comparison of this number with another; false if either is NaN, except for "!="."""
         a, b = self.number().value, self._constant(other).number().value
-        # Unequal alone holds for what is not a number.
+        # Only "!=" is true for NaN.
         compare = self.builder.fcmp_unordered if operator == "!=" else self.builder.fcmp_ordered
         return self.like(types.boolean, compare(operator, a, b))
 
     def logical(self, operator: str, other: Any) -> TracedValue:
-        """Combine two truths by "and_", "or_" or "xor"."""
+        """Combine two conditions by "and_", "or_" or "xor"."""
         value = other.value if isinstance(other, TracedValue) else ir.Constant(ir.IntType(1), int(bool(other)))
         return self.like(types.boolean, getattr(self.builder, operator)(self.value, value))
 
     def selected(self, a: Any, b: Any) -> TracedValue:
-        """Return `a` where this truth holds and `b` where not, numbers or lanes."""
+        """Return `a` where this condition is true and `b` otherwise, for numbers or lanes."""
         a, b = (self._constant(float(x) if isinstance(x, int) else x) for x in (a, b))
         if LANES in (a.kind, b.kind):
             a, b = a.splat(), b.splat()
@@ -264,16 +266,16 @@ class TracedValue(Scalar):
         return self.like(a.kind, self.builder.select(self.value, a.value, b.value))
 
     def root(self) -> TracedValue:
-        """Return square roots."""
+        """Return the square roots of the lanes."""
         signature = ir.FunctionType(VECTOR, [VECTOR])
         function = cgutils.get_or_insert_function(self.builder.module, signature, f"llvm.sqrt.v{WIDTH}f64")
         return self.like(LANES, self.builder.call(function, [self.value]))
 
     def function(self, name: str, *numbers: Any) -> TracedValue:
-        """Return a function of doubles, one of those of `math` or "rint"."""
+        """Return a function of doubles: one of those of `math`, or "rint"."""
         values = [self._constant(x).number().value for x in numbers]
         kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
-        # Three are instructions of the processor; the others are found in the C library.
+        # Three are instructions of the processor; the others are in the C library.
         symbol = f"llvm.{name}.f64" if name in ("sqrt", "rint", "fabs") else name
         if name == "pow" and not self.flags:
             symbol = POWER
@@ -281,9 +283,9 @@ class TracedValue(Scalar):
         return self.like(types.float64, self.builder.call(function, values))
 
     def computed(self, function: Callable[..., Any], arguments: Sequence[Any], count: int) -> list[TracedValue]:
-        """Return the `count` doubles that a function of this array returns, compiled as it stands, loops and all.
+        """Call a function of this array, compiled with its loops and branches; return the `count` doubles it returns.
 
-        Further arguments are integers known now, and then doubles.
+        Further arguments are first integers known at compilation, then doubles.
         """
         build = self.builder
         known = tuple(x for x in arguments if not isinstance(x, TracedValue))
@@ -304,7 +306,7 @@ class TracedValue(Scalar):
             return x
         if not isinstance(x, int | float | np.integer | np.floating | np.bool_):
             raise TypeError(f"{x!r} is no number")
-        # Larger integers are numbers, and no places in arrays.
+        # Integers beyond LARGEST_INDEX are numbers, not indices.
         whole = isinstance(x, int | np.integer) and not isinstance(x, bool) and abs(int(x)) < LARGEST_INDEX
         kind = types.intp if whole else types.float64
         return self.like(kind, self.context.get_constant(kind, int(x) if whole else float(x)))
@@ -355,7 +357,7 @@ class TracedValue(Scalar):
 
 @functools.cache
 def _computing(function: Callable[..., Any], known: tuple[int, ...], numbers: int, count: int) -> Any:
-    """A C function that calls `function` on an array, integers and as many numbers, and writes what it returns."""
+    """Return a C function that calls `function` on an array, integers and doubles, and writes the results."""
 
     def call(array, given, found):  # type: ignore[no-untyped-def]
         whole = numba.carray(array, LONGEST)
@@ -369,9 +371,9 @@ def _computing(function: Callable[..., Any], known: tuple[int, ...], numbers: in
 
 
 def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., Any]:
-    """Let kernels take up the instructions of `function` wherever they call it.
+    """Decorate a function so that kernels inline its traced instructions at each call.
 
-    What it returns is found by a trial, unless it is said to return nothing.
+    The type of its result is determined by a trial run, unless `returns` is False.
     """
     results: dict[tuple[Any, ...], Any] = {}
 
@@ -395,7 +397,7 @@ def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., 
 
 
 def _trial(function: Callable[..., Any], kinds: tuple[Any, ...]) -> Any:
-    """Run a function on arguments of these types in a kernel that is thrown away."""
+    """Run a function on traced arguments of these types in a temporary kernel, and return its result."""
     context = cpu_target.target_context
     signature = ir.FunctionType(ir.VoidType(), [context.get_value_type(kind) for kind in kinds])
     scratch = ir.Function(ir.Module(), signature, "scratch")
@@ -412,7 +414,7 @@ def _given(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 def _kind(result: Any) -> Any:
-    """The numba type of a result."""
+    """Return the numba type of a result."""
     if result is None:
         return types.none
     if isinstance(result, tuple):
@@ -421,14 +423,14 @@ def _kind(result: Any) -> Any:
 
 
 def _value(context: Any, builder: Any, result: Any) -> Any:
-    """The instruction of a result, or of a tuple of them."""
+    """Return the LLVM value of a result or tuple of results."""
     if not isinstance(result, tuple):
         return result.value
     return context.make_tuple(builder, _kind(result), [_value(context, builder, part) for part in result])
 
 
 def _operator(function: Callable[..., Any]) -> None:
-    """Let kernels use an operator between lanes, or between lanes and a number."""
+    """Define an operator between lanes, and between lanes and a number, for kernels."""
 
     @type_callable(function)
     def typed(_: Any) -> Callable[..., Any]:

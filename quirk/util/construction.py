@@ -1,8 +1,9 @@
-"""What objects were made with: the call that makes the same again.
+"""Records of the constructor calls of objects, from which equal objects can be constructed.
 
-Classes whose metaclass is `ConstructorMeta`, and functions marked `remembered`, note on what they return which of them
-was called and with which arguments. Where one calls another, the outermost is noted: what the user wrote. Both name the
-object where the arguments do not fit. `with_keywords` writes out keywords that are handed on.
+Classes whose metaclass is `ConstructorMeta`, and functions marked `remembered`, record the called class or function and
+its arguments on the object they return. If one of them calls another, the outermost call, written by the user, is
+recorded. Both add the object's name to the TypeError of a call with wrong arguments. `with_keywords` lists the keywords
+that a function passes on to a constructor in its signature.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class ConstructorCall:
-    """A call.
+    """A constructor call: the callable and its arguments.
 
     Attributes
     ----------
-    maker : the class, or the function or class method, that was called
-    arguments : those that were given, by name; of ``*names`` a tuple; lists and arrays are copies
+    maker : the class, function or class method that was called
+    arguments : the arguments by name; those of ``*names`` as a tuple; lists and arrays are copies
     """
 
     maker: Callable[..., Any]
@@ -37,12 +38,12 @@ class ConstructorCall:
 
 
 class ConstructorMeta(ABCMeta):
-    """Notes on objects what they were made with, and names them when their arguments do not fit."""
+    """Metaclass that records constructor arguments and adds the object's name to TypeErrors."""
 
     if not TYPE_CHECKING:  # type checkers take the arguments from __init__, which this would hide
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-            """Make the object."""
+            """Construct the object and record the call."""
             signature = construction(cls)
             bound = _bound(signature, cls.__name__, args, kwargs)
             made = super().__call__(*args, **kwargs)
@@ -51,27 +52,27 @@ class ConstructorMeta(ABCMeta):
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """The arguments of the constructor, for help and tooltips; the metaclass would hide them."""
+        """Signature of the constructor, for help and tooltips; without this they would show that of the metaclass."""
         return construction(cls)
 
 
 @functools.cache
 def construction(cls: type) -> inspect.Signature:
-    """Return the arguments with which objects of a class are made."""
-    # Read from __init__: asking the class would give the metaclass's own arguments.
+    """Return the signature of a class's constructor, without `self`."""
+    # Read from __init__, because the signature of the class is that of the metaclass.
     arguments = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
     return inspect.Signature(arguments)
 
 
 def with_keywords(constructor: Callable[..., Any], keywords: type) -> Callable[[F], F]:
-    """Write out, in the signature of a function, the keywords that it takes as `**` and hands on to a constructor.
+    """Replace ``**keywords`` in the signature of a function by the constructor arguments that it passes on.
 
     Parameters
     ----------
     constructor : function
-        The `__init__` that has the keywords, with their annotations and default values.
+        The `__init__` that defines the keywords, their annotations and defaults.
     keywords : TypedDict
-        Those of them that the function takes.
+        The keywords that the function accepts.
     """
     known = inspect.signature(constructor).parameters
     names = sorted(keywords.__annotations__, key=list(known).index)
@@ -89,7 +90,7 @@ def with_keywords(constructor: Callable[..., Any], keywords: type) -> Callable[[
 def _bound(
     signature: inspect.Signature, called: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> inspect.BoundArguments:
-    """Return the arguments of a call, or raise a TypeError with the name of what it was to make."""
+    """Bind the arguments of a call to a signature, or raise a TypeError that names the object."""
     try:
         return signature.bind(*args, **kwargs)
     except TypeError:
@@ -99,7 +100,7 @@ def _bound(
 
 
 def remembered(function: F) -> F:
-    """Let a function, or what a class method is made of, note on what it returns that it was called, and with what."""
+    """Record the call of a function, or of the function behind a class method, on the object it returns."""
     signature = inspect.signature(function)
     of_class = next(iter(signature.parameters), "") == "cls"
     taken = list(signature.parameters.values())[of_class:]
@@ -120,13 +121,13 @@ def remembered(function: F) -> F:
 
 
 def made_with(x: Any) -> ConstructorCall | None:
-    """Return the call that made an object, or None if that is not known."""
+    """Return the recorded constructor call of an object, or None if there is none."""
     found: ConstructorCall | None = getattr(x, "__dict__", {}).get("_made")
     return found
 
 
 def _given(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
-    """Return the arguments of a call by name, as they are now."""
+    """Return the arguments of a call by name, as copies."""
     given: dict[str, Any] = {}
     for name, value in bound.arguments.items():
         several = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
@@ -135,7 +136,7 @@ def _given(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[
 
 
 def _kept(value: Any) -> Any:
-    """Return a copy of what a caller could change later."""
+    """Return a copy of arrays, lists and dictionaries, which the caller could modify later."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all, and files that one process at a time holds."""
+"""Atomic file writing and exclusive file locks."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-LOOK = 0.05  # s between two attempts to get hold of a file
+LOOK = 0.05  # interval between two attempts to lock a file, s
 
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Give the name of a new file beside `path`, which is moved there at the end, and removed if there is an error.
+    """Yield the path of a temporary file beside `path`, which replaces `path` at the end or is removed after an error.
 
-    What was at `path` stays until then; whoever reads it finds the old file or the new one.
+    Readers of `path` find either the complete old file or the complete new one.
     """
     aside = path.with_name(f".{uuid.uuid4().hex[:16]}{path.suffix}")
     try:
@@ -29,7 +29,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def made_folder(folder: Path) -> None:
-    """Make a folder, and those above, such that others may not write to it, whatever the umask."""
+    """Create a folder and its parents without write permission for other users, whatever the umask."""
     for place in (*reversed(folder.parents), folder):
         if not place.exists():
             with contextlib.suppress(FileExistsError):  # another process has just made it
@@ -37,9 +37,9 @@ def made_folder(folder: Path) -> None:
 
 
 def held(path: Path, longest: float) -> BinaryIO | None:
-    """Return a file that this process alone holds, until it lets go of it or ends, however it does.
+    """Return a file locked exclusively by this process, until `let_go` is called or the process ends.
 
-    None if another process holds it for `longest` seconds, or files cannot be held there.
+    Return None if another process holds the lock for `longest` seconds, or the file system has no locks.
     """
     end = time.monotonic() + longest
     while time.monotonic() <= end:
@@ -48,26 +48,26 @@ def held(path: Path, longest: float) -> BinaryIO | None:
             file = path.open("ab")
             try:
                 _hold(file)
-                if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):  # else its holder has just removed it
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):  # otherwise its holder has just removed it
                     return file
             except (BlockingIOError, FileNotFoundError):
                 pass
             file.close()
-        except OSError:  # nothing can be written there, or held, as on some network drives
+        except OSError:  # not writable, or no locks, as on some network drives
             return None
         time.sleep(LOOK)
     return None
 
 
 def let_go(file: BinaryIO) -> None:
-    """Let others hold a file, which is removed."""
-    with contextlib.suppress(OSError):  # on Windows, others that wait for it have it open
+    """Remove and unlock a file that `held` returned."""
+    with contextlib.suppress(OSError):  # on Windows, waiting processes have it open
         os.unlink(file.name)
     file.close()
 
 
 def _hold(file: BinaryIO) -> None:
-    """Hold a file, or raise BlockingIOError where another process does."""
+    """Lock a file, or raise BlockingIOError if another process holds the lock."""
     if os.name == "nt":
         import msvcrt
 

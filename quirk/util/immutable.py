@@ -1,6 +1,6 @@
-"""Objects that say what they are once and stay so: bodies, constraints and forces.
+"""Base of immutable objects: bodies, constraints and forces.
 
-A system reads its parts when it is made; a part that changed later would say one thing and do another.
+A system reads its parts when it is constructed, so a later change of a part would not take effect.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .construction import ConstructorMeta
 
 
 class SealedMeta(ConstructorMeta):
-    """Seals an object when its construction is finished."""
+    """Metaclass that makes objects and their arrays read-only at the end of their construction."""
 
-    if not TYPE_CHECKING:  # as for Remembering
+    if not TYPE_CHECKING:  # as for ConstructorMeta
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805  # of a metaclass
-            """Make the object."""
+            """Construct the object and seal it."""
             made = super().__call__(*args, **kwargs)
             for value in vars(made).values():
                 if isinstance(value, np.ndarray):
@@ -29,7 +29,7 @@ class SealedMeta(ConstructorMeta):
 
 
 class Immutable(metaclass=SealedMeta):
-    """Base of objects that cannot be changed after they were made."""
+    """Base class of objects whose attributes cannot be changed after construction."""
 
     def __setattr__(self, attribute: str, value: Any) -> None:
         if getattr(self, "_sealed", False):

@@ -1,4 +1,4 @@
-"""Calls and attributes that do not fit a public function or class: messages that say which name is meant."""
+"""Messages for wrong arguments and unknown attributes, with the nearest valid name."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ T = TypeVar("T", bound=Callable[..., Any])
 def misfit(
     signature: inspect.Signature, called: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], of: str = ""
 ) -> str | None:
-    """Return a message why arguments do not fit, or None if they do.
+    """Return an error message if arguments do not fit a signature, None if they fit.
 
     Parameters
     ----------
     signature : inspect.Signature
         Signature of the function or class.
     called : str
-        Name of the function or class, methods with that of their class.
-    args, kwargs : the arguments
+        Name of the function or class; methods are preceded by the name of their class.
+    args, kwargs : arguments of the call
     of : str
-        Name of the object for the message, such as ' "rod"', or nothing.
+        Name of the object for the message, such as ' "rod"', or an empty string.
     """
     taken = signature.parameters.values()
     named = [p.name for p in taken if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
@@ -47,10 +47,11 @@ def misfit(
 
 
 def explained(public: T) -> T:
-    """Let a public function, or the methods of a public class, say which arguments and attributes there are.
+    """Decorate a public function or class so that wrong arguments and unknown attributes are explained.
 
-    TypeErrors of calls whose arguments do not fit then name the nearest argument and the signature, and AttributeErrors
-    of a class the nearest attribute; all else is as it was.
+    A TypeError from a call with wrong arguments then states the nearest argument and the signature, an AttributeError
+    of
+    an object the nearest attribute. Other errors are not affected.
     """
     if not isinstance(public, type):
         return _explained(public, public.__name__)
@@ -68,14 +69,14 @@ def explained(public: T) -> T:
 
 
 def _explained(function: Callable[..., Any], called: str, bound: int = 0) -> Any:
-    """Return the function with such messages; `bound` is the number of arguments that Python itself gives."""
+    """Return the function with explained TypeErrors; `bound` is the number of arguments that Python passes itself."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            # What the function itself raises has a frame below this one.
+            # Errors raised inside the function have a traceback frame below this one.
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
             signature = inspect.signature(function)
@@ -91,20 +92,20 @@ def _explained(function: Callable[..., Any], called: str, bound: int = 0) -> Any
 
 
 class UnknownAttributeError(AttributeError):
-    """An object has no attribute of that name; the message has the nearest one and all others."""
+    """An object has no attribute of the requested name; the message lists the nearest one and all others."""
 
     def __init__(self, kind: str, attribute: str, known: tuple[str, ...]) -> None:
-        # With a name, Python adds no suggestion of its own.
+        # If `name` is set, Python adds no suggestion of its own.
         super().__init__(kind, attribute, known, name=attribute)
 
     def __str__(self) -> str:
-        # Composed when it is read: `getattr` with a default drops most of these errors.
+        # Composed on demand: `getattr` with a default discards most of these errors.
         kind, attribute, known = self.args
         return f"{kind} has no attribute {attribute!r}; {suggestion(attribute, known, every=True)}"
 
 
 def unknown_attribute(of: Any, name: str) -> Any:
-    """Raise UnknownAttributeError, as the `__getattr__` of a class; or again what a property has raised."""
+    """Raise UnknownAttributeError; the `__getattr__` of classes. An error raised inside a property is raised again."""
     kind: Any = type(of)
     if name.startswith("_") or name in _attributes(kind):
         return object.__getattribute__(of, name)
@@ -114,5 +115,5 @@ def unknown_attribute(of: Any, name: str) -> Any:
 
 @functools.cache
 def _attributes(kind: Any) -> tuple[str, ...]:
-    """Public attributes of a class."""
+    """Return the public attributes of a class."""
     return tuple(name for name in dir(kind) if not name.startswith("_"))

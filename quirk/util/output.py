@@ -1,4 +1,4 @@
-"""Files that users ask for: written as a whole, or an error says why not and what is left."""
+"""Output files of users: written atomically, with an error that states the reason and what is kept."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from . import files
 
 @contextmanager
 def whole(owner: str, path: Path) -> Iterator[Path]:
-    """Give the name of a new file beside `path`, which is moved there once it is complete; see `files.whole`.
+    """Yield the path of a temporary file that replaces `path` once it is complete; see `files.whole`.
 
     Parameters
     ----------
-    owner : the function that messages name
+    owner : name of the function for messages
     path : Path
 
     Raises
     ------
     WriteError
-        If the disk is full, or the file cannot be written for another reason. Nothing is left of the new file.
+        If the disk is full, or the file cannot be written for another reason. The temporary file is removed.
     """
     kept = "nothing is left of it, and a file that was there before is unchanged"
     with writing(owner, path, kept), files.whole(path) as aside:
@@ -32,7 +32,7 @@ def whole(owner: str, path: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing(owner: str, path: Path, kept: str) -> Iterator[None]:
-    """Raise WriteError, which says what is `kept`, where a file cannot be written."""
+    """Turn an OSError inside the block into a WriteError; `kept` states which data remain."""
     try:
         yield
     except OSError as error:
@@ -41,7 +41,7 @@ def writing(owner: str, path: Path, kept: str) -> Iterator[None]:
 
 
 def _room(path: Path) -> str:
-    """Return how much room there is on the disk of a file, or nothing where that cannot be said."""
+    """Return the free space on the disk of a file as text, or an empty string if it is unknown."""
     try:
         return f" ({shutil.disk_usage(path.parent).free / 1e6:.1f} MB are free there)"
     except OSError:

@@ -1,10 +1,10 @@
-"""Whether files and folders could have been written by other users of the machine.
+"""Checks that no other user of the machine could have written a file or folder.
 
-What is unpickled and run must come from this user or the administrator. The rules are those of OpenSSH for keys: a
-file, its folder and all folders above belong to the user or to root, and nobody else may write to them. A folder above
-may be open to others if it has the sticky bit, as /tmp has: they cannot replace there what is not theirs. Write access
-of a group counts as that of others, unless it is the user's own group, with the user's name and no other members. On
-Windows, where folders of users are closed to others by default, nothing is checked.
+Files that are unpickled and run must come from this user or the administrator. The rules are those of OpenSSH for keys:
+the file, its folder and all parent folders belong to the user or to root, and nobody else may write to them. A parent
+folder with the sticky bit, such as /tmp, may be open to others, because they cannot replace files of other owners
+there. Write access of a group counts as that of others, unless it is the user's private group, with the user's name and
+no other members. On Windows, where users' folders are closed to others by default, nothing is checked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class UntrustedError(OSError):
 
 
 def check_folder(folder: Path) -> None:
-    """Raise UntrustedError if another user could put files into a folder, or replace it; it need not be there yet."""
+    """Raise UntrustedError if another user could write to a folder or replace it; the folder may not exist yet."""
     if not hasattr(os, "geteuid"):
         return
     real = Path(os.path.realpath(folder))
@@ -30,7 +30,7 @@ def check_folder(folder: Path) -> None:
         try:
             found = place.stat()
         except (FileNotFoundError, NotADirectoryError):
-            continue  # it will be made
+            continue  # it will be created
         above = place != real and bool(found.st_mode & stat.S_ISVTX)
         _check(place, found, sticky=above)
 
@@ -52,7 +52,7 @@ def _check(path: Path, found: os.stat_result, *, sticky: bool) -> None:
 
 
 def _own_group(group: int, user: int) -> bool:
-    """Whether a group is the one that many systems give each user, with the user's name and no other members."""
+    """Whether a group is the user's private group, with the user's name and no other members."""
     import grp
     import pwd
 

@@ -1,4 +1,4 @@
-"""How far a computation has come, on standard error."""
+"""Progress of a computation, on standard error."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable
 
 PROGRESS_INTERVAL = 0.2  # s of wall time between two updates of the progress line
-PATIENCE = 2.0  # s of wall time after which a line is shown that nobody has asked for
+PATIENCE = 2.0  # s of wall time after which a line is shown that was not requested; short runs show none
 
 
 class ProgressLine:
-    """A line on standard error that says how far a run has come; only its last state where no one watches.
+    """Progress line on standard error; only its last state is written if standard error is not a terminal.
 
     Parameters
     ----------
-    start, end : of the run, s
-    patience : s of wall time until it is shown; where the run ends sooner, it is not shown at all
-    told : what it says of how far the run has come; default: the time, s
+    start, end : initial and final time of the run, s
+    patience : wall time before the line is shown, s; a run that ends earlier shows none
+    told : function that returns the text for a time; default: the time, s
     """
 
     def __init__(
@@ -32,20 +32,20 @@ class ProgressLine:
     def shown(
         cls, asked: bool | None, start: float, end: float, told: Callable[[float], str] | None = None
     ) -> ProgressLine | None:
-        """Return a line if it is asked for, or if that is left open and standard error is a terminal; else None."""
+        """Return a line if `asked`, or if `asked` is None and standard error is a terminal; otherwise None."""
         if asked is None:
             return cls(start, end, PATIENCE, told) if sys.stderr is not None and sys.stderr.isatty() else None
         return cls(start, end, told=told) if asked else None
 
     def update(self, t: float) -> None:
-        """Rewrite the line, unless that happened a moment ago."""
+        """Rewrite the line, unless the last update was less than PROGRESS_INTERVAL ago."""
         self.reached, now = t, time.perf_counter()
         if now - self.last > PROGRESS_INTERVAL and now - self.started >= self.patience and sys.stderr.isatty():
             self.last = now
             self._write(t, now, end="")
 
     def close(self, t: float) -> None:
-        """Write the line a last time and leave it."""
+        """Write the final state of the line and end it."""
         now = time.perf_counter()
         if now - self.started >= self.patience:
             self._write(t, now, end="\n")

@@ -1,4 +1,4 @@
-"""Attributes and arguments under names that they had before."""
+"""Deprecated names of attributes and arguments."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Renamed:
-    """Base of classes with attributes that had other names, which still work and warn."""
+    """Base class of classes with renamed attributes; the deprecated names work with a warning."""
 
-    # Present names by earlier ones.
+    # Present names by deprecated name.
     _earlier_names: ClassVar[Mapping[str, str]] = {}
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Return what has another name now."""
+            """Return the attribute that a deprecated name refers to, with a warning."""
             now = type(self)._earlier_names.get(name)
             if now is None:
                 return unknown_attribute(self, name)
@@ -29,7 +29,7 @@ class Renamed:
 
 
 def with_earlier_arguments(**now: str) -> Callable[[F], F]:
-    """Note earlier names of the arguments of a function, ``centre="center"``, for `present_arguments`."""
+    """Declare deprecated names of a function's arguments, such as ``centre="center"``, for `present_arguments`."""
 
     def noted(function: F) -> F:
         function.earlier_arguments = now  # type: ignore[attr-defined]
@@ -39,7 +39,7 @@ def with_earlier_arguments(**now: str) -> Callable[[F], F]:
 
 
 def present_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments by their present names, with a warning for each that was given by an earlier one."""
+    """Return arguments by their present names; each deprecated name gives a warning."""
     earlier: Mapping[str, str] = getattr(function, "earlier_arguments", {})
     for name in given.keys() & earlier.keys():
         said = f"{function.__name__}: the argument {name} is called {earlier[name]} now"

@@ -1,4 +1,4 @@
-"""Numbers that are shown: what is round-off beside others is shown as zero."""
+"""Suppression of round-off in displayed numbers."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from typing import Any
 
 import numpy as np
 
-# Below this part of the largest.
+# Numbers below this fraction of the largest are shown as zero; well above round-off, below displayed precision.
 ROUND_OFF = 1e-12
 
 
 def rounded_off(values: Any, largest: float) -> np.ndarray:
-    """Return the same values, with zeros in place of those below `ROUND_OFF` of the largest."""
+    """Return the values, with zeros in place of those below `ROUND_OFF` times the largest."""
     return np.where(np.abs(values) > ROUND_OFF * largest, values, 0.0)
 
 
 def loads_rounded_off(loads: np.ndarray, length: float) -> np.ndarray:
-    """Return the same loads (..., 2, k), N and N m, with zeros for what is round-off beside the largest of all.
+    """Return loads (..., 2, k), N and N m, with zeros in place of round-off.
 
-    Torques are beside the largest force as well, at a length, m, of the system as its arm; and so are forces.
+    A torque is compared with the largest torque and with the largest force times `length`, a length of the system, m; a
+    force likewise.
     """
     sizes = np.abs(loads).max(axis=(*range(loads.ndim - 2), loads.ndim - 1), initial=0.0)
     force = max(float(sizes[0]), float(sizes[1]) / length)

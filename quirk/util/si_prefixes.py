@@ -1,4 +1,4 @@
-"""SI prefixes of units, so that axes of meters and of kilometers read as well as those of millimeters."""
+"""SI prefixes of units for axes of plots."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import Formatter, ScalarFormatter
 
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 3: "k", 6: "M", 9: "G", 12: "T"}
-# Numbers in this range are read as they are.
+# Numbers in this range need no prefix.
 LEAST, MOST = 1e-2, 1e4
-# Units that take a prefix, which begin a compound unit; what holds powers of seconds is read better without one.
-# Seconds and radians take none for large numbers.
+# Units that take a prefix: those at the start of a compound unit without powers of seconds. Seconds and radians take
+# no prefixes for large numbers.
 TAKES_PREFIX = re.compile(r"(m|N|J|W|Hz|s|rad|V|A|Pa|C)(?![A-Za-z])(?!.*\^)")
 ONLY_SMALL = ("s", "rad")
 
 
 def prefixed(unit: str, largest: float) -> tuple[float, str]:
-    """Return a factor and a unit with a prefix, such as 1e-3 and "mm", in which numbers up to `largest` read well."""
+    """Return the factor and the unit with prefix, such as 1e-3 and "mm", that suit numbers up to `largest`."""
     found = TAKES_PREFIX.match(unit)
     if found is None or not np.isfinite(largest) or LEAST <= largest < MOST or largest <= 0:
         return 1.0, unit
@@ -31,7 +31,7 @@ def prefixed(unit: str, largest: float) -> tuple[float, str]:
 
 
 class InUnit(Formatter):
-    """Ticks as multiples of a unit, of numbers that are in SI units."""
+    """Formatter of ticks of SI values in a prefixed unit."""
 
     def __init__(self, factor: float) -> None:
         self.factor = factor
@@ -39,22 +39,22 @@ class InUnit(Formatter):
         self._inner.create_dummy_axis()
 
     def set_locs(self, locs: list[float]) -> None:
-        """Take the ticks in SI units."""
+        """Set the tick locations, in SI units."""
         low, high = np.array(self.axis.get_view_interval()) / self.factor  # type: ignore[union-attr]
         self._inner.axis.set_view_interval(low, high)  # type: ignore[union-attr]
         self._inner.set_locs([loc / self.factor for loc in locs])
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        """Return the text of a tick."""
+        """Return the text of a tick at `x`, in SI units."""
         return self._inner(x / self.factor, pos)
 
     def get_offset(self) -> str:
-        """Return what all ticks have in common."""
+        """Return the offset text shared by all ticks."""
         return self._inner.get_offset()
 
 
 def label(axis: Axis, text: str, unit: str, largest: float) -> None:
-    """Label an axis with a text and a unit that suits numbers up to `largest`, which stay in SI units."""
+    """Label an axis with a text and a unit that suits numbers up to `largest`; the plotted data stay in SI units."""
     factor, unit = prefixed(unit, largest)
     if factor != 1.0:
         axis.set_major_formatter(InUnit(factor))
@@ -62,6 +62,6 @@ def label(axis: Axis, text: str, unit: str, largest: float) -> None:
 
 
 def label_lengths(ax: Any, texts: Sequence[str], largest: float) -> None:
-    """Label the axes of a picture of space or of a plane in one unit of length."""
+    """Label the axes of a plot of positions in a common unit of length."""
     for axis, text in zip("xyz", texts, strict=False):
         label(getattr(ax, f"{axis}axis"), text, "m", largest)

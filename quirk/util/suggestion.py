@@ -1,4 +1,4 @@
-"""Which of the known names a misspelt one, or one of another program, stands for."""
+"""Suggestions for misspelled names and for names from other programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 
-# Names that other programs and textbooks use, in lower case, and what they are called here.
+# Names that other programs and textbooks use, in lower case, with QuIRK's names for them.
 ELSEWHERE = {
     # arguments
     **dict.fromkeys(
@@ -52,14 +52,14 @@ ELSEWHERE = {
     **dict.fromkeys(("rod", "link", "strut"), ("Distance",)),
     **dict.fromkeys(("rigidbody", "rigid_body"), ("Body",)),
 }
-# Beginnings of names, and of words in names, with fewer letters than these say nothing.
+# Minimum number of letters of a name, and of the beginning of a word in a name, for a match.
 SHORTEST, SHORTEST_WORD = 2, 3
-# At most so many names are suggested.
+# Maximum number of suggested names.
 MOST_MEANT = 2
 
 
 def nearest_names(given: str, known: Iterable[str]) -> list[str]:
-    """Return the known names that a given one most likely stands for, two at most; none if nothing is like it."""
+    """Return the known names that `given` most likely refers to, at most two; an empty list if none is similar."""
     listed, folded = list(dict.fromkeys(known)), given.lower()
     lower, plural = {name: name.lower() for name in listed}, folded.removesuffix("s")
     close = difflib.get_close_matches(folded, lower.values(), n=1)
@@ -74,15 +74,15 @@ def nearest_names(given: str, known: Iterable[str]) -> list[str]:
 
 
 def suggestion(given: str, known: Iterable[str], *, every: bool = False, most: int | None = None) -> str:
-    """Return a hint, for the end of a message, which name is meant, or which ones there are.
+    """Return the end of an error message: the suggested names, or the known ones.
 
     Parameters
     ----------
     given : str
-        A name that is not known.
+        The unknown name.
     known : iterable of str
     every : bool
-        Whether all known names are listed also where one of them is meant.
+        Whether all known names are listed even if one is suggested.
     most : int, optional
         Maximum number of listed names; default: all.
     """
@@ -95,10 +95,10 @@ def suggestion(given: str, known: Iterable[str], *, every: bool = False, most: i
 
 
 def quoted(names: Iterable[str], word: str = "or") -> str:
-    """Return names in quotes with a word between them."""
+    """Return names in quotes, joined by `word`."""
     return f" {word} ".join(f'"{name}"' for name in names)
 
 
 def _has_word(name: str, beginning: str) -> bool:
-    """Whether a word of a name with underscores, dots or blanks starts so."""
+    """Whether a word of a name with underscores, dots or blanks starts with `beginning`."""
     return any(word.startswith(beginning) for word in re.split(r"[_. ]", name))

@@ -1,6 +1,6 @@
-"""Small checks that return the value in the form the code wants, or say what is wrong with it.
+"""Checks of arguments, which return the value in its internal form or raise an InputError.
 
-`owner` is the object the user was building, such as ``Body "rod"``; `argument` is the name he used.
+`owner` is the object under construction, such as ``Body "rod"``; `argument` is the name of the argument.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from numpy.typing import ArrayLike
 from ..errors import InputError
 from .suggestion import nearest_names, quoted
 
-# What `array` takes for several points: numpy's own type has no lists of lists and arrays.
+# Type of several points accepted by `array`: numpy's ArrayLike does not include lists of lists and arrays.
 PointsLike = ArrayLike | Sequence[ArrayLike]
 
-# A vector shorter than this times the largest number that went into it is round-off, not a direction.
+# A vector shorter than this fraction of the largest number in its computation is round-off, not a direction.
 ZERO_LENGTH = 1e-12
 
 
 def name(kind: str, value: Any) -> str:
-    """Return a usable object name."""
+    """Return `value` if it is a valid object name."""
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{kind}: name must be a non-empty string; got {value!r}")
     return value
 
 
 def array(owner: str, argument: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return `value` as a new float array of `shape`, all of it finite."""
+    """Return `value` as a new float array of the given shape; all entries must be finite."""
     wanted = " x ".join(map(str, shape)) + " numbers" if shape else "a number"
     result = numbers(value)
     if result is None or (shape == () and result.shape != ()):
@@ -45,10 +45,10 @@ def array(owner: str, argument: str, value: Any, shape: tuple[int, ...]) -> np.n
 
 
 def numbers(value: Any) -> np.ndarray | None:
-    """Return `value` as a new float array, or None if it is not made of real numbers."""
+    """Return `value` as a new float array, or None if it does not consist of real numbers."""
     try:
         given = np.asarray(value)
-        # Text, truth values and complex numbers would all turn into floats, and into nonsense.
+        # numpy would silently convert text, truth values and complex numbers to floats.
         if given.dtype.kind == "O":
             return np.array([float(x) for x in given.flat]).reshape(given.shape)
         return np.array(given, dtype=float) if given.dtype.kind in "iuf" else None
@@ -62,7 +62,7 @@ def number(owner: str, argument: str, value: Any) -> float:
 
 
 def positive(owner: str, argument: str, value: Any) -> float:
-    """Return `value` as a finite float above zero."""
+    """Return `value` as a finite, positive float."""
     result = number(owner, argument, value)
     if result <= 0:
         raise InputError(f"{owner}: {argument} must be positive; got {result:g}")
@@ -70,7 +70,7 @@ def positive(owner: str, argument: str, value: Any) -> float:
 
 
 def non_negative(owner: str, argument: str, value: Any) -> float:
-    """Return `value` as a finite float, zero or above."""
+    """Return `value` as a finite, non-negative float."""
     result = number(owner, argument, value)
     if result < 0:
         raise InputError(f"{owner}: {argument} must not be negative; got {result:g}")
@@ -90,7 +90,7 @@ def direction(owner: str, argument: str, value: Any) -> np.ndarray:
 
 
 def flag(owner: str, argument: str, value: Any) -> bool:
-    """Return `value` if it is True or False."""
+    """Return `value` as a bool; it must be True or False."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{owner}: {argument} must be True or False; got {value!r}")
     return bool(value)
@@ -107,7 +107,7 @@ def choice(owner: str, argument: str, value: Any, allowed: Sequence[str | None])
 
 
 def times(owner: str, argument: str, value: Any, start: float, end: float) -> np.ndarray:
-    """Return strictly increasing times within [start, end]; beyond the ends by round-off counts as within."""
+    """Return strictly increasing times within [start, end], s; round-off beyond the ends is clipped."""
     result = numbers(value)
     if result is None:
         raise InputError(f"{owner}: {argument} must be times in seconds; got {value!r}")
@@ -131,14 +131,14 @@ def times(owner: str, argument: str, value: Any, start: float, end: float) -> np
 
 
 def whole(owner: str, argument: str, value: Any) -> int:
-    """Return a positive whole number."""
+    """Return `value` as a positive int."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(f"{owner}: {argument} must be a positive whole number; got {value!r}")
     return int(value)
 
 
 def output_file(owner: str, value: Any, kinds: Sequence[str]) -> Path:
-    """Return where a file of one of `kinds`, such as ".png", can be written, with links followed; make its folder."""
+    """Return the resolved path of a writable file of one of `kinds`, such as ".png"; create its folder."""
     if not isinstance(value, str | Path):
         raise InputError(f"{owner}: path must be the name of a file; got {value!r}")
     if Path(value).suffix.lower() not in kinds:
@@ -157,7 +157,7 @@ def output_file(owner: str, value: Any, kinds: Sequence[str]) -> Path:
 
 
 def output_folder(owner: str, argument: str, value: Any) -> Path:
-    """Return a folder in which files can be written; it is made if it is not there."""
+    """Return a writable folder; create it if it does not exist."""
     if not isinstance(value, str | Path):
         raise InputError(f"{owner}: {argument} must be the name of a folder; got {value!r}")
     try:

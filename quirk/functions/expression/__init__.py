@@ -1,4 +1,4 @@
-"""Functions as text, in a small language of arithmetic."""
+"""Functions as text, in a small language of arithmetic expressions."""
 
 from __future__ import annotations
 
@@ -20,24 +20,27 @@ __all__ = ["Derivative", "Expression", "function_of"]
 
 
 class Expression(Immutable):
-    """A function given as text, such as ``quirk.Expression("2*sin(3*t)")``, wherever functions are taken.
+    """A function given as text, such as ``quirk.Expression("2*sin(3*t)")``, accepted wherever functions are.
 
-    It has numbers, ``+ - * / **``, comparisons in ``where(x > 0, a, b)``, sin, cos, tan, asin, acos, atan, atan2, sinh,
-    cosh, tanh, exp, log, sqrt, abs, sign, min, max, clip, hypot, radians, vectors ``[a, b, c]`` with dot, cross and
-    norm, and pi, tau and e. It is read, never executed, becomes machine code, and has exact derivatives.
+    The language has numbers, ``+ - * / **``, comparisons in ``where(x > 0, a, b)``, sin, cos, tan, asin, acos, atan,
+    atan2,
+    sinh, cosh, tanh, exp, log, sqrt, abs, sign, min, max, clip, hypot, radians, vectors ``[a, b, c]`` with dot, cross
+    and
+    norm, and pi, tau and e. The text is parsed, never executed by Python; it is compiled, and its derivatives are
+    exact.
 
     Parameters
     ----------
     text : str
     arguments : names
-        Of what it is called with, in this order; by default the names that the documentation of an argument gives:
-        ``f(t, angle, rate)`` has the variables t, angle and rate. Components of vectors are ``position.x`` or
-        ``position[0]``.
+        Names of the arguments in the order of the call; by default the names in the documentation of the parameter that
+        accepts the expression: ``f(t, angle, rate)`` has the variables t, angle and rate. Components of vectors are
+        ``position.x`` or ``position[0]``.
 
     Raises
     ------
     InputError
-        If the text is none, with the column at which it fails, or has other variables.
+        If the text is invalid, with the column of the error, or has unknown variables.
 
     Examples
     --------
@@ -46,7 +49,7 @@ class Expression(Immutable):
     2.0
     """
 
-    # It runs on jets as it is.
+    # Jets are accepted as arguments.
     takes_jets = True
 
     def __init__(self, text: str, *arguments: str) -> None:
@@ -64,20 +67,20 @@ class Expression(Immutable):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The names in it that are no constants, unless they are arguments."""
+        """Names of variables in the text, in order of appearance, without constants."""
         names = (variable.name for variable in self.root.variables())
         return tuple(dict.fromkeys(name for name in names if name in self.arguments or name not in CONSTANTS))
 
     def names(self) -> tuple[str, ...]:
-        """Return its variables, and the names in quotes."""
+        """Return the variables and the quoted names."""
         return tuple(dict.fromkeys([*self.variables, *self.root.texts()]))
 
     def of(self, arguments: Sequence[str]) -> Expression:
-        """Return it as a function of these arguments, unless it says itself what it is a function of."""
+        """Return the expression as a function of these arguments, unless it declares its own."""
         return self if self.arguments else Expression(self.text, *arguments)
 
     def __call__(self, *values: Any) -> Any:
-        """Return its value for values of the arguments: floats and arrays, or jets."""
+        """Return the value for the given arguments: floats, arrays or jets."""
         if len(values) != len(self.arguments):
             names = ", ".join(self.arguments) or "none that are known: name them after the text"
             raise InputError(f"{self}: it was called with {len(values)} values; its arguments are {names}")
@@ -106,7 +109,7 @@ class Expression(Immutable):
 
 @dataclass(frozen=True)
 class Derivative:
-    """A derivative of a function of time, of some order."""
+    """A time derivative, of given order, of an expression."""
 
     function: Expression
     order: int
@@ -114,21 +117,21 @@ class Derivative:
     takes_jets = True
 
     def __call__(self, t: Any) -> Any:
-        """Return it at a time, a float or a jet without derivatives."""
+        """Return the derivative at time t, a float or a jet without derivatives."""
         value = t.value if isinstance(t, Jet) else float(t)
         found = self.function(Jet([value, 1.0, *[0] * (self.order - 1)], []))
-        # What does not depend on time stays a number.
+        # The value is a number if it does not depend on time.
         slope = found.taylor[self.order] * float(math.factorial(self.order)) if isinstance(found, Jet) else 0.0
         return Jet([slope], []) if isinstance(t, Jet) else float(slope)
 
 
 def function_of(owner: str, argument: str, value: Any, names: Sequence[str]) -> Any:
-    """Return a text, an expression, or a list with texts in it, as a function of arguments; other values as they are.
+    """Convert text, an expression, or a list containing text to a function of `names`; return other values unchanged.
 
     Parameters
     ----------
-    owner, argument : for messages
-    names : of the arguments with which the function will be called
+    owner, argument : for error messages
+    names : names of the arguments with which the function will be called
     """
     try:
         if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What expressions can call, on floats and on jets."""
+"""Functions that expressions can call, for floats and jets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONSTANTS = {"pi": math.pi, "tau": math.tau, "e": math.e}
 
 
 class Function(NamedTuple):
-    """A function of an expression, and how many arguments it takes; `most` is None if there is no limit."""
+    """A function of an expression, with its minimum and maximum number of arguments; None for no maximum."""
 
     of: Callable[..., Any]
     least: int
@@ -22,26 +22,26 @@ class Function(NamedTuple):
 
 
 def number(x: Any) -> Any:
-    """Return a float or jet, or raise ValueError."""
+    """Return x as a float or jet; raise ValueError for other types."""
     if isinstance(x, Jet):
         return x
     if isinstance(x, bool | np.bool_) or not isinstance(x, int | float | np.number):
-        raise ValueError(f"a number is needed where there is {_described(x)}")
+        raise ValueError(f"expected a number instead of {_described(x)}")
     return float(x)
 
 
 def vector(x: Any) -> np.ndarray:
-    """Return an array of numbers, or raise ValueError."""
+    """Return x if it is a vector; raise ValueError otherwise."""
     if not isinstance(x, np.ndarray) or x.ndim != 1:
-        raise ValueError(f"a vector is needed where there is {_described(x)}")
+        raise ValueError(f"expected a vector instead of {_described(x)}")
     return x
 
 
 def power(x: Any, exponent: Any) -> Any:
-    """Return x to a power, both of them numbers."""
+    """Return x to a power; both are numbers."""
     x, exponent = number(x), number(exponent)
     if isinstance(x, Jet) or isinstance(exponent, Jet):
-        # Whole powers of jets are products, written out.
+        # Integer powers of jets are unrolled products.
         if not isinstance(exponent, Jet) and exponent.is_integer() and abs(exponent) > HIGHEST_POWER:
             raise ValueError(f"whole powers may be {HIGHEST_POWER} at most; got {exponent:g}")
         return (x if isinstance(x, Jet) else exponent.constant(x)) ** exponent
@@ -56,11 +56,11 @@ def _described(x: Any) -> str:
         return "a comparison"
     if isinstance(x, np.ndarray):
         return f"a vector of {x.size}" if x.ndim == 1 else "a matrix"
-    return "a body or frame: say what of it, such as .position.x" if hasattr(x, "position") else "something else"
+    return "a body or frame; select a quantity, such as .position.x" if hasattr(x, "position") else "something else"
 
 
 def _of_number(name: str, plain: Callable[[float], float]) -> Function:
-    """A function that numpy gives jets by their methods, and `math` floats."""
+    """Return a function of one number: the jet's method `name` for jets, `plain` for floats."""
 
     def of(x: Any) -> Any:
         x = number(x)
@@ -133,6 +133,6 @@ FUNCTIONS = {
     "dot": Function(_dot, 2, 2), "cross": Function(_cross, 2, 2),
     "norm": Function(lambda x: _root_of_sum(*vector(x)), 1, 1),
 }  # fmt: skip
-# Of these the last arguments are asked for only where they are taken.
+# Function whose value arguments are evaluated only if selected.
 WHERE = "where"
 NAMES = (*FUNCTIONS, WHERE)

@@ -1,4 +1,4 @@
-"""What a parsed expression consists of; each node gives its value for values of the variables, floats or jets."""
+"""Syntax tree of expressions; each node is evaluated for values of the variables, floats or jets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .functions import CONSTANTS, FUNCTIONS, number, power
 Values = Mapping[str, Any]
 
 COMPONENTS = {3: "xyz", 4: "wxyz"}
-# What can be asked of bodies, joints and frames; nothing else of them can be reached.
+# Quantities of bodies, joints and frames that expressions can read; nothing else is accessible.
 ATTRIBUTES = (
     "position", "velocity", "rotation", "orientation", "spin", "angular_velocity", "speed", "angular_speed", "angle",
     "travel", "displacement", "distance", "tilt",
@@ -29,124 +29,124 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Node:
-    """A part of an expression.
+    """Base class of the nodes of a syntax tree.
 
     Attributes
     ----------
-    truth : whether its value is that of a comparison
+    truth : whether the value is a truth value, as of a comparison
     """
 
     truth = False
 
     def of(self, values: Values) -> Any:
-        """Return its value."""
+        """Return the value of the node."""
         raise NotImplementedError
 
     def parts(self) -> Sequence[Node]:
-        """What it is made of."""
+        """Return the child nodes."""
         return ()
 
     def variables(self) -> Iterator[Variable]:
-        """All variables in it."""
+        """Yield all variables in the node."""
         for part in self.parts():
             yield from part.variables()
 
     def texts(self) -> Iterator[str]:
-        """All names in quotes in it."""
+        """Yield all quoted names in the node."""
         for part in self.parts():
             yield from part.texts()
 
 
 @dataclass(frozen=True)
 class Number(Node):
-    """A number."""
+    """A numeric constant."""
 
     value: float
 
     def of(self, values: Values) -> Any:
-        """Return it."""
+        """Return the number."""
         return self.value
 
 
 @dataclass(frozen=True)
 class Variable(Node):
-    """A variable or a constant, and the column at which it stands."""
+    """A variable or named constant, with its column in the text."""
 
     name: str
     column: int
 
     def of(self, values: Values) -> Any:
-        """Return its value; variables come before constants."""
+        """Return the value; a variable takes precedence over a constant of the same name."""
         return values[self.name] if self.name in values else CONSTANTS[self.name]
 
     def variables(self) -> Iterator[Variable]:
-        """Itself."""
+        """Yield the node itself."""
         yield self
 
 
 @dataclass(frozen=True)
 class Chain(Node):
-    """Sums and differences, or products and quotients, from left to right."""
+    """A chain of sums and differences, or of products and quotients, evaluated from left to right."""
 
     first: Node
     rest: tuple[tuple[str, Node], ...]
 
     def of(self, values: Values) -> Any:
-        """Return numbers, or vectors where they fit."""
+        """Return the result for numbers, or for vectors where allowed."""
         total = _quantity(self.first.of(values))
         for sign, node in self.rest:
             other = _quantity(node.of(values))
             if sign in "*/" and isinstance(other, np.ndarray) and (sign == "/" or isinstance(total, np.ndarray)):
-                raise ValueError("vectors are multiplied by dot or cross, and nothing is divided by them")
+                raise ValueError("multiply vectors with dot or cross; division by a vector is undefined")
             total = OPERATORS[sign](total, other)
         return total
 
     def parts(self) -> Sequence[Node]:
-        """The terms or factors."""
+        """Return the terms or factors."""
         return self.first, *(node for _, node in self.rest)
 
 
 @dataclass(frozen=True)
 class Negative(Node):
-    """A number or vector with the other sign."""
+    """Negative of a number or vector."""
 
     part: Node
 
     def of(self, values: Values) -> Any:
-        """Return it."""
+        """Return the negated value."""
         return -_quantity(self.part.of(values))
 
     def parts(self) -> Sequence[Node]:
-        """What has the sign."""
+        """Return the operand."""
         return (self.part,)
 
 
 @dataclass(frozen=True)
 class Exponentiation(Node):
-    """A number to a power."""
+    """Power of a number."""
 
     base: Node
     exponent: Node
 
     def of(self, values: Values) -> Any:
-        """Return it."""
+        """Return the power."""
         return power(self.base.of(values), self.exponent.of(values))
 
     def parts(self) -> Sequence[Node]:
-        """Base and exponent."""
+        """Return base and exponent."""
         return self.base, self.exponent
 
 
 @dataclass(frozen=True)
 class Comparison(Node):
-    """Numbers compared with each other, each with the next one."""
+    """Comparison of two or more numbers, each with the next one."""
 
     first: Node
     rest: tuple[tuple[str, Node], ...]
     truth = True
 
     def of(self, values: Values) -> Any:
-        """Return a truth, or a condition of machine code."""
+        """Return a bool, or a condition in machine code."""
         one, found = number(self.first.of(values)), True
         for sign, node in self.rest:
             other = number(node.of(values))
@@ -156,20 +156,20 @@ class Comparison(Node):
         return found
 
     def parts(self) -> Sequence[Node]:
-        """What is compared."""
+        """Return the compared numbers."""
         return self.first, *(node for _, node in self.rest)
 
 
 @dataclass(frozen=True)
 class Logical(Node):
-    """Comparisons that all hold, or of which one does; the later ones are asked for only if they matter."""
+    """Conjunction or disjunction of conditions, with short-circuit evaluation."""
 
     every: bool
     terms: tuple[Node, ...]
     truth = True
 
     def of(self, values: Values) -> Any:
-        """Return a truth, or a condition of machine code."""
+        """Return a bool, or a condition in machine code."""
         found: Any = self.every
         for term in self.terms:
             if found is not self.every and not isinstance(found, Condition):
@@ -179,76 +179,76 @@ class Logical(Node):
         return found
 
     def parts(self) -> Sequence[Node]:
-        """The comparisons."""
+        """Return the conditions."""
         return self.terms
 
 
 @dataclass(frozen=True)
 class Not(Node):
-    """What holds where a comparison does not."""
+    """Negation of a condition."""
 
     part: Node
     truth = True
 
     def of(self, values: Values) -> Any:
-        """Return a truth, or a condition of machine code."""
+        """Return a bool, or a condition in machine code."""
         found = self.part.of(values)
         return ~found if isinstance(found, Condition) else not found
 
     def parts(self) -> Sequence[Node]:
-        """The comparison."""
+        """Return the negated condition."""
         return (self.part,)
 
 
 @dataclass(frozen=True)
 class Where(Node):
-    """One of two values, as a comparison says."""
+    """Choice between two values by a condition."""
 
     condition: Node
     one: Node
     other: Node
 
     def of(self, values: Values) -> Any:
-        """Return the value that is taken; the other one is not asked for, where it is known which that is."""
+        """Return the selected value; the other one is not evaluated if the condition is known."""
         found = self.condition.of(values)
         if not isinstance(found, Condition):
             return (self.one if found else self.other).of(values)
         return where(found, self.one.of(values), self.other.of(values))
 
     def parts(self) -> Sequence[Node]:
-        """The comparison and both values."""
+        """Return the condition and both values."""
         return self.condition, self.one, self.other
 
 
 @dataclass(frozen=True)
 class Call(Node):
-    """A function of numbers or vectors."""
+    """Function call."""
 
     name: str
     arguments: tuple[Node, ...]
 
     def of(self, values: Values) -> Any:
-        """Return its value."""
+        """Return the value of the function."""
         return FUNCTIONS[self.name].of(*(node.of(values) for node in self.arguments))
 
     def parts(self) -> Sequence[Node]:
-        """The arguments."""
+        """Return the arguments."""
         return self.arguments
 
 
 @dataclass(frozen=True)
 class Vector(Node):
-    """Several numbers."""
+    """Vector of numbers."""
 
     entries: tuple[Node, ...]
 
     def of(self, values: Values) -> Any:
-        """Return an array."""
+        """Return an array of the entries."""
         found = [number(node.of(values)) for node in self.entries]
         return np.array(found, dtype=object if any(isinstance(x, Jet) for x in found) else float)
 
     def parts(self) -> Sequence[Node]:
-        """The entries."""
+        """Return the entries."""
         return self.entries
 
 
@@ -260,7 +260,7 @@ class Item(Node):
     key: int | str
 
     def of(self, values: Values) -> Any:
-        """Return it."""
+        """Return the entry."""
         owner = self.owner.of(values)
         if isinstance(self.key, str):
             if isinstance(owner, np.ndarray | Jet | float | int):
@@ -273,11 +273,11 @@ class Item(Node):
         return owner[self.key]
 
     def parts(self) -> Sequence[Node]:
-        """What has the entry."""
+        """Return the node before the brackets."""
         return (self.owner,)
 
     def texts(self) -> Iterator[str]:
-        """The name, if it is one, and those before it."""
+        """Yield the quoted names before the brackets, then the one inside them."""
         yield from self.owner.texts()
         if isinstance(self.key, str):
             yield self.key
@@ -285,13 +285,13 @@ class Item(Node):
 
 @dataclass(frozen=True)
 class Attribute(Node):
-    """A component of a vector, or a quantity of a body, joint or frame."""
+    """Component of a vector, or quantity of a body, joint or frame."""
 
     owner: Node
     name: str
 
     def of(self, values: Values) -> Any:
-        """Return it."""
+        """Return the component or quantity."""
         owner = self.owner.of(values)
         if isinstance(owner, np.ndarray) and owner.ndim == 1:
             letters = COMPONENTS.get(len(owner), "")
@@ -299,31 +299,31 @@ class Attribute(Node):
                 raise ValueError(f'a vector of {len(owner)} has no component "{self.name}"')
             return owner[letters.index(self.name)]
         if self.name not in ATTRIBUTES or isinstance(owner, np.ndarray | Jet | float | int):
-            raise ValueError(f'there is no "{self.name}" of what is before it')
+            raise ValueError(f'the object before the dot has no "{self.name}"')
         return getattr(owner, self.name)
 
     def parts(self) -> Sequence[Node]:
-        """What has it."""
+        """Return the node before the dot."""
         return (self.owner,)
 
 
 @dataclass(frozen=True)
 class Method(Node):
-    """A point or direction of a body or frame."""
+    """Point or direction of a body or frame, such as ``.point([0, 0, 1])``."""
 
     owner: Node
     name: str
     argument: Node
 
     def of(self, values: Values) -> Any:
-        """Return it."""
+        """Return the value of the method."""
         owner = self.owner.of(values)
         if isinstance(owner, np.ndarray | Jet | float | int):
             raise ValueError(f"a body or frame is needed before .{self.name}(...)")
         return getattr(owner, self.name)(self.argument.of(values))
 
     def parts(self) -> Sequence[Node]:
-        """Whose, and which."""
+        """Return the node before the dot and the argument."""
         return self.owner, self.argument
 
 

@@ -1,4 +1,4 @@
-"""From text to nodes: numbers, variables, + - * / **, comparisons, and calls of known functions; nothing is executed.
+"""Parser of expressions: numbers, variables, + - * / **, comparisons and calls of known functions; executes nothing.
 
 ::
 
@@ -41,9 +41,9 @@ from .nodes import (
     Where,
 )
 
-# What people write has some hundred characters; each level of brackets takes some calls to read.
+# Maximum number of characters and of nested brackets; typical expressions have some hundred characters.
 LONGEST, DEEPEST = 20_000, 25
-# Names and keys behind each other, such as state["rod"].rotation[0].x.
+# Maximum number of names and keys in sequence, such as state["rod"].rotation[0].x.
 MOST_BEHIND = 4
 
 TOKEN = re.compile(
@@ -56,11 +56,11 @@ COMPARING = ("<", "<=", ">", ">=", "==", "!=")
 
 
 class Parser:
-    """Reads one text.
+    """Parser of one text.
 
     Attributes
     ----------
-    tokens : pairs of kind and text, with the column at which each begins, counted from 1; the last is empty
+    tokens : kind, text and column (from 1) of each token; the last one marks the end
     """
 
     def __init__(self, text: str) -> None:
@@ -81,7 +81,7 @@ class Parser:
         self.tokens.append(("end", "", len(text) + 1))
 
     def parse(self) -> Node:
-        """Return the whole text as a node."""
+        """Return the whole text as a syntax tree."""
         node = self._truth()
         if self._kind != "end":
             raise self._error(f"{self._next!r} is not expected here")
@@ -93,7 +93,7 @@ class Parser:
 
     @property
     def _next(self) -> str:
-        """The text of the next token; of a quoted text, nothing."""
+        """Text of the next token; empty for a number or quoted text."""
         kind, text, _ = self.tokens[self.place]
         return "" if kind in ("text", "number") else text
 
@@ -107,7 +107,7 @@ class Parser:
         return InputError(f'expression "{shown}", column {column}: {what}')
 
     def _taken(self, *signs: str) -> str:
-        """Go past the next token if it is one of these, and return it."""
+        """Consume the next token if it is one of `signs`, and return it; otherwise return an empty string."""
         found = self._next
         if found and found in signs:
             self.place += 1
@@ -128,14 +128,14 @@ class Parser:
         return node
 
     def _numeric(self, read: Callable[[], Node]) -> Node:
-        """Read what must not be a comparison."""
+        """Parse a numeric operand; a comparison raises an InputError."""
         column, node = self._column, read()
         if node.truth:
             raise self._error("a comparison belongs into where(comparison, a, b), not among numbers", column)
         return node
 
     def _compared(self, read: Callable[[], Node]) -> Node:
-        """Read what must be a comparison."""
+        """Parse a condition; a number raises an InputError."""
         column, node = self._column, read()
         if not node.truth:
             raise self._error("a comparison is needed here, such as x > 0", column)
@@ -257,7 +257,7 @@ class Parser:
         return Call(name, arguments)
 
     def _listed(self, end: str, read: Callable[[], Node]) -> tuple[Node, ...]:
-        """Values with commas between them, up to a bracket."""
+        """Parse values separated by commas, up to a closing bracket."""
         if self._taken(end):
             return ()
         nodes = [self._deeper(read)]

@@ -255,7 +255,8 @@ def end_points(
         return Frame(i), Frame(j)
     if point_i is not None or point_j is not None:
         raise InputError(
-            f"{owner}: points are both ends in the inertial frame; give these, or point_i and point_j in body coordinates, not both"
+            f"{owner}: points are both ends in the inertial frame; give these, or point_i and point_j in body "
+            "coordinates, not both"
         )
     one, two = validate.array(owner, "points", points, (2, 3))
     return Frame(body_i.local(one)), Frame(body_j.local(two))

@@ -163,8 +163,8 @@ def _named_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple
         free = [(kind, axis) for kind, axis in own.items() if axis is not None]
         if len(free) != 1:
             raise InputError(
-                f"{owner}: {joint} has {'both a rotation and a translation' if free else 'no single axis'}: specify which "
-                'coordinate is driven, "rotation" or "translation", optionally with an axis, as in "rotation x"'
+                f"{owner}: {joint} has {'both a rotation and a translation' if free else 'no single axis'}: specify "
+                'which coordinate is driven, "rotation" or "translation", optionally with an axis, as in "rotation x"'
             )
         return free[0]
     words = coordinate.split() if isinstance(coordinate, str) else []
@@ -172,7 +172,7 @@ def _named_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple
         axis = LETTERS.index(words[1]) if len(words) == 2 else own[words[0]]
         if axis is not None:
             return words[0], axis
-        raise InputError(f"{owner}: {joint} has no single axis of {words[0]}: specify an axis, as in {words[0] + ' x'!r}")
+        raise InputError(f"{owner}: {joint} has no single axis of {words[0]}: specify one, as in {words[0] + ' x'!r}")
     raise InputError(
         f'{owner}: coordinate must be "rotation" or "translation", optionally with an axis, as in "rotation x"; '
         f"got {coordinate!r}"

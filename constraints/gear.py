@@ -155,8 +155,8 @@ class Gear(Constraint):
         checked_carrier(owner, carrier, (body_i, body_j), "of the gears")
         if (axis is None) == (axis_i is None and axis_j is None) or (axis_i is None) != (axis_j is None):
             raise InputError(
-                f"{owner}: give either axis, if both gears turn about parallel axes, or axis_i and axis_j, in the inertial frame at the "
-                "initial poses"
+                f"{owner}: give either axis, if both gears turn about parallel axes, or axis_i and axis_j, in "
+                "the inertial frame at the initial poses"
             )
         one, two = (
             axes_with_z(validate.direction(owner, key, given))

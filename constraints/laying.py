@@ -80,9 +80,7 @@ def _check_part(owner: str, k: int, one: RopeStop, two: RopeStop) -> None:
             continue
         axis = stop.turn @ stop.drum.axis
         if other.drum is not None and np.linalg.norm(np.cross(axis, other.turn @ other.drum.axis)) > PARALLEL:
-            raise InputError(
-                f"{owner}: {names} are drums, whose axes must be parallel: insert a point between them"
-            )
+            raise InputError(f"{owner}: {names} are drums, whose axes must be parallel: insert a point between them")
         across = np.linalg.norm(np.cross(axis, span))
         room = abs(stop.drum.radius - other.radius_about(stop))
         if across <= room:

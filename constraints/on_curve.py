@@ -136,7 +136,7 @@ def nowhere_along(owner: str, curve: Spline) -> tuple[float, ...]:
     best = int(cosines.argmin())
     if cosines[best] > MOST_COSINE:
         raise InputError(
-            f"{owner}: points define a curve with tangents in all directions, for which no continuous normals are defined; join "
-            "shorter curves"
+            f"{owner}: points define a curve with tangents in all directions, for which no continuous normals are "
+            "defined; join shorter curves"
         )
     return tuple(tried[best].tolist())

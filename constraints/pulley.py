@@ -132,8 +132,8 @@ class Pulley(Constraint):
         turns = whole_turns(owner, stops)
         if turns and abs(self.length - placed) >= 0.5 * turns:
             raise InputError(
-                f"{owner}: length must be within {0.5 * turns:g} m of {placed:g} m, the length at the initial poses, because "
-                f"full turns of drums at its ends have no effect; got {self.length:g}"
+                f"{owner}: length must be within {0.5 * turns:g} m of {placed:g} m, the length at the initial poses, "
+                f"because full turns of drums at its ends have no effect; got {self.length:g}"
             )
         path = tuple(next(f for f, other in enumerate(members) if other is body) for body in met)
         numbers = [self.length, turns, *self.weights]
@@ -179,6 +179,7 @@ def _checked_points(owner: str, points: Any) -> list[RopeStop]:
         stops.append(RopeStop(body, validate.array(owner, f"points[{k}][1]", one[1], (3,)), None))
     if len({id(stop.body) for stop in stops}) < 2:
         raise InputError(
-            f"{owner}: points must belong to at least two bodies, or to a body and GROUND; all belong to {stops[0].body}"
+            f"{owner}: points must belong to at least two bodies, or to a body and GROUND; all belong to "
+            f"{stops[0].body}"
         )
     return stops

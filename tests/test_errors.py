@@ -382,7 +382,7 @@ def test_nearest_names(given, known, meant):
     ("action", "message"),
     [
         (lambda: system(quirk.Event("e", "hinge.angel")), 'Event "e": no quantity is called "hinge.angel"; did you mean "hinge.angle"? There are: hinge.angle, '),
-        (lambda: system(quirk.Event("e", "hing.angle")), 'Event "e": "hing.angle" begins with no name of this system; did you mean "hinge.angle"?'),
+        (lambda: system(quirk.Event("e", "hing.angle")), 'Event "e": "hing.angle" does not start with a name of the system; did you mean "hinge.angle"?'),
         (lambda: system(quirk.Event("e", "a.pos")), 'Event "e": no quantity is called "a.pos"; did you mean "a.position.x"? There are: a.speed, '),
         (lambda: system(quirk.Event("e", lambda t, state: state["a"].velocitty[0])), "BodyNow has no attribute 'velocitty'; did you mean \"velocity\"? There are: "),
         (lambda: quirk.Event("e", "hinge.angle", action="recrod"), 'got \'recrod\'; did you mean "record"?'),
@@ -533,7 +533,7 @@ axis = "z"
             "",
             '[[event]]\nname = "e"\nfunction = "hinge.angel"\n[[run.event]]\nname = "f"\nfunction = "rot.speed"\n[run]\nduration = 1\n',
             ["the model has 2 mistakes", 'line 3: Event "e": no quantity is called "hinge.angel"; did you mean "hinge.angle"?',
-             'line 6: Event "f": "rot.speed" begins with no name of this system; did you mean "rod.speed"?'],
+             'line 6: Event "f": "rot.speed" does not start with a name of the system; did you mean "rod.speed"?'],
         ),
     ],
 )  # fmt: skip

@@ -274,7 +274,7 @@ class TestErrors:
             (lambda t, state: state["ball"].position, "must return a number"),
             (lambda t: 0.0, r"f\(t, state\), failed"),
             ("ball.hight", 'no quantity is called "ball.hight"'),
-            ("bell.speed", "begins with no name of this system"),
+            ("bell.speed", "does not start with a name of the system"),
             (3.0, "must be a function of"),
         ],
     )

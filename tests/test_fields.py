@@ -99,10 +99,10 @@ def test_a_constant_potential_field_keeps_energy():
 
 
 @pytest.mark.parametrize(("made", "said"), [
-    (lambda a: quirk.ForceField("field", a), "does nothing: give force, torque or both"),
+    (lambda a: quirk.ForceField("field", a), "needs force, torque or both"),
     (lambda a: quirk.ForceField("field", a, force=[1, 2]), "force must have shape"),
     (lambda a: quirk.ForceField("field", a, force=[1, 2, 3], frame="i"), "frame"),
-    (lambda a: quirk.ForceField("field", [], force=[1, 2, 3]), "bodies must be one body or more"),
+    (lambda a: quirk.ForceField("field", [], force=[1, 2, 3]), "bodies must be at least one body"),
     (lambda a: quirk.ForceField("field", [a, a], force=[1, 2, 3]), "bodies must differ"),
     (lambda a: quirk.PotentialField("field", a, energy=3.0), "energy must be a function that returns J"),
     (lambda a: quirk.PotentialField("field", quirk.GROUND, energy=well), "bodies must be quirk.Body objects"),

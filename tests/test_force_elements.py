@@ -371,10 +371,10 @@ def test_elements_with_functions_in_other_places_have_laws_of_their_own():
 
 
 @pytest.mark.parametrize(("methods", "says"), [
-    ({}, "has no law: write its potential, its load, or a coordinate with along or stored"),
+    ({}, "has no law: define potential, load, or coordinate with along or stored"),
     ({"coordinate": lambda self, t, i: i.position[0]}, "has no law"),
-    ({"stored": lambda self, t, x: x}, "write its coordinate"),
-    ({"stored": lambda self, t, x: x, "coordinate": lambda self, t, i: i.position[0], "turning": (0,)}, "write turns_near"),
+    ({"stored": lambda self, t, x: x}, "define coordinate"),
+    ({"stored": lambda self, t, x: x, "coordinate": lambda self, t, i: i.position[0], "turning": (0,)}, "define turns_near"),
 ])  # fmt: skip
 def test_laws_must_be_whole(methods, says):
     with pytest.raises(quirk.InputError, match=says):

@@ -542,8 +542,8 @@ def test_a_load_that_is_not_unique_is_told():
     ("arguments", "message"),
     [
         (lambda j, c: quirk.Friction("f", j["ball"], 0.1), "radius must be given"),
-        (lambda j, c: quirk.Friction("f", j["rail"], 0.1, radius=0.1), "radius has no meaning here"),
-        (lambda j, c: quirk.Friction("f", c, 0.1, length=0.1), "length has no meaning here"),
+        (lambda j, c: quirk.Friction("f", j["rail"], 0.1, radius=0.1), "radius has no effect"),
+        (lambda j, c: quirk.Friction("f", c, 0.1, length=0.1), "length has no effect"),
         (lambda j, c: quirk.Friction("f", c, -0.1), "coefficient must not be negative"),
         (lambda j, c: quirk.Friction("f", c, 0.2, static=0.1), "static must be at least coefficient, 0.2"),
         (lambda j, c: quirk.Friction("f", j["fixed"], 0.1), "on must be a Contact, a OneSided, or a Revolute"),

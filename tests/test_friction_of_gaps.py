@@ -131,8 +131,8 @@ def test_gaps_and_points_that_do_not_fit(gap, point, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: slider(lambda t, a: a.position[2] - 0.1, None), "does not say where its bodies touch: give it point="),
-        (lambda: slider(lambda t, a: a.position[2] - 0.1, [0, 0, -0.1], unit="torque"), "must be of two bodies"),
+        (lambda: slider(lambda t, a: a.position[2] - 0.1, None), "has no contact point: give it point="),
+        (lambda: slider(lambda t, a: a.position[2] - 0.1, [0, 0, -0.1], unit="torque"), "must act between two bodies"),
         (lambda: slider(lambda t, a: a.position[2] - 0.1, [0, 0]), "point"),
     ],
 )

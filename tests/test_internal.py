@@ -281,7 +281,7 @@ def test_what_does_not_fit_is_named():
         def internal_rates(self, t, x, rate):
             return np.sqrt(-1.0 - rate * rate)
 
-    with pytest.raises(quirk.InputError, match="no rates of them: write internal_rates"):
+    with pytest.raises(quirk.InputError, match="but no rates: define internal_rates"):
         hinged(lambda hinge: Silent("s", hinge, 2, True))
     with pytest.raises(quirk.InputError, match='"m": current must be'):
         hinged(lambda hinge: Motor("m", hinge, Motion.polynomial([1.0]), current="much"))
@@ -291,7 +291,7 @@ def test_what_does_not_fit_is_named():
         quirk.simulate(hinged(lambda hinge: Wrong("m", hinge, Motion.polynomial([1.0]))), 1.0)
     with pytest.raises(quirk.QuirkError, match='Lost "m"'):
         quirk.simulate(hinged(lambda hinge: Lost("m", hinge, Motion.polynomial([1.0]))), 1.0)
-    with pytest.raises(quirk.InputError, match="an integral part alone"):
+    with pytest.raises(quirk.InputError, match="limits cannot be used with ki alone"):
         pid(kp=0.0, kd=0.0, limits=1.0)
     system = pid()
     with pytest.raises(quirk.InputError, match=r"internal\['pid'\]"):

@@ -420,7 +420,10 @@ class TestWrittenByTheUser:
             ),
             (lambda a: quirk.Implicit("x", a, lambda t, a: a.position, level="velocity"), "depend on the velocities"),
             (lambda a: quirk.Implicit("x", a, lambda t, a: []), "one or more finite quantities"),
-            (lambda a: quirk.Implicit("x", a, lambda t, a: a.velocity), "velocities are only available in relations of"),
+            (
+                lambda a: quirk.Implicit("x", a, lambda t, a: a.velocity),
+                "velocities are only available in relations of",
+            ),
             (lambda a: quirk.Implicit("x", a, lambda t, a: a.position[0] - np.nan), "finite quantities"),
             (lambda a: quirk.Implicit("x", a, lambda t: 0), "called as phi"),
             (lambda a: quirk.CustomRows("x", a, lambda *s: np.eye(6)), "must return A and b"),

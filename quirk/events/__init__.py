@@ -1,4 +1,4 @@
-"""Events along a run: what is watched, and what happens when it crosses a level."""
+"""Events of a run: watched quantities, and actions when they cross a level."""
 
 from .actions import after, disable, enable, engage, follow, release, replace, set_velocity, switch_off, switch_on
 from .event import Event

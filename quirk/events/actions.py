@@ -1,4 +1,4 @@
-"""What events do: enable and disable constraints and forces, change drivers and velocities, or end the run."""
+"""Actions of events: enable and disable constraints and forces, change drivers and velocities, end the run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..util.suggestion import nearest_names, quoted
 
 @dataclass(frozen=True)
 class Enable:
-    """Constraints and forces that are enabled; see `enable`."""
+    """Action that enables constraints and forces; see `enable`."""
 
     names: tuple[str, ...]
     tolerance: float | None = None
@@ -31,14 +31,14 @@ class Enable:
 
 @dataclass(frozen=True)
 class Disable:
-    """Constraints and forces that are disabled; see `disable`."""
+    """Action that disables constraints and forces; see `disable`."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Engage:
-    """Constraints that are switched on; see `engage`."""
+    """Action that enables constraints; see `engage`."""
 
     names: tuple[str, ...]
     tolerance: float | None = None
@@ -47,14 +47,14 @@ class Engage:
 
 @dataclass(frozen=True)
 class Release:
-    """Constraints that are switched off; see `release`."""
+    """Action that disables constraints; see `release`."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Switch:
-    """Forces that are switched on or off; see `switch_on` and `switch_off`."""
+    """Action that enables or disables forces; see `switch_on` and `switch_off`."""
 
     names: tuple[str, ...]
     on: bool
@@ -62,7 +62,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Replace:
-    """A force that is replaced by another one; see `replace`."""
+    """Action that replaces a force element; see `replace`."""
 
     name: str
     force: ForceElement
@@ -70,7 +70,7 @@ class Replace:
 
 @dataclass(frozen=True)
 class Follow:
-    """A driver that follows another motion; see `follow`."""
+    """Action that changes the motion of a driver; see `follow`."""
 
     name: str
     motion: Motion
@@ -78,7 +78,7 @@ class Follow:
 
 @dataclass(frozen=True)
 class SetVelocity:
-    """Velocities that a body is given; see `set_velocity`."""
+    """Action that sets the velocities of a body; see `set_velocity`."""
 
     name: str
     velocity: np.ndarray | None
@@ -87,19 +87,19 @@ class SetVelocity:
 
 @dataclass(frozen=True)
 class StopRun:
-    """The end of the run."""
+    """Action that ends the run."""
 
 
 @dataclass(frozen=True)
 class After:
-    """Actions that are done when an event has happened so often; see `after`."""
+    """Actions that start at a given occurrence of an event; see `after`."""
 
     count: int
     actions: tuple[Any, ...]
 
 
 Action = Enable | Disable | Engage | Release | Switch | Replace | Follow | SetVelocity | StopRun
-# What an event takes as its action.
+# Types that an event accepts as its action.
 ActionLike = str | Action | After | Callable[..., Any] | Sequence[Any] | None
 
 
@@ -109,19 +109,21 @@ def enable(
 ) -> Enable:
     """Return the action that enables constraints and forces during a run.
 
-    Forces act again. With constraints, velocities jump to the nearest ones in the mass metric that all active
-    constraints allow: the impulsive form of the Udwadia-Kalaba equation, without restitution. Momentum is conserved
-    where nothing holds on to the ground. Where poses are off the constraint, they are moved to the nearest ones that
-    satisfy all active constraints if no body moves by more than `tolerance`.
+    When constraints are enabled, velocities jump to the nearest ones, in the mass metric, that satisfy all active
+    constraints: the impulsive form of the Udwadia-Kalaba equation, without restitution. Momentum is conserved unless
+    bodies
+    are constrained relative to the ground. If the poses violate a constraint, they are moved to the nearest ones that
+    satisfy
+    all active constraints, provided that no body moves by more than `tolerance`.
 
     Parameters
     ----------
     names : str, Constraint or ForceElement
-        At least one.
+        Names or objects, at least one.
     tolerance : float, optional
-        How far bodies may be moved, m, and in radians times the size of the system; default 1e-6 of that size.
+        Largest allowed move of bodies, m, and in radians times the size of the system; default: 1e-6 of that size.
     keep_offset : bool
-        Let a constraint hold the bodies as they stand: frame i is put where frame j is.
+        Hold the bodies at their current relative pose: frame i is moved to frame j.
 
     Raises
     ------
@@ -143,12 +145,12 @@ def enable(
 def disable(*names: str | Constraint | ForceElement) -> Disable:
     """Return the action that disables constraints and forces during a run.
 
-    Velocities and internal variables stay as they are.
+    Velocities and internal variables are unchanged.
 
     Parameters
     ----------
     names : str, Constraint or ForceElement
-        At least one.
+        Names or objects, at least one.
 
     Examples
     --------
@@ -161,7 +163,7 @@ def disable(*names: str | Constraint | ForceElement) -> Disable:
 
 @remembered
 def engage(*names: str | Constraint, tolerance: float | None = None, keep_offset: bool = False) -> Engage:
-    """Return the action that enables constraints: an earlier name of `enable`, with the same arguments.
+    """Return the action that enables constraints: alias of `enable`, with the same arguments.
 
     Examples
     --------
@@ -175,7 +177,7 @@ def engage(*names: str | Constraint, tolerance: float | None = None, keep_offset
 
 @remembered
 def release(*names: str | Constraint) -> Release:
-    """Return the action that disables constraints: an earlier name of `disable`.
+    """Return the action that disables constraints: alias of `disable`.
 
     Examples
     --------
@@ -187,7 +189,7 @@ def release(*names: str | Constraint) -> Release:
 
 @remembered
 def switch_on(*names: str | Constraint | ForceElement) -> Switch:
-    """Return the action that enables forces: an earlier name of `enable`.
+    """Return the action that enables forces: alias of `enable`.
 
     Examples
     --------
@@ -199,7 +201,7 @@ def switch_on(*names: str | Constraint | ForceElement) -> Switch:
 
 @remembered
 def switch_off(*names: str | Constraint | ForceElement) -> Switch:
-    """Return the action that disables forces: an earlier name of `disable`.
+    """Return the action that disables forces: alias of `disable`.
 
     Examples
     --------
@@ -211,7 +213,7 @@ def switch_off(*names: str | Constraint | ForceElement) -> Switch:
 
 @remembered
 def replace(name: str | ForceElement, force: ForceElement) -> Replace:
-    """Return the action that puts a force element, of the same name and with as many ends, in the place of another.
+    """Return the action that replaces a force element by one with the same name and number of ends.
 
     Examples
     --------
@@ -224,13 +226,13 @@ def replace(name: str | ForceElement, force: ForceElement) -> Replace:
         raise InputError(f"replace: force must be a force element; got {force!r}")
     (name,) = _names("replace", (name,))
     if force.name != name:
-        raise InputError(f'replace: the new force must be named "{name}", as the one that it replaces; got {force}')
+        raise InputError(f'replace: the new force must be named "{name}", as the one it replaces; got {force}')
     return Replace(name, force)
 
 
 @remembered
 def follow(name: str | Constraint, motion: Motion) -> Follow:
-    """Return the action that lets a driver follow another `Motion` of the run's time from now on.
+    """Return the action that replaces the motion of a driver by another `Motion` of the run's time.
 
     Examples
     --------
@@ -247,9 +249,9 @@ def follow(name: str | Constraint, motion: Motion) -> Follow:
 def set_velocity(
     name: str | Body, velocity: ArrayLike | None = None, angular_velocity: ArrayLike | None = None
 ) -> SetVelocity:
-    """Return the action that gives a body a velocity (3,) in N, m/s, or an angular velocity (3,) in body axes, rad/s.
+    """Return the action that sets the velocity (3,), inertial frame, m/s, or angular velocity (3,), body axes, rad/s.
 
-    Where constraints do not allow it, all bodies then get the nearest velocities that they do allow.
+    If constraints do not allow it, all bodies then receive the nearest allowed velocities.
 
     Examples
     --------
@@ -268,9 +270,9 @@ def set_velocity(
 
 @remembered
 def after(count: int, action: ActionLike) -> After:
-    """Return the action that does another one when its event happens in a run for so many times, and at each later one.
+    """Return the action that is taken at occurrence `count` of its event in a run, and at each later one.
 
-    ``quirk.after(10, "stop")`` ends a run at the tenth.
+    ``quirk.after(10, "stop")`` ends a run at the tenth occurrence.
 
     Examples
     --------
@@ -282,7 +284,7 @@ def after(count: int, action: ActionLike) -> After:
 
 
 def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[..., Any], ...]:
-    """Return the actions that an argument stands for: "record", "stop", actions, functions, or a list of these."""
+    """Return the actions of an argument: "record", "stop", actions, functions, or a list of these."""
     listed = list(action) if isinstance(action, Sequence) and not isinstance(action, str) else [action]
     found: list[Any] = []
     for one in listed:
@@ -295,15 +297,15 @@ def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[
         else:
             meant = quoted(nearest_names(one, ("record", "stop"))) if isinstance(one, str) else ""
             raise InputError(
-                f'{title}: action must be "record", "stop", what quirk.engage and its like return, a function of '
-                f"(t, state) that returns such, or a list of these; got {one!r}"
+                f'{title}: action must be "record", "stop", the result of quirk.enable and similar functions, a '
+                f"function of (t, state) that returns one of these, or a list of these; got {one!r}"
                 + (f"; did you mean {meant}?" if meant else "")
             )
     return tuple(found)
 
 
 def functions_in(actions: Sequence[Any]) -> list[Callable[..., Any]]:
-    """Return the functions of a user among actions."""
+    """Return the user functions among actions."""
     found: list[Callable[..., Any]] = []
     for action in actions:
         found += functions_in(action.actions) if isinstance(action, After) else [action] if callable(action) else []

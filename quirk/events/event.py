@@ -1,4 +1,4 @@
-"""What an event is: a quantity, the direction in which it crosses a level, and what happens then."""
+"""Events: a quantity, the direction in which it crosses a level, and the actions taken then."""
 
 from __future__ import annotations
 
@@ -16,28 +16,31 @@ from .watched import Watched
 
 
 class Event(Immutable):
-    """A quantity that is watched along a run, and what happens when it crosses a level.
+    """A quantity that a run watches, with actions when it crosses a level.
 
-    It is one of the items of a `System`, or is given to `simulate` for one run.
+    An event is one of the items of a `System`, or is passed to `simulate` for a single run.
 
     Parameters
     ----------
     name : str
         Unique in the system.
     function : function, str or quantity
-        ``f(t, state)`` returns the number to watch, with ``state["rod"]`` a body and ``state["hinge"]`` a joint, see
+        Watched quantity. ``f(t, state)`` returns a number, with ``state["rod"]`` a body and ``state["hinge"]`` a joint,
+        see
         `quirk.events.view`; or a quantity by name, such as "time", "rod.speed", "rod.position.z", "hinge.angle",
-        "slider.travel_rate", "latch.force", "spring.length", "energy.kinetic"; or what `distance_between` returns; or
-        an `Expression` of t and of bodies and joints by name, such as ``quirk.Expression("rod.position.z - 0.1*t")``,
-        with ``state["left rod"]`` where a name is no identifier.
+        "slider.travel_rate", "latch.force", "spring.length", "energy.kinetic"; or the result of `distance_between`; or
+        an
+        `Expression` of t and of bodies and joints by name, such as ``quirk.Expression("rod.position.z - 0.1*t")``, with
+        ``state["left rod"]`` for names that are no identifiers.
     direction : -1, 0 or 1
-        Whether it counts as an event where the quantity falls through the level, either, or where it rises.
+        Direction of the crossing: -1 if the quantity decreases, 1 if it increases, 0 for both.
     action : str, action, function or list
-        "record" notes it in ``result.events``; "stop" also ends the run; what `enable`, `disable`, `replace`, `follow`
-        or `set_velocity` return is done; a function ``f(t, state)`` is called with a `State` and may return any of
-        these, or None. Lists are done in their order.
+        "record" lists the event in ``result.events``; "stop" also ends the run; results of `enable`, `disable`,
+        `replace`, `follow` or `set_velocity`; a function ``f(t, state)``, called with a `State`, may return any of
+        these, or
+        None. Lists are executed in order.
     level : float
-        The value at which there is an event, in the unit of the quantity.
+        Value at which the event occurs, in the unit of the quantity.
 
     Examples
     --------
@@ -72,12 +75,12 @@ class Event(Immutable):
 
     @property
     def user_functions(self) -> list[Callable[..., Any]]:
-        """The functions of a user in it, as its quantity and as actions."""
+        """User functions in the event, as its quantity and as actions."""
         quantity = [self.function] if callable(self.function) and not isinstance(self.function, Expression) else []
         return [*quantity, *functions_in(self.actions)]
 
     def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity | Gap | Reading:
-        """Return what is watched, in a system of these parts by name; `probe` as for `asked_for`."""
+        """Return the watched quantity, in a system of these parts by name; `probe` as for `asked_for`."""
         title = f"{self}"
         if isinstance(self.function, str):
             return named(title, self.name, self.function, self.level, parts)

@@ -1,4 +1,4 @@
-"""Latches: joints that close when their frames meet, and open again at a load."""
+"""Latches: joints that close when their frames meet, and open at a given load."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .quantity import Quantity
 
 @dataclass(frozen=True)
 class OutOfReach:
-    """The function of a latch: how far its frames are from meeting; zero where they are just near enough.
+    """Watched function of a latch, which is zero when the frames are just close enough.
 
-    The largest of distance, angle and speed over their limits, less one; squared, so that it is smooth at zero.
+    The largest ratio of distance, angle and speed to their limits, squared so that it is smooth at zero, minus one.
     """
 
     joint: str
@@ -31,7 +31,7 @@ class OutOfReach:
     speed: float | None
 
     def __call__(self, t: Any, state: Any) -> Any:
-        """Return it."""
+        """Return the value of the function."""
         frames = state[self.joint]
         d = frames.displacement
         found = (d @ d) * (1.0 / self.distance**2)
@@ -46,26 +46,27 @@ class OutOfReach:
 class Latch(Event):
     """A joint that closes when its two frames meet, and may break at a load.
 
-    Velocities then jump as `engage` says, and the bodies are moved by what is missing to where the frames agree. It
-    closes where the frames come near enough, not where they are so from the start; after it has broken or was released
-    it closes again when they meet again.
+    Velocities then jump as for `enable`, and the bodies are moved until the frames coincide. The latch closes when the
+    frames
+    come close enough, not if they are so initially; after it has broken or was released it closes again when they meet
+    again.
 
     Parameters
     ----------
     name : str
     joint : Joint
-        The joint that closes, with active=False.
+        The joint to be closed, with active=False.
     distance : float
-        m, between the origins of its frames, at which it closes; not below 1e-6 of how far they have been apart, as
-        what is so short is not told from round-off.
+        Distance, m, of the origins of its frames at which it closes; at least 1e-6 of their previous separation, to be
+        distinguished from round-off.
     angle : float, optional
-        rad, by which the frames may be turned against each other then.
+        Largest angle between the frames at closing, rad.
     speed : float, optional
-        m/s, with which the origins may move relative to each other then.
+        Largest relative speed of the origins at closing, m/s.
     strength : float, optional
-        N, the force of the joint at which it breaks.
+        Force of the joint at which it breaks, N.
     keep_offset : bool
-        Let the joint hold the frames as they stand when it closes.
+        Hold the frames at their relative pose at closing.
 
     Examples
     --------
@@ -111,7 +112,7 @@ class Latch(Event):
         return f'Latch "{self.name}"'
 
     def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity:
-        """Return what is watched."""
+        """Return the watched quantity."""
         return Quantity(self.name, f"{self}", self._out_of_reach, 0.0, {self.joint.name: self.joint}, of_user=False)
 
 

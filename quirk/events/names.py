@@ -23,7 +23,7 @@ from .quantity import Gap, Quantity
 AXES = {"x": 0, "y": 1, "z": 2}
 VECTORS_OF_BODIES = ("position", "velocity", "spin", "angular_velocity")
 NUMBERS_OF_BODIES = ("speed", "angular_speed")
-# Of joints: what they are called, what the view calls them, and whether it is the rate.
+# Quantities of joints: their name, the attribute of the view, and whether it is the rate of that attribute.
 OF_JOINTS = {
     "angle": ("angle", False),
     "rotation": ("angle", False),
@@ -39,15 +39,15 @@ ENERGIES = ("kinetic", "potential", "total")
 
 @dataclass(frozen=True)
 class Reading:
-    """A quantity that follows from accelerations or from all bodies, and so takes an evaluation of the whole system.
+    """A quantity that depends on accelerations or on all bodies, and requires an evaluation of the whole system.
 
     Attributes
     ----------
-    of : constraint or force element of which a load is read; None for an energy of the system
+    of : constraint or force element of a load; None for an energy of the system
     what : "force", "torque", "energy", "kinetic", "potential", "total", or the name of a coordinate of a force element;
-        "multiplier" of a constraint; "solvable", whether friction has one solution; see also `Shared` and `Patch`
-    axis : of N along which a load is read, None for its magnitude
-    level : the value at which there is an event
+     "multiplier" of a constraint; "solvable", whether friction has a unique solution; see also `Shared` and `Patch`
+    axis : inertial axis of a component of a load, None for its magnitude
+    level : value at which the event occurs
     """
 
     of: Constraint | ForceElement | None
@@ -58,14 +58,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class Shared(Reading):
-    """A force that follows from multipliers of several rows, or what friction could hold less what it does.
+    """A force that is a sum over multipliers of several rows, or the margin of its friction cone.
 
     Attributes
     ----------
     what : "share", or "cone"
-    rows : constraints by name, each with the number of one of its rows
-    offsets : (k,) of the forces: one, or the load of a contact and the components of its friction
-    weights : (k, h) by which they depend on the multipliers of the rows
+    rows : names of constraints, each with the index of one of its rows
+    offsets : (k,) constants of the forces: one, or the load of a contact and the components of its friction
+    weights : (k, h) coefficients of the forces with respect to the multipliers of the rows
     """
 
     rows: tuple[tuple[str, int], ...] = ()
@@ -75,17 +75,18 @@ class Shared(Reading):
 
 @dataclass(frozen=True)
 class Patch(Reading):
-    """How far loads that several contacts share are inside their friction cones, however they share them, N.
+    """Margin, N, of loads shared by several contacts inside their friction cones, for the best distribution.
 
     Attributes
     ----------
     what : "patch"
-    members : names of the frictions
-    rows : constraints by name, each with the number of one of its rows
-    weights : (3 m, h) by which one way to share the load depends on the multipliers of the rows; of each contact its
-        normal load and both components of its friction
-    basis : (3 m, d) ways to share it otherwise
-    coefficients : (m,) of static friction
+    members : names of the friction elements
+    rows : names of constraints, each with the index of one of its rows
+    weights : (3 m, h) coefficients of one distribution of the load with respect to the multipliers of the rows; for
+    each
+     contact its normal load and both components of its friction
+    basis : (3 m, d) null space of the distribution
+    coefficients : (m,) coefficients of static friction
     """
 
     members: tuple[str, ...] = ()
@@ -97,9 +98,9 @@ class Patch(Reading):
 
 @dataclass(frozen=True)
 class Read:
-    """The function of a built-in quantity: an attribute of one part, or a component of it, or its rate.
+    """Function of a built-in quantity: an attribute of a part, a component of it, or its rate.
 
-    Those that are equal share machine code.
+    Equal functions share machine code.
     """
 
     name: str
@@ -108,7 +109,7 @@ class Read:
     rate: bool = False
 
     def __call__(self, t: Any, state: Any) -> Any:
-        """Return the value."""
+        """Return the value of the quantity."""
         found = getattr(state[self.name], self.what)
         found = found if self.axis is None else found[self.axis]
         return found.rate if self.rate and isinstance(found, Jet) else found
@@ -116,25 +117,25 @@ class Read:
 
 @dataclass(frozen=True)
 class Apart:
-    """The function of the distance of two points, (3,) in the coordinates of their bodies."""
+    """Function of the distance of two points, (3,) in the coordinates of their bodies."""
 
     names: tuple[str, str]
     points: tuple[tuple[float, ...], tuple[float, ...]]
 
     def __call__(self, t: Any, state: Any) -> Any:
-        """Return the distance."""
+        """Return the distance, m."""
         one, two = (state[name].point(point) for name, point in zip(self.names, self.points, strict=True))
         return ((two - one) @ (two - one)).sqrt()
 
 
 def clock(t: Any, state: Any) -> Any:
-    """Return the time."""
+    """Return the time, s."""
     return t
 
 
 @dataclass(frozen=True)
 class Separation:
-    """The distance of two points, as a quantity for events; made by `distance_between`."""
+    """The distance of two points as a quantity for events; created by `distance_between`."""
 
     body_i: Any
     body_j: Any
@@ -146,9 +147,9 @@ class Separation:
 def distance_between(
     body_i: Body | Ground, body_j: Body | Ground, point_i: ArrayLike = (0, 0, 0), point_j: ArrayLike = (0, 0, 0)
 ) -> Separation:
-    """Return the distance, m, of a point of body i and one of body j, as a quantity that events watch.
+    """Return the distance of a point of body i from one of body j, m, as a quantity for events.
 
-    Points (3,) are in the coordinates of their bodies, m; by default the centers of mass.
+    Points (3,) are in the coordinates of their bodies, m; default: the centers of mass.
 
     Examples
     --------
@@ -169,7 +170,7 @@ def distance_between(
 
 
 def named(title: str, event: str, text: str, level: float, parts: Mapping[str, Any]) -> Quantity | Gap | Reading:
-    """Return the quantity of a name, for the event of that name; `parts` are all of a system by name."""
+    """Return the quantity named `text` for the event named `event`; `parts` are all parts of a system by name."""
     if text == "time":
         return Quantity(event, title, clock, level, {}, of_user=False)
     owner, rest = _split(text, parts)
@@ -186,8 +187,8 @@ def named(title: str, event: str, text: str, level: float, parts: Mapping[str, A
         return _of_force(title, text, level, part, rest)
     meant = quoted(".".join([name, *rest]) for name in nearest_names(owner, [*parts, "time", "energy"]))
     raise InputError(
-        f'{title}: "{text}" begins with no name of this system{f"; did you mean {meant}? A" if meant else ": a"} '
-        'quantity is "time", "energy.kinetic", or a part and what is meant of it, such as "rod.speed", "hinge.angle" '
+        f'{title}: "{text}" does not start with a name of the system{f"; did you mean {meant}? A" if meant else ": a"} '
+        'quantity is "time", "energy.kinetic", or a part and one of its quantities, such as "rod.speed", "hinge.angle" '
         'or "latch.force"'
     )
 
@@ -200,7 +201,7 @@ def separation(title: str, event: str, of: Separation, level: float) -> Quantity
 
 
 def _split(text: str, parts: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Part and what is meant of it; names of parts may have dots themselves."""
+    """Return the name of a part and the remaining words; names of parts may contain dots."""
     words = text.split(".")
     for count in range(len(words), 0, -1):
         if ".".join(words[:count]) in parts:
@@ -246,7 +247,7 @@ def _of_constraint(
 
 
 def _free(constraint: Constraint, kind: str) -> int | None:
-    """The axis of a joint's free rotation or translation, if it has one."""
+    """Return the axis of a joint's free rotation or translation, or None."""
     attribute = {"angle": "rotation_axis", "travel": "translation_axis"}.get(kind)
     return getattr(constraint, attribute, None) if attribute and isinstance(constraint, Joint) else None
 

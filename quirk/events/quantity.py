@@ -1,4 +1,4 @@
-"""Quantities that runs watch: functions of time, poses and velocities, made of the same parts as the laws of forces."""
+"""Quantities that runs watch: functions of time, poses and velocities, evaluated as force laws."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ Function = Callable[[Any, Any], Any]
 
 
 class Quantity(ForceElement):
-    """A number that a run watches; it exerts nothing.
+    """A number that a run watches; it exerts no load.
 
-    Its law has one coordinate, the value less a level, and a unit multiplier along it: so it has machine code, turns
-    that are counted, and a gradient as the laws of forces have.
+    It is a law with one coordinate, the value minus a level, and a unit multiplier. It therefore has machine code,
+    counted
+    turns and a gradient, like force laws.
 
     Parameters
     ----------
-    name : of the event
-    function : gets the time and a `StateView`; returns the value
-    level : the value at which there is an event
-    parts : the bodies and constraints that the function may ask for, by name
-    joint : of which the value is the angle, with all turns made, or None
-    of_user : whether a user wrote the function
+    name : name of the event
+    function : function of the time and a `StateView` that returns the value
+    level : value at which the event occurs
+    parts : bodies and constraints that the function may use, by name
+    joint : joint whose angle is the value, with all turns counted, or None
+    of_user : whether the function is user-defined
     """
 
     coordinates = ("value",)
@@ -70,7 +71,7 @@ class Quantity(ForceElement):
     level: float
 
     def coordinate(self, t: Any, *frames: Any) -> Any:
-        """Return the value less the level."""
+        """Return the value minus the level."""
         view = StateView(self.parts, dict(zip(self.places, frames, strict=True)))
         if is_written(t.value):
             value = _of_view(self.function, t, view) if self.written_by_user else self.function(t, view)
@@ -79,14 +80,14 @@ class Quantity(ForceElement):
         return 1.0 * value - self.level
 
     def _of_numbers(self, t: Jet, view: StateView) -> Any:
-        """The value at one state, with its rate where the function takes numbers that know their derivatives."""
+        """Return the value at one state, with its rate if the function accepts jets."""
         if not self.written_by_user:
             return self.function(t, view)
         try:
             value = _of_view(self.function, t, view)
             if isinstance(value, Jet | float):
                 return value
-        except Exception:  # whatever it is in it that takes floats alone
+        except Exception:  # it may fail on jets in any way
             pass
         value = self.function(float(t.value), Plain(view))
         if isinstance(value, bool | np.bool_) or np.ndim(value) > 0 or not isinstance(value, float | int | np.number):
@@ -94,15 +95,15 @@ class Quantity(ForceElement):
         return Jet([float(value)], t.gradient)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 1: the loads of the law are then the gradient of the value."""
+        """Return 1, so that the loads of the law are the gradient of the value."""
         return 1.0
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return the angle of the joint less the level."""
+        """Return the angle of the joint minus the level, rad."""
         return [angle - self.level for angle in self.turn_rates(angles)]
 
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
-        """Return the rate of the joint's angle."""
+        """Return the rate of the joint's angle, rad/s."""
         if self.joint is None:
             return []
         known = rates.get(self.joint.name)
@@ -110,17 +111,17 @@ class Quantity(ForceElement):
 
     @property
     def built_in(self) -> bool:
-        """Whether nothing in it was written by a user."""
+        """Whether the function is one of QuIRK's."""
         return not self.written_by_user
 
     @property
     def sources(self) -> list[Any]:
-        """The function, if a user wrote it."""
+        """The function, if it is user-defined."""
         return [self.function] if self.written_by_user else []
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """All on which the law depends: the frames and free coordinates of constraints, too, which are constants."""
+        """Everything in the law except numbers, including frames and free coordinates of constraints."""
         constraints = [part for part in self.parts.values() if not isinstance(part, Body | Ground)]
         frames = [frame for part in constraints for frame in (part.frame_i, part.frame_j)]
         free = ("rotation_axis", "translation_axis", "of_three")
@@ -128,7 +129,7 @@ class Quantity(ForceElement):
         return *super().structure, *coordinates, *(frame_numbers(frame).tobytes() for frame in frames)
 
     def as_law(self, traced: bool) -> Quantity:
-        """Return itself: of what a user wrote, `coordinate` takes a copy."""
+        """Return the quantity itself: `coordinate` already uses a copy of a user function."""
         return self
 
     def __str__(self) -> str:
@@ -141,13 +142,13 @@ class Gap(ForceElement):
     Parameters
     ----------
     constraint : Unilateral
-    number : of the gap
-    slack : m or rad, how far it must be beyond zero to count
-    relation : what is watched in place of the gap: that of one part of a bounded surface, or a border of the part
+    number : index of the gap
+    slack : offset that is added to the gap, m or rad
+    relation : replacement of the gap function: that of one part of a bounded surface, or of a border of the part
 
     Attributes
     ----------
-    label : of the gap
+    label : label of the gap
     """
 
     coordinates = ("gap",)
@@ -173,16 +174,16 @@ class Gap(ForceElement):
     slack: float
 
     def coordinate(self, t: Any, *frames: Any) -> Any:
-        """Return the gap."""
+        """Return the gap plus the offset, m or rad."""
         (gap,) = self.function(t, list(frames), list(self.numbers_of_gap), [])
         return gap + self.slack
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 1: the loads of the law are then those of a unit multiplier."""
+        """Return 1, so that the loads of the law are those of a unit multiplier."""
         return 1.0
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return how far the angle of the joint is from its limit."""
+        """Return the distance of the joint's angle from its limit, rad."""
         if not self.turning:
             return []
         sign, limit = (float(x) for x in self.numbers_of_gap)
@@ -190,22 +191,22 @@ class Gap(ForceElement):
         return [0.0 if known is None else sign * (float(known[self.axis]) - limit) + self.slack]
 
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
-        """Return the rate of that."""
+        """Return the rate of the joint's angle relative to its limit, rad/s."""
         sign, known = float(self.numbers_of_gap[0]), rates.get(str(self.turned_joint))
         return [0.0 if known is None else sign * float(known[self.axis])] if self.turning else []
 
     @property
     def built_in(self) -> bool:
-        """Whether nothing in it was written by a user."""
+        """Whether the gap function is one of QuIRK's."""
         return self.of_source is None
 
     @property
     def sources(self) -> list[Any]:
-        """The gap function, if a user wrote it."""
+        """The gap function, if it is user-defined."""
         return [] if self.of_source is None else [self.of_source]
 
     def as_law(self, traced: bool) -> Gap:
-        """Return itself: of what a user wrote, the gap's function takes a copy."""
+        """Return the quantity itself: the gap function already uses a copy of a user function."""
         return self
 
     def __str__(self) -> str:
@@ -213,13 +214,13 @@ class Gap(ForceElement):
 
 
 def asked_for(title: str, function: Function, parts: Mapping[str, Any], probe: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return the bodies and constraints that a function of a user asks for, from what it does at one state.
+    """Return the bodies and constraints that a user function uses, found by calling it at one state.
 
     Parameters
     ----------
-    title : of the event, for messages
-    parts : all of the system by name
-    probe : calls the function with a view that notes what it is asked for, and returns these names
+    title : title of the event, for messages
+    parts : all parts of the system by name
+    probe : function that calls the user function with a recording view, and returns the names it has used
     """
     if not callable(function):
         raise InputError(f"{title}: function must be a function of (t, state), or a quantity by name; got {function!r}")
@@ -231,7 +232,7 @@ def asked_for(title: str, function: Function, parts: Mapping[str, Any], probe: C
 
 
 def _texts(code: Any) -> set[str]:
-    """All texts among the constants of a function, which may be names of parts that it asks for on other ways."""
+    """Return all text constants of a function, which may be names of parts that it uses at other states."""
     found: set[str] = set()
     if isinstance(code, types.CodeType):
         for constant in code.co_consts:
@@ -240,7 +241,7 @@ def _texts(code: Any) -> set[str]:
 
 
 def _of_view(function: Function, t: Jet, view: StateView) -> Any:
-    """Return the value of a user's function for jets; not a number where Python would raise an error."""
+    """Return the value of a user function for jets; NaN where Python would raise an error."""
     value, checks = of_floats(function, t, view, wrap=TracedView)
     for x in checks:
         value = where(Jet([x], t.gradient).bare * 0.0 == 0.0, value, math.nan)
@@ -254,7 +255,7 @@ def _bodies_of(part: Any) -> tuple[Any, ...]:
 
 
 class Noting:
-    """A view of a state at rest in a dictionary of numbers, that notes which names it is asked for."""
+    """A view of a constant state, with numbers, that records the names it is asked for."""
 
     def __init__(self, view: StateView) -> None:
         self._view, self.names = view, list[str]()

@@ -1,4 +1,4 @@
-"""Sensors: events where bodies of one family come near to those of another, or to each other."""
+"""Proximity sensors: events for the distances between bodies of one or two groups."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def sensors(
     radius: float,
     action: ActionLike = "record",
 ) -> list[Event]:
-    """Return events for all pairs of bodies, where their distance falls below a radius: items for a `System`.
+    """Return an event for each pair of bodies whose distance falls below a radius, as items for a `System`.
 
     Parameters
     ----------
     name : str
-        The events are called "name: a - b".
+        Prefix of the names of the events: "name: a - b".
     family : list of Body, or of pairs of Body and point (3,) in its coordinates
-        Where the sensors are; centers of mass unless points are given.
+        Positions of the sensors; centers of mass unless points are given.
     others : list of the same, optional
-        What they sense: each of `family` each of these. Without it any two of the family sense each other.
+        Bodies that the sensors detect; default: those of `family`, where each pair is watched once.
     radius : float
-        m.
-    action : as of `Event`
+        Distance of the event, m.
+    action : as for `Event`
 
     Examples
     --------

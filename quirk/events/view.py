@@ -1,4 +1,4 @@
-"""The state of a system as the functions of events get it: bodies and joints by name."""
+"""View of a system's state for functions of events: bodies and joints by name."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ..util.misuse import unknown_attribute
 
 
 class BodyNow:
-    """A body at an instant; vectors in N unless said otherwise.
+    """A body at one instant; vectors in the inertial frame unless stated otherwise.
 
     Attributes
     ----------
     position, velocity : (3,) of the center of mass, m and m/s
     rotation : (3, 3) axes of the body as columns
-    orientation : (4,) unit quaternion (w, x, y, z), body to N
-    spin, angular_velocity : (3,) rad/s, in N and in body axes
-    speed, angular_speed : of both the magnitudes
+    orientation : (4,) unit quaternion (w, x, y, z), body to inertial
+    spin, angular_velocity : (3,) rad/s, in the inertial frame and in body axes
+    speed, angular_speed : magnitudes of velocity and angular velocity
     """
 
     __getattr__ = unknown_attribute
@@ -38,27 +38,27 @@ class BodyNow:
 
     @cached_property
     def position(self) -> Any:
-        """Where the center of mass is in N, m."""
+        """Position of the center of mass in the inertial frame, m."""
         return self._place.position
 
     @cached_property
     def rotation(self) -> Any:
-        """Axes of the body as columns, in N."""
+        """Axes of the body as columns, in the inertial frame."""
         return self._place.rotation
 
     @cached_property
     def velocity(self) -> Any:
-        """Velocity of the center of mass in N, m/s."""
+        """Velocity of the center of mass in the inertial frame, m/s."""
         return self._place.velocity
 
     @cached_property
     def orientation(self) -> Any:
-        """Unit quaternion, body to N."""
+        """Unit quaternion, body to inertial."""
         return self._place.orientation
 
     @cached_property
     def spin(self) -> Any:
-        """Angular velocity in N, rad/s."""
+        """Angular velocity in the inertial frame, rad/s."""
         return self._place.spin
 
     @cached_property
@@ -77,25 +77,25 @@ class BodyNow:
         return _length(self.spin)
 
     def point(self, local: Any) -> Any:
-        """Where in N the point at `local` (3,) m, body coordinates, is."""
+        """Return the position in the inertial frame, m, of the point at `local` (3,), m, body coordinates."""
         return self._place.point(local)
 
     def velocity_of(self, local: Any) -> Any:
-        """Velocity in N of the point at `local` (3,) m, body coordinates."""
+        """Return the velocity in the inertial frame, m/s, of the point at `local` (3,), m, body coordinates."""
         return self._place.velocity_of(local)
 
 
 class JointNow:
-    """The frames of a constraint at an instant, frame j as seen from frame i.
+    """Relative pose of the frames of a constraint at one instant, frame j relative to frame i.
 
     Attributes
     ----------
-    angle : rad, in (-pi, pi], about the joint's one free axis
-    travel : m, along the joint's one free axis
+    angle : rad, in (-pi, pi], about the joint's single free axis
+    travel : m, along the joint's single free axis
     displacement : (3,) of the origin of frame j, in frame i, m
     rotation : (3,) 1-2-3 angles, rad
-    distance : between the origins, m
-    tilt : one less the cosine of the angle between both
+    distance : distance of the origins, m
+    tilt : one minus the cosine of the angle between the frames
     """
 
     __getattr__ = unknown_attribute
@@ -109,7 +109,7 @@ class JointNow:
 
     @property
     def angle(self) -> Any:
-        """Angle about the free axis, rad, in (-pi, pi]; where it jumps by a whole turn, what depends on it may cross.
+        """Angle about the free axis, rad, in (-pi, pi]; it jumps by a full turn at the ends of this range.
 
         The quantity by name, such as "hinge.angle", counts turns and does not jump.
         """
@@ -123,7 +123,7 @@ class JointNow:
 
     @property
     def displacement(self) -> Any:
-        """Origin of frame j in frame i (3,), m."""
+        """Position of the origin of frame j in frame i (3,), m."""
         return self._i.rotation.T @ self._apart
 
     @property
@@ -133,7 +133,7 @@ class JointNow:
 
     @property
     def tilt(self) -> Any:
-        """One less the cosine of the angle by which frame j is turned against frame i."""
+        """One minus the cosine of the angle between frames i and j."""
         return 1.5 - 0.5 * sum(self._i.rotation[:, c] @ self._j.rotation[:, c] for c in range(3))
 
     @property
@@ -154,12 +154,12 @@ class JointNow:
 
 
 class StateView:
-    """Bodies as `BodyNow` and constraints as `JointNow`, by name: ``state["rod"].position``.
+    """View of bodies as `BodyNow` and constraints as `JointNow`, by name: ``state["rod"].position``.
 
     Parameters
     ----------
-    parts : the bodies and constraints by name
-    places : the body of each name in motion
+    parts : bodies and constraints by name
+    places : moving frame of each body by name
     """
 
     def __init__(self, parts: Mapping[str, Any], places: Mapping[str, Place]) -> None:
@@ -179,7 +179,7 @@ class StateView:
 
 
 class Plain:
-    """A view of numbers, in place of numbers that know their derivatives, for functions that take floats alone."""
+    """A view of floats instead of jets, for functions that accept only floats."""
 
     def __init__(self, of: Any) -> None:
         self._of = of
@@ -193,9 +193,9 @@ class Plain:
 
 
 class TracedView:
-    """A view of tracers in place of floats, for functions that become machine code."""
+    """A view of tracers instead of floats, for functions that are compiled."""
 
-    # Operators and texts of a view are refused, as those of objects are.
+    # Operators and conversions to text are refused, as for other objects.
     __eq__ = __ne__ = __bool__ = __repr__ = __str__ = __format__ = refusing("a state is used for more than its parts")
     __hash__ = None  # type: ignore[assignment]
 

@@ -1,4 +1,4 @@
-"""Expressions of the state of a system, as functions that events watch."""
+"""Expressions of a system's state, as functions that events watch."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..functions.expression import Expression
 
 @dataclass(frozen=True)
 class Watched:
-    """A function of time and a state, made of an expression of t, `state`, and bodies and joints by name.
+    """A function of time and state, from an expression of t, `state`, and bodies and joints by name.
 
     Attributes
     ----------
-    names : of the bodies and constraints that it asks for
+    names : names of the bodies and constraints in the expression
     """
 
     expression: Expression
@@ -28,7 +28,7 @@ class Watched:
 
     @classmethod
     def of(cls, title: str, expression: Expression, parts: Mapping[str, Any]) -> Watched:
-        """Return what an event watches in a system of these parts by name; InputError if it has others."""
+        """Return the watched function in a system of these parts by name; InputError for unknown names."""
         known = {name for name, part in parts.items() if isinstance(part, Body | Constraint)}
         asked = dict.fromkeys(name for name in expression.names() if name not in ("t", "state"))
         for name in asked:
@@ -38,6 +38,6 @@ class Watched:
         return cls(Expression(expression.text, "t", "state", *direct), tuple(asked))
 
     def __call__(self, t: Any, state: Any) -> Any:
-        """Return its value."""
+        """Return the value of the expression."""
         direct = self.expression.arguments[2:]
         return self.expression(t, state, *(state[name] for name in direct))

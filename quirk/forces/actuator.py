@@ -1,4 +1,4 @@
-"""Actuators at joints: a motor with limits, and a controller."""
+"""Actuators at joints: an effort with limits, and a PID controller."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .value import LoadLike
 
 
 class Actuator(Actuated):
-    """A motor with limits, about or along a joint's free axis: + on body j, - on body i.
+    """An effort with limits about or along a joint's free axis: + on body j, - on body i.
 
     Parameters
     ----------
     joint : Joint
-        One with a free rotation or a free translation.
+        Joint with a free rotation or a free translation.
     effort : float, Motion or function
-        Torque or force, N m or N; a function ``f(t, x, rate)`` of the time, the joint's angle (with all turns
-        made) or displacement, and its rate.
+        Torque or force, N m or N; or a function ``f(t, x, rate)`` of the time, the joint's angle (all turns counted) or
+        displacement, and its rate.
     limits : float or (2,), optional
-        The largest effort both ways, or the least and the largest, N m or N; without limits by default.
+        Largest effort in both directions, or the smallest and the largest effort, N m or N; default: unlimited.
     coordinate : "rotation" or "translation", optional
-        For a joint with both.
+        Coordinate of a joint that has both.
 
     Examples
     --------
@@ -57,41 +57,43 @@ class Actuator(Actuated):
         self.parameters = (*self.parameters, "limits")
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the effort within its limits."""
+        """Return the limited effort."""
         return limited(super().along(t, x, rate), self.limits)
 
     @property
     def wakes(self) -> bool:
-        """Whether it has limits, or follows a function."""
+        """Whether the effort is limited or a user function."""
         return self.limits is not None or self.of_user
 
 
 class Controller(OfJoint):
-    """A controller (PID) that lets a joint follow a target: effort kp e + ki z + kd e', within limits.
+    """A PID controller of a joint coordinate: effort kp e + ki z + kd e', within limits.
 
-    e = target - x is the error, and z its integral over time, an internal variable that runs carry on: a state that a
-    run returns has it, and a run from that state goes on with it. Where the effort is beyond a limit by d, the integral
-    is wound back: z' = e - d / (ki T) with T the larger of kp / ki and sqrt(kd / ki), the tracking time of Astrom and
-    Hagglund, Advanced PID Control (2006), sec. 3.5.
+    e = target - x is the error, and z its time integral, an internal variable: states that a run returns include it,
+    and a
+    run from such a state continues with it. If the effort exceeds a limit by d, the integral is reduced: z' = e - d /
+    (ki T),
+    where T, the larger of kp / ki and sqrt(kd / ki), is the tracking time of Astrom and Hagglund, Advanced PID Control
+    (2006), sec. 3.5.
 
     Parameters
     ----------
     joint : Joint
-        One with a free rotation or a free translation.
+        Joint with a free rotation or a free translation.
     target : Motion or float
-        Of its angle, rad, with all turns made, or of its displacement, m.
+        Target of its angle, rad, all turns counted, or of its displacement, m.
     kp : float
-        N m/rad or N/m, not negative.
+        Proportional gain, N m/rad or N/m, not negative.
     ki : float
-        N m/(rad s) or N/(m s), not negative.
+        Integral gain, N m/(rad s) or N/(m s), not negative.
     kd : float
-        N m s/rad or N s/m, not negative.
+        Derivative gain, N m s/rad or N s/m, not negative.
     integral : float
-        Of the error before the start, rad s or m s.
+        Initial value of the integral of the error, rad s or m s.
     limits : float or (2,), optional
-        The largest effort both ways, or the least and the largest, N m or N; without limits by default.
+        Largest effort in both directions, or the smallest and the largest effort, N m or N; default: unlimited.
     coordinate : "rotation" or "translation", optional
-        For a joint with both.
+        Coordinate of a joint that has both.
 
     Examples
     --------
@@ -131,15 +133,15 @@ class Controller(OfJoint):
         if self.ki > 0:
             self.internal = ("integral",)
             if self.limits is not None and not (self.kp > 0 or self.kd > 0):
-                raise InputError(f"{owner}: an integral part alone cannot be held within limits: give kp or kd too")
+                raise InputError(f"{owner}: limits cannot be used with ki alone: give kp or kd, too")
         super().__init__(name, joint, axis, rotates)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the effort within its limits."""
+        """Return the limited effort, N m or N."""
         return limited(self.effort(x, rate), self.limits)
 
     def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the error, less what winds its integral back at a limit."""
+        """Return the error, minus the anti-windup term at a limit."""
         error: Any = self.target - x
         if self.limits is None:
             return error
@@ -148,24 +150,24 @@ class Controller(OfJoint):
         return error - (asked - limited(asked, self.limits)) / tracking
 
     def effort(self, x: Any, rate: Any) -> Any:
-        """Return the effort that is asked for, N m or N, without limits."""
+        """Return the unlimited effort, N m or N."""
         target: Any = self.target
         effort = self.kp * (target - x) + self.kd * (target.rate - rate)
         return effort + self.ki * self.integral if self.internal else effort
 
     @property
     def wakes(self) -> bool:
-        """Whether it has limits."""
+        """Whether the effort is limited."""
         return self.limits is not None
 
 
 def limited(effort: Any, limits: Any) -> Any:
-    """Return an effort within its limits, if there are any."""
+    """Return an effort within its limits, if any."""
     return effort if limits is None else clip(effort, limits[0], limits[1])
 
 
 def checked_limits(owner: str, limits: Any) -> np.ndarray | None:
-    """Return the least and the largest effort (2,), or None."""
+    """Return the smallest and the largest effort (2,), or None."""
     if limits is None:
         return None
     if np.ndim(limits) == 0:
@@ -173,5 +175,5 @@ def checked_limits(owner: str, limits: Any) -> np.ndarray | None:
         return np.array([-largest, largest])
     both = validate.array(owner, "limits", limits, (2,))
     if both[0] >= both[1]:
-        raise InputError(f"{owner}: limits must be the least and the largest effort; got {both.tolist()}")
+        raise InputError(f"{owner}: limits must be the smallest and the largest effort; got {both.tolist()}")
     return both

@@ -1,4 +1,4 @@
-"""An elastic connection in all six directions."""
+"""A bushing: an elastic connection in all six directions."""
 
 from __future__ import annotations
 
@@ -22,25 +22,28 @@ COORDINATES = ("x", "y", "z", "about x", "about y", "about z")
 class Bushing(ForceElement):
     """A massless bushing between two frames: loads preload - K x - C x' along six coordinates x.
 
-    The coordinates are the displacement (3,) of frame j's origin from that of frame i, in the axes of frame i, m; and
-    the rotation vector (3,) of frame j relative to frame i, axis times angle in rad, smooth up to half a turn. Without
-    stiffness, damping or preload against turning, they are the displacement alone, and the frames turn freely. The
-    loads act along the coordinates with all moments that this takes, so forces and torques balance at any displacement.
-    The energy x.K x / 2 - preload.x of the symmetric part of K is stored.
+    The coordinates are the displacement (3,) of the origin of frame j from that of frame i, in the axes of frame i, m,
+    and
+    the rotation vector (3,), rad, of frame j relative to frame i, which is smooth for angles below pi. Without
+    rotational
+    stiffness, damping and preload, only the displacement is used, and the frames rotate freely. The loads include all
+    moments
+    that are conjugate to the coordinates, so that forces and torques balance at any displacement. The energy
+    x.K x / 2 - preload.x of the symmetric part of K is stored.
 
     Parameters
     ----------
     body_i, body_j : Body or GROUND
     point : (3,)
-        Where it is in the inertial frame at the initial poses, m; its axes are those of that frame.
+        Location in the inertial frame at the initial poses, m; the axes are those of the inertial frame.
     frame_i, frame_j : Frame
-        Instead of a point: both frames in body coordinates, or names of frames of the bodies.
+        Alternatively, both frames in body coordinates, or names of frames of the bodies.
     stiffness : (6, 6) or (6,)
         K, or its diagonal: N/m, N/rad, N m/m and N m/rad.
     damping : (6, 6) or (6,)
-        C, or its diagonal: N s/m, N s/rad and so on; it must take out energy.
+        C, or its diagonal: N s/m, N s/rad and so on; it must be dissipative.
     preload : (6,)
-        Force and torque on body j where x is zero, newton and newton meter.
+        Force and torque on body j at x = 0, newton and newton meter.
 
     Examples
     --------
@@ -82,28 +85,28 @@ class Bushing(ForceElement):
         symmetric = self.damping + self.damping.T
         least, largest = np.linalg.eigvalsh(symmetric)[[0, -1]]
         if least < -1e-12 * largest:
-            raise InputError(f"{owner}: damping must not put energy in; got {damping!r}, which does in some direction")
+            raise InputError(f"{owner}: damping must be dissipative in all directions; got {damping!r}")
         self.preload = validate.array(owner, "preload", preload, (6,))
-        # What a symmetric matrix does not show is worth no instructions.
+        # A symmetric matrix has no circulatory part, so no code is generated for it.
         self.circulates = bool((self.stiffness != self.stiffness.T).any())
         self.damps = bool(self.damping.any())
-        # One that lets its frames turn freely has no rotation vector, and no limit of half a turn.
+        # Without rotational terms there is no rotation vector, and no limit of half a turn.
         given = self.stiffness, self.stiffness.T, self.damping, self.damping.T, self.preload
         self.coordinates = COORDINATES if any(part[3:].any() for part in given) else COORDINATES[:3]
         super().__init__(name, (body_i, i), (body_j, j))
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return displacement and rotation vector."""
+        """Return the displacement and, if used, the rotation vector."""
         displacement = i.rotation.T @ (j.position - i.position)
         return [*displacement, *(relative_rotation_vector(i, j) if len(self.coordinates) == 6 else ())]
 
     def stored(self, t: Any, x: Any) -> Any:
-        """Return x.K x / 2 - preload.x."""
+        """Return the stored energy x.K x / 2 - preload.x, J."""
         x, n = np.array(x), len(x)
         return x @ (0.5 * (self.stiffness[:n, :n] @ x) - self.preload[:n])
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the loads of the damping, and of what is not symmetric in K."""
+        """Return the loads of the damping and of the antisymmetric part of K."""
         n = len(x)
         loads = -(self.damping[:n, :n] @ np.array(rate)) if self.damps else [0] * n
         if self.circulates:
@@ -112,12 +115,12 @@ class Bushing(ForceElement):
 
     @property
     def conservative(self) -> bool:
-        """Whether it has a symmetric stiffness and no damping."""
+        """Whether the stiffness is symmetric and there is no damping."""
         return not (self.circulates or self.damps)
 
 
 def _matrix(owner: str, argument: str, value: Any) -> np.ndarray:
-    """Return a matrix (6, 6) given by itself or by its diagonal."""
+    """Return a matrix (6, 6), given as such or by its diagonal."""
     given = validate.numbers(value)
     if given is not None and given.shape == (6,):
         diagonal = validate.array(owner, argument, value, (6,))

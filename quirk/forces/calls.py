@@ -1,4 +1,4 @@
-"""Users' functions in the machine code of laws: compiled into it where they can be, else called by address."""
+"""Calls of user functions in compiled laws: traced where possible, otherwise called by address."""
 
 from __future__ import annotations
 
@@ -19,30 +19,33 @@ from ..jit.tracing import DOUBLE, TracedValue, bounded
 from .law import LawLayout
 from .value import FAILED, Value
 
-# A function that comes to more is called: to compile it would take seconds.
+# Maximum number of instructions of a traced user function; larger ones are called, because compiling would take
+# seconds.
 MOST_INSTRUCTIONS = 20_000
 
-# Where a function's room among the inputs starts with addresses: of what is called, and of what checks it in Python.
+# Layout of a function's inputs: its address, the address of its check in Python, and its arguments.
 ADDRESS, CHECKED, ARGUMENTS = range(3)
 
 
 class WrittenCall:
-    """A user's function in a law of which machine code is being written.
+    """A call of a user function in a law during code generation.
 
-    The function is run on instructions, which makes it part of the machine code. Where its value is not finite, or
-    where Python would raise an error in between, the same call is made from Python, which gives the value or says what
-    is wrong. A function that cannot be run on instructions is called by its address.
+    The function is traced, so that it becomes part of the machine code. If its value is not finite, or Python would
+    raise an
+    error on the way, the call is repeated in Python, which returns the value or raises the error. A function that
+    cannot be
+    traced is called by its address.
 
     Parameters
     ----------
     value : the function, with its checks
-    inputs, outputs : arrays of the machine code
-    first_in, first_out : their elements at which the arguments and results of the function start
-    refused : whether it is to be called by its address even if it could be compiled
+    inputs, outputs : traced arrays
+    first_in, first_out : first elements of the arguments and results of the function in these arrays
+    refused : whether the function must be called by its address even if it could be traced
 
     Attributes
     ----------
-    written : whether the function itself became machine code
+    written : whether the function was traced
     """
 
     takes_jets = True
@@ -64,20 +67,20 @@ class WrittenCall:
                 found, checks = of_floats(self.value.function, t, *arguments)
                 returned = self.value.shaped(found)
             self.written = True
-        except Exception as error:  # of whatever kind: then it is run in Python
+        except Exception as error:  # any error means that it is run in Python
             if any(g is not None for jet in numbers for g in jet.gradient):
                 raise BranchingError(str(error)) from error
             return self._called(t, numbers)
         return self._checked(t, numbers, returned, checks)
 
     def _called(self, t: Jet, numbers: Sequence[Jet]) -> Any:
-        """Call the function by its address, and if it was compiled by numba and failed, once more from Python."""
+        """Call the function by its address; a numba function that fails is called again from Python."""
         build = self.inputs.builder
         self._hand_over(numbers)
         for k in range(self._size):
             put(self.outputs, self.first_out + k, np.nan)
         put(self.outputs, self.first_out + FAILED, 0.0)
-        # Where arguments are not finite the step went astray, and will be taken again.
+        # With non-finite arguments the step has failed and will be repeated, so the call is skipped.
         with build.if_then(self._finite([x.value for x in numbers])):
             self._call(t, ADDRESS)
             failed = build.fcmp_unordered("!=", at(self.outputs, self.first_out + FAILED).value, _constant(0.0))
@@ -116,7 +119,7 @@ class WrittenCall:
         return made.reshape(self.value.shape) if self.value.shape else made[0]
 
     def _finite(self, numbers: Sequence[Any]) -> Any:
-        """Return an instruction that tells whether all these numbers are finite."""
+        """Return a condition that is true if all these numbers are finite."""
         total: Any = 0.0
         for x in numbers:
             total = total + x * 0.0
@@ -134,20 +137,22 @@ def _constant(x: float) -> ir.Constant:
 
 
 class NumberCall:
-    """A user's function in a law that is run on floats, or on jets of floats."""
+    """A call of a user function in a law that is evaluated on floats, or on jets of floats."""
 
     def __init__(self, value: Value, layout: LawLayout) -> None:
         self.value, self.order = value, layout.order
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the function's value, as a jet with derivatives if the law is run for loads with derivatives."""
+        """Return the function's value, as a jet with derivatives if loads with derivatives are evaluated."""
         return self.value.along(self.order, t, *arguments)
 
 
 class DualCall:
-    """A user's function in a law that is run on dual numbers: run on them too or, where it takes floats, interpolated.
+    """A call of a user function in a law that is evaluated on dual numbers.
 
-    Machine code cannot interpolate, and so is not written where that is needed.
+    A function that accepts only floats is differentiated by interpolation. This is impossible in machine code, which is
+    then
+    not generated.
     """
 
     takes_jets = True
@@ -156,11 +161,11 @@ class DualCall:
         self.value = value
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the function's value, with its derivatives in all directions."""
+        """Return the function's value with its derivatives in all directions."""
         try:
             with bounded(MOST_INSTRUCTIONS):
                 found = self.value.shaped(of_floats(self.value.function, t, *arguments)[0])
-        except Exception as error:  # of whatever kind: then it is run on floats
+        except Exception as error:  # any error means that it is run on floats
             if is_written(t.value) or any(g is not None for x in arguments for j in np.ravel(x) for g in j.gradient):
                 raise BranchingError(str(error)) from error
             found = self._interpolated(t, arguments)
@@ -178,7 +183,7 @@ class DualCall:
 def written_calls(
     values: Sequence[Value], layout: LawLayout, inputs: TracedValue, outputs: TracedValue, refused: Sequence[bool]
 ) -> list[WrittenCall]:
-    """Return a `WrittenCall` for each user's function of an element; `refused` says which are not to be compiled."""
+    """Return a `WrittenCall` for each user function of an element; `refused` marks those called by address."""
     calls, first_in, first_out = [], layout.first_function, layout.function_output
     for value, called in zip(values, refused, strict=True):
         calls.append(WrittenCall(value, inputs, outputs, first_in, first_out, called))

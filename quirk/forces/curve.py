@@ -1,4 +1,4 @@
-"""A function given by a table: a smooth curve through its points, which goes on straight beyond them."""
+"""A function given by a table: an interpolating spline, extended linearly."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..errors import InputError
 from ..functions.motion import Motion
 from ..util import validate
 
-# Coefficients of each piece: those of a spline of degree 5.
+# Number of coefficients of each piece of a spline of degree 5.
 COEFFICIENTS = 6
 
 
 def curve(owner: str, argument: str, table: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the abscissas (p,) at which the pieces of a curve start, and coefficients (p, 6) by ascending powers.
+    """Return the starts (p,) of the pieces of a curve, and coefficients (p, 6) by ascending powers.
 
-    The curve is `Motion.spline` through the points of a table (x, y); beyond its ends it goes on along its tangents.
+    The curve is `Motion.spline` through the points of a table (x, y), extended by its end tangents.
     """
     try:
         x, y = table
@@ -35,7 +35,7 @@ def curve(owner: str, argument: str, table: Any) -> tuple[np.ndarray, np.ndarray
 
 
 def integral(starts: np.ndarray, pieces: np.ndarray, zero: float) -> np.ndarray:
-    """Return the coefficients (p, 7) of the integral of a curve that vanishes at `zero`."""
+    """Return the coefficients (p, 7) of the integral of a curve, which vanishes at `zero`."""
     integrated = np.zeros((len(pieces), COEFFICIENTS + 1))
     integrated[:, 1:] = pieces / np.arange(1, COEFFICIENTS + 1)
     for p in range(2, len(pieces)):
@@ -45,7 +45,7 @@ def integral(starts: np.ndarray, pieces: np.ndarray, zero: float) -> np.ndarray:
 
 
 def on_curve(x: Any, starts: Any, pieces: Any) -> Any:
-    """Return the value of a curve of such pieces at x, a number or a jet."""
+    """Return the value of a piecewise polynomial at x, a number or a jet."""
     start, coefficients = starts[0], list(pieces[0])
     for p in range(1, len(pieces)):
         beyond = x >= starts[p]

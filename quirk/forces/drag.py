@@ -1,4 +1,4 @@
-"""Drag of a fluid on a body."""
+"""Aerodynamic drag on a body."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .value import LoadLike, Value
 
 
 class Drag(ForceElement):
-    """Quadratic drag: force ``-rho/2 |u| (A_x u_x, A_y u_y, A_z u_z)`` in body axes, u the velocity through the fluid.
+    """Quadratic drag: force ``-rho/2 |u| (A_x u_x, A_y u_y, A_z u_z)`` in body axes, with u the relative velocity.
 
     Parameters
     ----------
     body : Body
     area : float or (3,)
-        Drag coefficient times area, m^2, not negative: the same in all directions, or for flow along each body axis.
+        Drag coefficient times area, m^2, not negative: one for all directions, or one for flow along each body axis.
     density : float or function
-        rho, kg/m^3; a function ``f(t, position)`` of s and of the point (3,) in N, m, returns it.
+        rho, kg/m^3, or a function ``f(t, position)`` of the time, s, and the point (3,) in the inertial frame, m.
     wind : (3,) or function
-        Velocity of the fluid in N, m/s; a function ``f(t, position)`` returns it.
+        Velocity of the fluid in the inertial frame, m/s, or a function ``f(t, position)``.
     point : (3,), body axes
-        Where it acts and whose velocity counts, m.
+        Point of action, whose velocity relative to the fluid is used, m.
 
     Examples
     --------
@@ -69,9 +69,9 @@ class Drag(ForceElement):
         super().__init__(name, (body, Frame(self.point)))
 
     def load(self, t: Any, place: Place) -> Any:
-        """Return the force of the fluid at its point."""
+        """Return the drag force at its point."""
         u = place.rotation.T @ (place.velocity - self.wind(t, place.position))
         square = u @ u
-        # A speed has no derivatives at rest, where the force and its first derivative vanish.
+        # At rest the speed is not differentiable, but the force and its first derivative vanish.
         speed = where(square > 0.0, np.sqrt(where(square > 0.0, square, 1.0)), 0.0)
         return place.rotation @ (-0.5 * self.density(t, place.position) * speed * (self.area * u)), 0

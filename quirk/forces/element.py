@@ -1,4 +1,4 @@
-"""The base class of all force elements: the frames on which one acts, and its law."""
+"""Base class of all force elements: the frames on which an element acts, and its law."""
 
 from __future__ import annotations
 
@@ -22,53 +22,61 @@ FORMS = ("potential", "stored", "along", "load")
 
 
 def _of_any_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Tell type checkers that classes may write a method with other arguments, such as one for each frame."""
+    """Allow subclasses, for type checkers, to override a method with other arguments."""
     return method
 
 
 class ForceElement(Immutable):
-    """A force element: frames fixed in bodies, and a law that says what it exerts there.
+    """A force element: frames fixed in bodies, and a law for the loads on them.
 
-    A subclass sets its parameters in `__init__`, calls that of this class, and writes its law once, by one or more of
-    these methods; their loads add up:
+    A subclass sets its parameters in `__init__`, calls `__init__` of this class, and defines its law by one or more of
+    these
+    methods, whose loads are added:
 
     * ``potential(t, *frames)`` returns an energy, J. The loads are its exact negative gradient.
-    * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of such. ``along(t, x, rate)`` returns the
-      force or torque that acts on it, positive where it makes x grow: one for each. ``stored(t, x)`` returns an energy,
-      J, whose negative derivatives by x act likewise. Both get angles with all the turns that they have made.
+    * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of these. ``along(t, x, rate)`` returns the
+      force or
+    torque along each, positive if it increases x. ``stored(t, x)`` returns an energy, J, whose negative derivatives by
+    x act
+    likewise. Both receive angles with all turns counted.
     * ``load(t, *frames)`` returns a force and a torque for each frame, at its origin and in inertial axes; 0 for none.
 
-    What an element that has no coordinate shows under the names of `coordinates`, ``shown(t, *frames)`` returns.
+    ``shown(t, *frames)`` returns quantities named in `coordinates` for elements without a coordinate.
 
     An element may have internal variables, such as the integral of a controller's error or the current of a motor,
-    which runs integrate with the motion. ``internal`` names the attributes that hold what they start from; in the law
-    they stand for the values at the time, and ``internal_rates(t, x, rate)``, or ``internal_rates(t, *frames)`` of an
-    element without a coordinate, returns their rates.
+    which runs
+    integrate together with the motion. ``internal`` names the attributes with their initial values; in the law these
+    attributes are the current values, and ``internal_rates(t, x, rate)``, or ``internal_rates(t, *frames)`` of an
+    element
+    without a coordinate, returns their rates.
 
-    They get the time and the frames as `Place` objects, whose `position`, `velocity`, `rotation` and `spin` are arrays
-    of quantities that know their derivatives: use ``+ - * / ** @`` and numpy's functions, and in place of a branch on
-    their values `quirk.where(condition, a, b)`. Runs call the machine code that is made of them.
+    The methods receive the time and the frames as `Place` objects, whose `position`, `velocity`, `rotation` and `spin`
+    are
+    arrays of jets with derivatives: use ``+ - * / ** @`` and numpy's functions, and `quirk.where(condition, a, b)`
+    instead of
+    branches on their values. The law is compiled to machine code for runs.
 
     Parameters
     ----------
     name : str
         Unique in a system.
     ends : pairs of Body or GROUND, and Frame in its coordinates
-        Where it acts; the law gets these frames in this order.
+        Bodies and frames on which the element acts; the law receives these frames in this order.
 
     Attributes
     ----------
     parameters : names of attributes that are numbers or arrays of numbers, or a `Value`, or None
-        All numbers on which the law depends, apart from those of its frames.
-    motions : names of attributes that are a `Motion`; in the law they stand for its value at the time
-    internal : names of attributes that are numbers, from which internal variables start
-    drawing : how animations show it: "coil" or "line" between its two ends; "force" or "torque" for an arrow of that
-        load on the body of its last end; "" for not at all
-    aside : names of attributes on which the law does not depend
-    coordinates : names of what `coordinate` returns, for views and plots
-    undefined : what messages say where its law gives no numbers
-    turning : which of the coordinates are angles whose turns count, by their numbers; see `turns_near`
-    between : whether it acts between its bodies, and not on each of them by itself
+       All numbers in the law, apart from those of the frames.
+    motions : names of attributes that are a `Motion`; in the law these are its value at the current time
+    internal : names of attributes with the initial values of internal variables
+    drawing : graphics: "coil" or "line" between two ends; "force" or "torque" for an arrow of that load on the body of
+    the
+       last end; "" for none
+    aside : names of attributes that do not enter the law
+    coordinates : names of the quantities that `coordinate` returns, for views and plots
+    undefined : explanation in error messages if the law is not finite
+    turning : indices of the coordinates that are angles with all turns counted; see `turns_near`
+    between : whether it acts between its bodies, and not on each of them separately
 
     Examples
     --------
@@ -106,20 +114,18 @@ class ForceElement(Immutable):
             if not isinstance(frame, Frame):
                 raise InputError(f"{owner}: a frame must be a quirk.Frame in body coordinates; got {frame!r}")
         if not ends:
-            raise InputError(f"{owner}: it acts nowhere: give it a body and a frame")
+            raise InputError(f"{owner}: needs at least one (body, frame) pair")
         if not any(self.has(form) for form in FORMS):
-            raise InputError(
-                f"{owner}: {kind} has no law: write its potential, its load, or a coordinate with along or stored"
-            )
+            raise InputError(f"{owner}: {kind} has no law: define potential, load, or coordinate with along or stored")
         if (self.has("along") or self.has("stored")) and not self.has("coordinate"):
-            raise InputError(f"{owner}: {kind} acts along a coordinate that it does not say: write its coordinate")
+            raise InputError(f"{owner}: {kind} has along or stored, but no coordinate: define coordinate")
         if self.turning and type(self).turns_near is ForceElement.turns_near:
-            raise InputError(f"{owner}: {kind} counts turns, but does not say of which joint: write turns_near")
+            raise InputError(f"{owner}: {kind} has turning coordinates, but no turns_near: define turns_near")
         if not isinstance(self.internal, tuple | list):
             raise InputError(f'{owner}: internal must be a tuple of names, such as ("current",); got {self.internal!r}')
         writes_rates = type(self).internal_rates is not ForceElement.internal_rates
         if self.internal and not writes_rates:
-            raise InputError(f"{owner}: {kind} has internal variables, but no rates of them: write internal_rates")
+            raise InputError(f"{owner}: {kind} has internal variables, but no rates: define internal_rates")
         if writes_rates and not self.internal and self.built_in is False:
             raise InputError(f"{owner}: {kind} has internal_rates, but no internal variables: name them in internal")
         for attribute in self.internal:
@@ -127,7 +133,7 @@ class ForceElement(Immutable):
         self.name, self.ends = name, tuple(ends)
 
     def check_names(self) -> None:
-        """Raise InputError where the class or the element names attributes that are not what they should be."""
+        """Raise an InputError if the class or the element names missing attributes or attributes of a wrong type."""
         owner = f"{self}"
         for what in ("parameters", "motions", "internal", "coordinates"):
             names = getattr(self, what)
@@ -145,7 +151,7 @@ class ForceElement(Immutable):
         for name in self.motions:
             if not isinstance(getattr(self, name), Motion):
                 raise InputError(
-                    f"{owner}: {name} must be a quirk.Motion, since it is one of its motions; got "
+                    f"{owner}: {name} must be a quirk.Motion, because motions lists it; got "
                     f"{getattr(self, name)!r}: for a constant use Motion.polynomial([value])"
                 )
 
@@ -156,7 +162,7 @@ class ForceElement(Immutable):
 
     @_of_any_arguments
     def coordinate(self, t: Any, *frames: Place) -> Any:
-        """Return the lengths, m, or angles, rad, along which `along` acts."""
+        """Return the lengths, m, or angles, rad, along which `along` and `stored` act."""
         raise NotImplementedError
 
     @_of_any_arguments
@@ -166,7 +172,7 @@ class ForceElement(Immutable):
 
     @_of_any_arguments
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the force, newton, or torque, newton meter, that acts on each coordinate."""
+        """Return the force, newton, or torque, newton meter, along each coordinate."""
         raise NotImplementedError
 
     @_of_any_arguments
@@ -176,65 +182,65 @@ class ForceElement(Immutable):
 
     @_of_any_arguments
     def shown(self, t: Any, *frames: Place) -> Any:
-        """Return a quantity for each name in `coordinates`, of an element that has no `coordinate`."""
+        """Return a quantity for each name in `coordinates`, of an element without `coordinate`."""
         raise NotImplementedError
 
     @_of_any_arguments
     def internal_rates(self, t: Any, *arguments: Any) -> Any:
-        """Return the rates of the internal variables, 1/s times their units: a number, or as many as there are."""
+        """Return the rates of the internal variables, 1/s times their units: a number, or one for each variable."""
         raise NotImplementedError
 
     @property
     def bodies(self) -> tuple[Body | Ground, ...]:
-        """The bodies on which it acts, one for each frame."""
+        """Bodies on which the element acts, one for each frame."""
         return tuple(body for body, _ in self.ends)
 
     @property
     def needs(self) -> tuple[Body | Ground, ...]:
-        """The bodies without which it cannot be in a system."""
+        """Bodies that must be in a system with the element."""
         return self.bodies
 
     @property
     def conservative(self) -> bool:
-        """Whether all its work is taken from the energy that it stores."""
+        """Whether all work of the element comes from its stored energy."""
         return not (self.has("along") or self.has("load"))
 
     @property
     def wakes(self) -> bool:
-        """Whether its load may come and go within a moment, as that of a spring that only pushes, or a user's function.
+        """Whether the load may act in short pulses, as of a one-sided spring or a user function.
 
-        A step may pass over that, so runs that choose their steps look for it between the stages of each.
+        A step could miss a pulse, so that adaptive runs sample the load between the stages of each step.
         """
         return self.of_user
 
     def has(self, form: str) -> bool:
-        """Whether its class writes its law in this form."""
+        """Whether the class defines the method `form` of the law."""
         return getattr(type(self), form) is not getattr(ForceElement, form)
 
     @property
     def stores(self) -> bool:
-        """Whether it can store energy."""
+        """Whether the element can store energy."""
         return self.has("potential") or self.has("stored")
 
     def placed(self, bodies: Sequence[Body]) -> Self:
-        """Return the element for a system of these bodies: itself, or a copy that acts on all if it is to do so."""
+        """Return the element for a system of these bodies: itself, or a copy for all bodies if it acts on all."""
         return self
 
     @property
     def functions(self) -> list[Value]:
-        """The functions of a user that take part in the law."""
+        """User functions among the parameters."""
         given = (getattr(self, name) for name in self.parameters)
         return [value for value in given if isinstance(value, Value) and value.function is not None]
 
     @property
     def sources(self) -> list[Any]:
-        """The functions of a user that the law calls besides `functions`: the methods of a class of the user."""
+        """User functions other than `functions`: the methods of a user-defined class."""
         forms = (*FORMS, "coordinate", "internal_rates", "shown")
         return [] if self.built_in else [getattr(self, form) for form in forms if self.has(form)]
 
     @property
     def of_user(self) -> bool:
-        """Whether a user wrote the law or functions in it, which may depend on time in any way."""
+        """Whether the law or functions in it are user-defined, and may depend on time in any way."""
         return bool(self.functions) or not self.built_in
 
     @property
@@ -244,13 +250,13 @@ class ForceElement(Immutable):
 
     @property
     def numbers(self) -> np.ndarray:
-        """Its parameters as one array, those that are functions left out."""
+        """Numerical parameters as one array."""
         given = (getattr(self, name) for name in self.parameters)
         known = (value.constant if isinstance(value, Value) else value for value in given)
         return np.concatenate([np.zeros(0), *(np.ravel(value) for value in known if value is not None)]).astype(float)
 
     def layout(self, order: int = 0) -> LawLayout:
-        """Return the layout of the inputs and outputs of its law, for loads with `order` derivatives."""
+        """Return the layout of the inputs and outputs of the law, for loads with `order` derivatives."""
         return LawLayout(
             parameters=self.numbers.size,
             turning=len(self.turning),
@@ -264,38 +270,39 @@ class ForceElement(Immutable):
         )
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return the approximate value of each turning coordinate from the angles (3,) of joints, by name.
+        """Return approximate values of the turning coordinates, from the angles (3,) of joints by name.
 
-        The coordinate is then taken nearest to it, of all values that differ by whole turns. Turns are counted for
-        joints alone, so an element with turning coordinates overrides this.
+        The full turns of each coordinate are chosen so that it is nearest to this value. Turns are counted for joints
+        only, so an
+        element with turning coordinates overrides this method.
         """
         return []
 
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
-        """Return the approximate rate of each turning coordinate from the rates (3,) of joints' angles, by name."""
+        """Return approximate rates of the turning coordinates, from the angle rates (3,) of joints by name."""
         return self.turns_near(rates)
 
     def motion(self, name: str) -> Motion:
-        """Return one of its motions."""
+        """Return the motion in attribute `name`."""
         found: Motion = getattr(self, name)
         return found
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Return a copy of this element with other values in place of its parameters, on which its law is run."""
+        """Return a copy of the element with other values of its parameters, for the evaluation of the law."""
         made = object.__new__(type(self))
         vars(made).update({**vars(self), **values})
         return made
 
     def as_law(self, traced: bool) -> Any:
-        """Return what the law is run on, a copy made by `with_values`: what a user wrote may do more than arithmetic.
+        """Return the object whose methods evaluate the law, from a copy made by `with_values`.
 
-        `traced` says whether machine code is being written.
+        While machine code is generated (`traced`), a user-defined element is replaced by a read-only proxy.
         """
         return self if self.built_in or not traced else read_only(self)
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """All on which the law depends besides numbers: elements of equal structure share machine code."""
+        """Everything in the law except numbers: elements of equal structure share machine code."""
         other = {
             "name",
             "ends",
@@ -326,7 +333,7 @@ def _form(parameter: Any) -> Any:
 
 
 def _key(value: Any) -> Any:
-    """Return a hashable key that is equal for equal values; other objects are equal to themselves alone."""
+    """Return a hashable key that is equal for equal values; unknown objects equal only themselves."""
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, value.tobytes()
     if isinstance(value, list | tuple):
@@ -334,7 +341,7 @@ def _key(value: Any) -> Any:
     if isinstance(value, dict):
         return tuple((key, _key(part)) for key, part in value.items())
     if isinstance(value, float):
-        return type(value), value.hex()  # which tells zeros of both signs apart
+        return type(value), value.hex()  # distinguishes the signs of zeros
     try:
         hash(value)
     except TypeError:

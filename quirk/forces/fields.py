@@ -1,4 +1,4 @@
-"""Elements on many bodies at once: fields of acceleration, force and energy, damping, and any potential of poses."""
+"""Elements that act on many bodies: fields of acceleration, force and energy, damping, and potentials of poses."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .value import LoadLike, Value, motions_of
 
 
 class UniformField(OnBodies):
-    """The same acceleration for several bodies, as gravity is: force m a at each center of mass.
+    """A uniform acceleration field, such as gravity: force m a at each center of mass.
 
     Parameters
     ----------
     bodies : list of Body, optional
-        Default: all bodies of the system; for constant gravity on all, `System(..., gravity=a)` does the same.
+        Default: all bodies of the system; constant gravity on all bodies is also `System(..., gravity=a)`.
     acceleration : (3,) numbers or Motions
-        a in N, m/s^2.
+        a in the inertial frame, m/s^2.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class UniformField(OnBodies):
         vars(self).update(given)
 
     def potential(self, t: Any, *bodies: Place) -> Any:
-        """Return minus the sum of m a.r."""
+        """Return minus the sum of m a.r, J."""
         a = np.array([getattr(self, name) for name in self.motions]) if self.motions else self.acceleration
         energy: Any = 0.0
         for mass, body in zip(self.masses, bodies, strict=True):
@@ -63,7 +63,7 @@ class UniformField(OnBodies):
 
 
 class Damping(OnBodies):
-    """Linear damping of the motion of bodies in N: force -c v at the center of mass, torque -d omega.
+    """Linear damping of the inertial motion of bodies: force -c v at the center of mass, torque -d omega.
 
     Parameters
     ----------
@@ -103,10 +103,10 @@ class Damping(OnBodies):
 
 
 class ForceField(OnBodies):
-    """The same force and torque law for several bodies, each by its own motion: force at the center of mass.
+    """A force and torque law for several bodies, each with its own motion; forces act at the centers of mass.
 
-    The functions are called for each body as ``f(t, position, orientation, velocity, angular_velocity)`` with s, m,
-    quaternion (4,), m/s, both vectors in the inertial frame, and rad/s in body axes.
+    The functions are called for each body as ``f(t, position, orientation, velocity, angular_velocity)``, with s, m,
+    quaternion (4,), m/s, the vectors in the inertial frame, and rad/s in body axes.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class ForceField(OnBodies):
     torque : (3,) or function, optional
         N m.
     frame : "inertial" or "body"
-        In which axes both are given.
+        Axes of both.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class ForceField(OnBodies):
     ) -> None:
         owner = f'ForceField "{validate.name("ForceField", name)}"'
         if force is None and torque is None:
-            raise InputError(f"{owner}: it does nothing: give force, torque or both")
+            raise InputError(f"{owner}: needs force, torque or both")
         self.force = None if force is None else Value(owner, "force", force, (3,), CALL, SIZES)
         self.torque = None if torque is None else Value(owner, "torque", torque, (3,), CALL, SIZES)
         self.frame = validate.choice(owner, "frame", frame, FRAMES)
@@ -164,15 +164,16 @@ class ForceField(OnBodies):
 
 
 class PotentialField(OnBodies):
-    """The same potential energy for several bodies, each by where its center of mass is: forces minus its gradient.
+    """A potential energy of the position of each body: forces are its negative gradient at the centers of mass.
 
     Parameters
     ----------
     bodies : list of Body, optional
         Default: all bodies of the system.
     energy : function
-        ``f(t, r)`` returns the energy of one body, J: s, and its center of mass (3,) in N, m. It is differentiated, and
-        so must use + - * / ** @, numpy's functions and `quirk.where` alone.
+        ``f(t, r)`` returns the energy, J, of one body, from the time, s, and the position (3,) of its center of mass in
+        the inertial frame, m. It is differentiated, and must therefore use only + - * / ** @, numpy's functions and
+        `quirk.where`.
 
     Examples
     --------
@@ -195,7 +196,7 @@ class PotentialField(OnBodies):
         return super()._on(bodies) | for_each(bodies, energy=self.energy)
 
     def potential(self, t: Any, *bodies: Place) -> Any:
-        """Return the sum of the energies."""
+        """Return the sum of the energies, J."""
         total: Any = 0.0
         for k, body in enumerate(bodies):
             total = total + getattr(self, f"energy_{k}")(t, body.position)
@@ -209,9 +210,10 @@ class Potential(ForceElement):
     ----------
     bodies : Body, or list of Body and GROUND
     energy : function
-        ``f(t, r, R)`` returns the energy, J: s, the center of mass (3,) in N, m, and the rotation matrix (3, 3), body
-        to inertial; for several bodies ``f(t, r_1, R_1, r_2, R_2, ...)``. It is differentiated, and so must use
-        + - * / ** @, numpy's functions and `quirk.where` alone.
+        ``f(t, r, R)`` returns the energy, J, from the time, s, the position (3,) of the center of mass in the inertial
+        frame, m, and the rotation matrix (3, 3), body to inertial; for several bodies ``f(t, r_1, R_1, r_2, R_2,
+        ...)``. It
+        is differentiated, and must therefore use only + - * / ** @, numpy's functions and `quirk.where`.
 
     Examples
     --------
@@ -234,18 +236,18 @@ class Potential(ForceElement):
         super().__init__(name, *((body, Frame()) for body in listed))
 
     def potential(self, t: Any, *bodies: Place) -> Any:
-        """Return the energy."""
+        """Return the energy, J."""
         return self.energy(t, *(part for body in bodies for part in (body.position, body.rotation)))
 
 
 def for_each(bodies: Sequence[Body], **values: Value | None) -> dict[str, Any]:
-    """Return a parameter for each body and value, in which its function has room for arguments of its own."""
+    """Return parameters with a copy of each value for each body, whose functions then have separate arguments."""
     made = {f"{name}_{k}": value for name, value in values.items() if value is not None for k in range(len(bodies))}
     return {"parameters": tuple(made), **made}
 
 
 def checked_energy(owner: str, energy: Any) -> Any:
-    """Return a function of an energy, or raise InputError."""
+    """Return `energy` if it is a function or text, or raise an InputError."""
     if not callable(energy) and not isinstance(energy, str):
         raise InputError(f"{owner}: energy must be a function that returns J; got {energy!r}")
     return energy

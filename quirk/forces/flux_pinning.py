@@ -1,4 +1,4 @@
-"""A magnet pinned by a type-II superconductor: the frozen-image model."""
+"""A magnet pinned by a type-II superconductor, by the frozen-image model."""
 
 from __future__ import annotations
 
@@ -19,36 +19,40 @@ from .place import Place
 
 # mu_0 / (4 pi), N/A^2, CODATA 2018.
 PERMEABILITY = 1.25663706212e-6 / (4 * np.pi)
-# Of positions and moments in the axes of the surface, whose normal is z.
+# Signs of the mirror image of positions and moments, in the axes of the surface with normal z.
 MIRROR = np.array([1.0, 1.0, -1.0])
 
 
 class FluxPinning(ForceElement):
-    """A type-II superconductor in body i pins the flux of a magnet in body j, a dipole, above its flat surface.
+    """Flux pinning of a magnetic dipole in body j by the flat surface of a type-II superconductor in body i.
 
-    The field at cooling stays in the superconductor, as that of an image behind its surface (frozen image); what
-    changes from then on is kept out, as by an image that moves with the magnet (mobile image). At the pose of cooling
-    both cancel. The potential is the interaction with the first, and half of that with the second, since that image is
-    induced: forces and torques are those of the two dipoles on the magnet, and the opposite on the superconductor
-    (Kordyuk, J. Appl. Phys. 83 (1998) 610; of spacecraft Jones, Wilson, Gorman and Peck, 2012).
+    The field at cooling is frozen into the superconductor, as the field of an image behind its surface (frozen image);
+    later
+    changes are shielded, as by an image that moves with the magnet (mobile image). At the pose of cooling both cancel.
+    The
+    potential is the interaction with the frozen image plus half of that with the mobile image, which is induced: forces
+    and
+    torques are those of the two dipoles on the magnet, and the opposite on the superconductor (Kordyuk, J. Appl. Phys.
+    83
+    (1998) 610; for spacecraft Jones, Wilson, Gorman and Peck, 2012).
 
-    The superconductor is taken to be large over the distance, and the magnet small.
+    The superconductor is assumed large and the magnet small in comparison with their distance.
 
     Parameters
     ----------
     body_i, body_j : Body or GROUND
-        Of the superconductor and of the magnet.
+        Bodies of the superconductor and of the magnet.
     moment : (3,)
-        Of the magnet, A m^2, in body axes of j.
+        Dipole moment of the magnet, A m^2, in the axes of body j.
     point_i : (3,), body axes
-        A point of the surface, in the coordinates of body i, m.
+        A point of the surface in the coordinates of body i, m.
     normal : "x", "y", "z" or (3,)
-        Of the surface, out of the superconductor, in body axes of i.
+        Outward normal of the surface in the axes of body i.
     point_j : (3,), body axes
-        Where the magnet is, in the coordinates of body j, m.
+        Position of the magnet in the coordinates of body j, m.
     cooled : Frame, optional
-        The pose of body j in the coordinates of body i when the superconductor was cooled; default: that of the
-        initial poses.
+        Pose of body j in the coordinates of body i when the superconductor was cooled; default: that of the initial
+        poses.
 
     Examples
     --------
@@ -94,7 +98,7 @@ class FluxPinning(ForceElement):
                 "turn the normal over, or check point_i, point_j and the poses"
             )
         self.image = MIRROR * at
-        # Axes of body j in those of the surface when that was cooled.
+        # Axes of body j in those of the surface at cooling.
         self.cooled_axes = surface.matrix.T @ cooled.matrix
         super().__init__(name, (body_i, surface), (body_j, magnet))
 
@@ -106,12 +110,12 @@ class FluxPinning(ForceElement):
         square = d @ d
         image_moment = -MIRROR * (self.cooled_axes @ self.moment)
         frozen = moment @ image_moment - 3.0 * (moment @ d) * (image_moment @ d) / square
-        # Half of the same with the mirrored moment, at twice the height.
+        # Half of the interaction energy with the mirrored moment, at twice the height.
         mobile = (moment @ moment + moment[2] ** 2) / 16.0
         return PERMEABILITY * (frozen / (square * np.sqrt(square)) + mobile / height**3)
 
 
 def _relative(body_i: Body | Ground, body_j: Body | Ground) -> Frame:
-    """The initial pose of body j in the coordinates of body i."""
+    """Return the initial pose of body j in the coordinates of body i."""
     turn = rotation.multiply(rotation.conjugate(body_i.orientation), body_j.orientation)
     return Frame(body_i.local(body_j.position), turn)

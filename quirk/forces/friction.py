@@ -1,4 +1,4 @@
-"""Coulomb friction in proportion to the load that a joint or a contact carries."""
+"""Coulomb friction proportional to the load of a joint or contact."""
 
 from __future__ import annotations
 
@@ -21,74 +21,78 @@ from ..util import validate
 from .element import ForceElement
 from .place import Place
 
-# How the load that counts is found from that of the joint or contact: as what is normal to surfaces; as what is across
-# an axis; as the whole force; as what is along an axis.
+# Normal load of a joint or contact: its force normal to the surfaces; its force across an axis; its total force; its
+# force along an axis.
 NORMAL, ACROSS, WHOLE, ALONG = range(4)
 KINDS = "Revolute, Prismatic, Cylindrical, Spherical, PointOnLine, PointOnPlane or Planar"
 
 
 class OfSlip(ForceElement):
-    """A law of slip, in which the gap of a `OneSided` may take part, a function of a user."""
+    """Base class of laws of slip, which may include the user-defined gap of a `OneSided`."""
 
     slip: Slip
 
     @property
     def built_in(self) -> bool:
-        """Whether nothing in it was written by a user."""
+        """Whether the slip contains no user function."""
         return not isinstance(self.slip, OfGap)
 
     @property
     def sources(self) -> list[Any]:
-        """The functions of a user in it."""
+        """User functions in the slip."""
         return [self.slip.source] if isinstance(self.slip, OfGap) else []
 
     @property
     def wakes(self) -> bool:
-        """Return False: it does not come and go within a moment, whoever wrote the gap."""
+        """Return False: the load does not act in short pulses, even if the gap is user-defined."""
         return False
 
     def as_law(self, traced: bool) -> Self:
-        """Return itself: the functions of the gap run copies of what a user wrote."""
+        """Return the element itself: gap functions already use copies of user functions."""
         return self
 
 
 class Friction(OfSlip):
-    """Dry friction in a joint or a contact: sliding against a part of the true load, or sticking.
+    """Dry friction in a joint or contact, with sliding and sticking, proportional to the true normal load.
 
-    While bodies slide, a force of `coefficient` times the load N acts against their slip. The load is that of the same
-    instant, which depends on the friction: both are solved for at once. While they stick, rows of velocities hold them,
-    as long as the force this takes is not more than `static` times N. Runs find the times at which one goes over into
-    the other. What counts as load and as slip:
+    While bodies slide, a force of `coefficient` times the normal load N opposes the slip. N is the load at the same
+    instant,
+    which depends on the friction: both are solved for simultaneously. While they stick, velocity rows hold them as long
+    as the
+    required force is at most `static` times N. Runs locate the transitions in time. Load and slip are:
 
-    * Contact: the normal force; the slip of both surfaces where they touch.
-    * OneSided, of two bodies or of one and the ground: the force along the gradient of its gap, which must be a length;
-      the slip at its `point`.
+    * Contact: the normal force; the slip of both surfaces at the contact point.
+    * OneSided between two bodies, or one and the ground: the force along the gradient of its gap, which must be a
+      length; the
+    slip at its `point`.
     * Prismatic, PointOnLine: the force across the axis; the slip along it.
-    * Revolute, Cylindrical: the force across the axis; the slip of a pin of this `radius`, about the axis and, of a
-      cylindrical joint, along it as well.
-    * Spherical: the whole force; the slip of a ball of this `radius`.
-    * Planar, PointOnPlane: the force normal to the plane; the slip of the joint point. Turning on the spot is free.
+    * Revolute, Cylindrical: the force across the axis; the slip of a pin of this `radius`, about the axis and, for a
+    cylindrical joint, along it as well.
+    * Spherical: the total force; the slip of a ball of this `radius`.
+    * Planar, PointOnPlane: the force normal to the plane; the slip of the joint point. Spinning about the normal is
+      free.
 
-    With `length` the force across an axis is that of two bearings, at this distance along the axis, half of it on
-    either side of the joint point; they carry the torque across the axis, too: N is the sum of both forces.
+    With `length` the force across an axis is distributed over two bearings at that distance along the axis, symmetric
+    to the
+    joint point, which also carry the torque across the axis; N is the sum of both bearing forces.
 
     Parameters
     ----------
     name : str
     on : Contact, OneSided or Joint
     coefficient : float
-        Of sliding friction, not negative; ``numpy.inf`` for a contact that never slips.
+        Coefficient of sliding friction, not negative; ``numpy.inf`` for a contact that never slips.
     static : float, optional
-        Of sticking friction, at least `coefficient`, which is the default.
+        Coefficient of static friction, at least `coefficient`, which is the default.
     radius : float, optional
-        m, of pin or ball; needed where the joint turns.
+        Radius of pin or ball, m; required if the joint rotates.
     length : float, optional
-        m, between two bearings or over a guide.
+        Distance of two bearings, or length of a guide, m.
 
     Raises
     ------
     InputError
-        If an argument cannot be used, or the joint is of another kind.
+        If an argument is invalid, or the joint is of an unsupported kind.
 
     Examples
     --------
@@ -99,13 +103,13 @@ class Friction(OfSlip):
     array([0.5, 0. , 0. ])
     """
 
-    # The last three are not of its law, but of what it is in proportion to, and of where it begins.
+    # The last three are not used in the law, but for the normal load and the transitions.
     parameters = ("radii", "direction", "floor", "following", "size", "coefficient", "static", "length")
     aside = ("on", "radius", "takes", "axis", "part", "shares")
     drawing = ""
     undefined = (
-        "no friction that agrees with the loads that it causes is found; near here there is none, or there are several "
-        "(Painleve's paradox)"
+        "no friction force is consistent with the loads that it causes; near this state there is none, or there are "
+        "several (Painleve's paradox)"
     )
 
     def __init__(
@@ -135,11 +139,13 @@ class Friction(OfSlip):
         if isinstance(on, Contact):
             one, two = reversed(on.surfaces) if on.turned else on.surfaces
             self.radii = np.array([one.radius, two.radius] if on.parts is None else on.numbers_of(0))
-        # Of contacts that share a load the multipliers from which that of this one follows, by name, with weights.
+        # For contacts that share a load: names of the multipliers that determine the load of this contact, with
+        # weights.
         self.shares: tuple[tuple[str, int, float], ...] = ((on.name, 0, 1.0),) if self.takes == NORMAL else ()
         self.direction = np.zeros(self.slip.size)
-        # What runs set: slip below `floor` has the direction that is given; `following` that which is nearer to it;
-        # and the magnitude of the force.
+        # Set by runs: slip below `floor` has the given direction; with `following`, the sense nearer to it; and the
+        # magnitude
+        # of the force.
         self.floor, self.following, self.size = 0.0, 0.0, 0.0
         self.coordinates = ("ahead", *(f"slip_{c + 1}" for c in range(self.slip.size)))
         super().__init__(name, (on.body_i, on.frame_i), (on.body_j, on.frame_j))
@@ -150,16 +156,16 @@ class Friction(OfSlip):
 
     @property
     def joint(self) -> Any:
-        """The joint or contact, without which it cannot be."""
+        """The joint or contact on which the friction acts."""
         return self.on
 
     def place_of(self, parameter: str) -> int:
-        """Where among the inputs of its law the numbers of a parameter begin."""
+        """Return the index of a parameter's first number in the inputs of the law."""
         before = self.parameters[: self.parameters.index(parameter)]
         return sum(int(np.size(getattr(self, name))) for name in before)
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the force against the slip, on both bodies."""
+        """Return the friction force on both bodies."""
         components = self.slip(t, i, j, list(self.radii))
         sizes = [-self.size * part for part in self._direction([one.rate for one in components])]
         return [
@@ -168,7 +174,7 @@ class Friction(OfSlip):
         ]
 
     def _direction(self, slip: list[Any]) -> list[Any]:
-        """The direction of slip; it goes on without a jump where bodies come to rest and would slide back."""
+        """Return the direction of slip, continuous where the bodies come to rest and would slide back."""
         square = sum(s * s for s in slip)
         fast = square > self.floor * self.floor
         size = where(fast, square, square.constant(1.0)).sqrt()
@@ -177,7 +183,7 @@ class Friction(OfSlip):
         return [where(fast, s / size, e) for s, e in zip(slip, self.direction, strict=True)]
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the slip in the direction given, and its components, m/s."""
+        """Return the slip in the given direction, and its components, m/s."""
         slip = [one.rate for one in self.slip(t, i, j, list(self.radii))]
         return [sum(s * e for s, e in zip(slip, self.direction, strict=True)), *slip]
 
@@ -189,15 +195,15 @@ class Friction(OfSlip):
         part: int = 0,
         shares: tuple[tuple[str, int, float], ...] | None = None,
     ) -> Friction:
-        """Return the same as it acts while bodies slide on a part of a bounded surface, from a direction of slip on.
+        """Return the friction during sliding on a part of a bounded surface, from an initial direction of slip.
 
-        Slip below `floor`, m/s, is taken to have that direction. With `shares` the load of its contact follows from the
-        multipliers of these rows, each by the name of its constraint, its number there, and a weight.
+        Slip below `floor`, m/s, is taken to have that direction. With `shares` the normal load is a weighted sum of the
+        multipliers of rows, each given by the name of its constraint, its row number and its weight.
         """
         return _sliding(self, direction, floor, side, part, self.shares if shares is None else shares)
 
     def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0) -> Sticking:
-        """Return the rows of some components of slip that hold bodies while they stick to a part."""
+        """Return the rows of slip components that hold the bodies while they stick to a part."""
         return _sticking(self, which, side, part)
 
     def on_side(self, side: int) -> Slip:
@@ -205,7 +211,7 @@ class Friction(OfSlip):
         return replace(self.slip, side=side) if isinstance(self.slip, OfSurfaces | OfGap) else self.slip
 
     def on_part(self, part: int) -> Friction:
-        """Return the same on a part of a bounded surface; itself on any other surface."""
+        """Return the friction on a part of a bounded surface; itself for other surfaces."""
         if not isinstance(self.on, Contact) or self.on.parts is None:
             return self
         return self.with_values({"radii": np.array(self.on.numbers_of(part)), "part": part})
@@ -230,12 +236,12 @@ def _sticking(friction: Friction, which: tuple[int, ...], side: int, part: int) 
 
 
 def turned_on(slip: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Return the direction (d,) in which bodies slide; that so far where slip has turned back or is below the floor.
+    """Return the direction (d,) of sliding; the previous one if the slip has reversed or is below the floor.
 
     Parameters
     ----------
-    slip : (d + 1,) in the direction so far, m/s, and its components
-    direction : (d + 1,) so far, and the floor behind it, m/s
+    slip : (d + 1,) slip in the previous direction, m/s, followed by its components
+    direction : (d + 1,) previous direction, followed by the floor, m/s
     """
     speed = np.linalg.norm(slip[1:])
     found: np.ndarray = slip[1:] / speed if slip[0] > 0 and speed > direction[-1] else direction[:-1]
@@ -243,7 +249,7 @@ def turned_on(slip: np.ndarray, direction: np.ndarray) -> np.ndarray:
 
 
 class SlipComponent(OfSlip):
-    """One component of the slip of a friction, as a quantity whose loads are those of a unit force along it."""
+    """A component of a friction's slip, as a quantity whose loads are those of a unit force along it."""
 
     coordinates = ("slip",)
     parameters = ("radii",)
@@ -278,7 +284,7 @@ def _sum(sizes: list[Any], vectors: list[Any]) -> Any:
 
 
 def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
-    """The slip of a joint or contact, how its load counts, and about which axis of frame i."""
+    """Return the slip of a joint or contact, the kind of its normal load, and the index of the axis in frame i."""
     if isinstance(on, Contact):
         first, second = (surface.kind for surface in (reversed(on.surfaces) if on.turned else on.surfaces))
         one, two = reversed(on.ends) if on.turned else on.ends
@@ -301,26 +307,26 @@ def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
 
 
 def _of_gap(owner: str, on: OneSided) -> OfGap:
-    """The slip of bodies whose gap a user's function gives."""
+    """Return the slip of bodies with a user-defined gap."""
     (gap,) = on.gaps
     if len(on.members) != 2 or gap.units != (FORCE,):
         raise InputError(
-            f'{owner}: {on} must be of two bodies, or of one and the ground, with unit="force", to have friction'
+            f'{owner}: {on} must act between two bodies, or one and the ground, with unit="force", to have friction'
         )
     if on.point is None:
         raise InputError(
-            f"{owner}: {on} does not say where its bodies touch: give it point=, a point (3,) in the coordinates of "
+            f"{owner}: {on} has no contact point: give it point=, a point (3,) in the coordinates of "
             "the last body, or a function point(t, a, b, ...) that returns the place in the inertial frame"
         )
     return OfGap(gap.function, on.point, on.functions_of_user)
 
 
 def _size(owner: str, argument: str, given: Any, needed: bool | None, why: str, allowed: bool = True) -> float:
-    """A size that is needed, or not allowed, or neither, where it is zero unless given."""
+    """Return a size, m: it may be required, forbidden, or optional with the default zero."""
     if given is None:
         if needed:
-            raise InputError(f"{owner}: {argument} must be given, in m, as the joint turns")
+            raise InputError(f"{owner}: {argument} must be given, in m, because the joint rotates")
         return 0.0
     if needed is False or not allowed:
-        raise InputError(f"{owner}: {argument} has no meaning here, as {why}: leave it out")
+        raise InputError(f"{owner}: {argument} has no effect, because {why}: leave it out")
     return validate.positive(owner, argument, given)

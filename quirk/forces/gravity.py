@@ -1,4 +1,4 @@
-"""Gravity of a center: on a body as a point, and its gradient over the body."""
+"""Central gravity: on a body as a point mass, and its gradient over the body."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GRAVITATIONAL_CONSTANT = 6.67430e-11
 
 
 class _Attraction(ForceElement):
-    """Base of elements that act between a center of attraction in body i and body j."""
+    """Base class of elements with a center of attraction in body i that acts on body j."""
 
     undefined = "the body is at the center"
 
@@ -40,17 +40,17 @@ class _Attraction(ForceElement):
 
 
 class PointGravity(_Attraction):
-    """Newton's attraction between a center and the center of mass of a body: potential -mu m / r.
+    """Newtonian attraction of a body's center of mass by a center: potential -mu m / r.
 
     Parameters
     ----------
     body_i : Body or GROUND
-        That of the center; a Body is attracted with the same force.
+        Body of the center; it is attracted with the same force unless it is the ground.
     body_j : Body
     mu : float, optional
-        G M of the center, m^3/s^2; default: that of the mass of body i, in SI units.
+        G M of the center, m^3/s^2; default: from the mass of body i, in SI units.
     point : (3,), body axes
-        The center, in the coordinates of body i, m.
+        Center of attraction in the coordinates of body i, m.
 
     Examples
     --------
@@ -66,28 +66,29 @@ class PointGravity(_Attraction):
     aside = ("inertia",)
 
     def potential(self, t: Any, i: Place, j: Place) -> Any:
-        """Return -mu m / r."""
+        """Return the energy -mu m / r, J."""
         d = j.position - i.position
         return -self.mu * self.mass / np.sqrt(d @ d)
 
 
 class GravityGradient(_Attraction):
-    """Torque and force by the gradient of a central gravity field over a body, to second order of its size over r.
+    """Gravity-gradient torque and force of a central field, to second order of the body's size over r.
 
-    Potential -mu / (2 r^3) (tr J - 3 n.J n), n towards the body: the torque 3 mu / r^3 n x J n, and a force that goes
-    with it, so that momentum and energy balance. It comes on top of `PointGravity`; for two bodies that both have a
-    size, one each way.
+    Potential -mu / (2 r^3) (tr J - 3 n.J n), with n towards the body: the torque is 3 mu / r^3 n x J n, with a force
+    that
+    conserves momentum and energy. It is added to `PointGravity`; for two extended bodies use one element in each
+    direction.
 
     Parameters
     ----------
     body_i : Body or GROUND
-        That of the center.
+        Body of the center.
     body_j : Body
-        Whose inertia J counts.
+        Body whose inertia J is used.
     mu : float, optional
-        G M of the center, m^3/s^2; default: that of the mass of body i, in SI units.
+        G M of the center, m^3/s^2; default: from the mass of body i, in SI units.
     point : (3,), body axes
-        The center, in the coordinates of body i, m.
+        Center of attraction in the coordinates of body i, m.
 
     Examples
     --------
@@ -103,7 +104,7 @@ class GravityGradient(_Attraction):
     aside = ("mass",)
 
     def potential(self, t: Any, i: Place, j: Place) -> Any:
-        """Return -mu / (2 r^3) (tr J - 3 n.J n)."""
+        """Return the energy -mu / (2 r^3) (tr J - 3 n.J n), J."""
         d = j.position - i.position
         square = d @ d
         n = j.rotation.T @ d / np.sqrt(square)

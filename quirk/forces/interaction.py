@@ -1,4 +1,4 @@
-"""Any law between two bodies, with action and reaction."""
+"""User-defined force and torque between two bodies."""
 
 from __future__ import annotations
 
@@ -23,23 +23,25 @@ SIZES = (3, 3, 3, 3)
 
 
 class Interaction(ForceElement):
-    """A force and a torque between two bodies, given by functions of their relative motion.
+    """A force and a torque between two bodies, as functions of their relative motion.
 
     The functions are called as ``f(t, displacement, velocity, rotation, angular_velocity)``, all (3,) and in the axes
-    that `frame` says: from point i to point j, m; its rate as seen in these axes, m/s; the rotation vector of body j
-    relative to body i, axis times angle in rad, up to half a turn; and the angular velocity of j relative to i, rad/s.
+    selected by `frame`: from point i to point j, m; its rate in these axes, m/s; the rotation vector of body j relative
+    to
+    body i, rad, for angles below pi; and the angular velocity of j relative to i, rad/s.
 
     Parameters
     ----------
     body_i, body_j : Body or GROUND
     point_i, point_j : (3,), body axes
-        In the coordinates of body i and j, m.
+        Points in the coordinates of body i and j, m.
     force : (3,) or function
-        N on body j at point j; body i gets the opposite at the same place in space, so moments balance too.
+        N on body j at point j; the opposite force acts on body i at the same point in space, so that moments balance,
+        too.
     torque : (3,) or function
-        N m on body j; body i gets the opposite.
+        N m on body j; the opposite torque acts on body i.
     frame : "inertial", "i" or "j"
-        Axes of all arguments and of what is returned: those of N, of body i or of body j.
+        Axes of arguments and results: those of the inertial frame, body i or body j.
 
     Examples
     --------
@@ -67,7 +69,7 @@ class Interaction(ForceElement):
     ) -> None:
         owner = checked_ends("Interaction", name, body_i, body_j)
         if force is None and torque is None:
-            raise InputError(f"{owner}: it does nothing: give force, torque or both")
+            raise InputError(f"{owner}: needs force, torque or both")
         self.force = None if force is None else Value(owner, "force", force, (3,), CALL, SIZES)
         self.torque = None if torque is None else Value(owner, "torque", torque, (3,), CALL, SIZES)
         self.frame = validate.choice(owner, "frame", frame, AXES)

@@ -1,4 +1,4 @@
-"""Efforts about or along a joint's free axis."""
+"""Efforts about or along the free axis of a joint."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ COORDINATES = ("rotation", "translation")
 
 
 class OfJoint(ForceElement):
-    """A force element along the free rotation or translation of a joint.
+    """Base class of force elements along the free rotation or translation of a joint.
 
     Attributes
     ----------
     joint : Joint
-    rotates : whether the coordinate is the angle about the joint's axis, else the displacement along it
-    axis : number of that axis in joint frame i
+    rotates : whether the coordinate is the angle about the joint's axis, otherwise the displacement along it
+    axis : index of that axis in joint frame i
     of_three : whether the angle is one of three 1-2-3 angles
     """
 
@@ -32,7 +32,7 @@ class OfJoint(ForceElement):
 
     @property
     def reads_angle(self) -> bool:
-        """Whether the law depends on the angle, and so on its turns."""
+        """Whether the law depends on the angle, and thus on its turns."""
         return True
 
     def __init__(self, name: str, joint: Joint, axis: int, rotates: bool) -> None:
@@ -48,14 +48,14 @@ class OfJoint(ForceElement):
         return [0.0 if known is None else float(known[self.axis]) for _ in self.turning]
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the angle, with all turns made, or the displacement, as `result[joint]` shows them."""
+        """Return the angle, with all turns counted, or the displacement, as in `result[joint]`."""
         if self.rotates:
             return free_angle(i, j, self.axis, self.of_three)
         return i.rotation[:, self.axis] @ (j.position - i.position)
 
 
 class Actuated(OfJoint):
-    """An element of a joint whose effort is a number, a `Motion` or a function."""
+    """Base class of joint elements whose effort is a number, a `Motion` or a function."""
 
     argument = "effort"
 
@@ -71,7 +71,7 @@ class Actuated(OfJoint):
 
     @property
     def reads_angle(self) -> bool:
-        """Whether the effort is a function of it."""
+        """Whether the effort is a function of the angle."""
         return bool(self.functions)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
@@ -86,10 +86,11 @@ class JointTorque(Actuated):
     Parameters
     ----------
     joint : Joint
-        One with a free rotation about its axis: Revolute or Cylindrical.
+        Joint with a free rotation about its axis: Revolute or Cylindrical.
     torque : float, Motion or function
-        N m, a `Motion` over time; or a function ``f(t, angle, rate)`` of s, rad and rad/s returns it. The angle of
-        body j relative to body i is that of ``result[joint].rotation``, with all turns made since the start of the run.
+        N m: a number, a `Motion` over time, or a function ``f(t, angle, rate)`` of s, rad and rad/s. The angle of
+        body j relative to body i is that of ``result[joint].rotation``, with all turns counted from the start of the
+        run.
 
     Examples
     --------
@@ -113,9 +114,9 @@ class JointForce(Actuated):
     Parameters
     ----------
     joint : Joint
-        One with a free translation along its axis: Prismatic or Cylindrical.
+        Joint with a free translation along its axis: Prismatic or Cylindrical.
     force : float, Motion or function
-        N, a `Motion` over time; or a function ``f(t, displacement, rate)`` of s, m and m/s returns it.
+        N: a number, a `Motion` over time, or a function ``f(t, displacement, rate)`` of s, m and m/s.
 
     Examples
     --------
@@ -149,15 +150,15 @@ def checked_joint(kind: str, name: str, joint: Any, coordinate: str) -> tuple[st
 
 
 def free_axis(kind: str, name: str, joint: Any, coordinate: str | None) -> tuple[str, int, bool]:
-    """Return the title of an element for messages, the axis of a joint's free coordinate, and whether it is a rotation.
+    """Return the title of an element, the axis of a joint's free coordinate, and whether it is a rotation.
 
-    For a joint with both a free rotation and a free translation, `coordinate` says which is meant.
+    `coordinate` selects one of a joint with both a free rotation and a free translation.
     """
     owner = f'{kind} "{validate.name(kind, name)}"'
     validate.choice(owner, "coordinate", coordinate, (None, *COORDINATES))
     if coordinate is None:
         free = [c for c in COORDINATES if getattr(joint, f"{c}_axis", None) is not None]
         if len(free) > 1:
-            raise InputError(f'{owner}: {joint} both turns and slides: say coordinate="rotation" or "translation"')
+            raise InputError(f'{owner}: {joint} both turns and slides: give coordinate="rotation" or "translation"')
         coordinate = free[0] if free else "rotation"
     return *checked_joint(kind, name, joint, coordinate), coordinate == "rotation"

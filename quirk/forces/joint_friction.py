@@ -1,4 +1,4 @@
-"""Friction in a joint, smooth through standstill."""
+"""Regularized friction in a joint."""
 
 from __future__ import annotations
 
@@ -13,30 +13,32 @@ from .joint_actuation import OfJoint, free_axis
 
 
 class JointFriction(OfJoint):
-    """Viscous and dry friction against the rate v of a joint.
+    """Viscous and regularized dry friction against the rate v of a joint.
 
-    The effort on body j is ``-viscous v - (coulomb + (static - coulomb) exp(-(v / stribeck)^2)) tanh(v / creep)``: N m
-    against a rotation, N against a translation. Dry friction is smooth, so nothing ever quite sticks: under a constant
-    effort F below `static`, with `stribeck` well above `creep`, the joint creeps at ``creep artanh(F / static)``, 0.55
-    creep for half of it. At the speed `creep` dry friction has 76 % of its full size, at three times that 99.5 %. Runs
-    get slower the smaller it is.
+    The effort on body j is ``-viscous v - (coulomb + (static - coulomb) exp(-(v / stribeck)^2)) tanh(v / creep)``, N m
+    for
+    rotation, N for translation. Dry friction is smooth, so there is no true sticking: under a constant effort F below
+    `static`, with `stribeck` well above `creep`, the joint creeps at ``creep artanh(F / static)``, 0.55 creep for
+    F = static / 2. At the speed `creep` dry friction has 76 % of its full value, at three times that speed 99.5 %.
+    Small values
+    of `creep` make runs slow.
 
     Parameters
     ----------
     joint : Joint
-        One with a free rotation or a free translation.
+        Joint with a free rotation or a free translation.
     viscous : float
         N m s/rad or N s/m, not negative.
     coulomb : float
-        Dry friction in motion, N m or N, not negative.
+        Dry friction during motion, N m or N, not negative.
     static : float, optional
         Dry friction near standstill, N m or N, at least `coulomb`, which is the default.
     stribeck : float, optional
-        Speed over which friction falls from `static` to `coulomb`, rad/s or m/s; needed where the two differ.
+        Speed over which friction decreases from `static` to `coulomb`, rad/s or m/s; required if these differ.
     creep : float
-        Speed over which dry friction turns around, rad/s or m/s, positive; needed where there is any.
+        Speed over which dry friction reverses, rad/s or m/s, positive; required with dry friction.
     coordinate : "rotation" or "translation", optional
-        For a joint with both.
+        Coordinate of a joint that has both.
 
     Examples
     --------
@@ -82,11 +84,11 @@ class JointFriction(OfJoint):
 
     @property
     def reads_angle(self) -> bool:
-        """It depends on the rate alone."""
+        """Return False: the effort depends on the rate only."""
         return False
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the effort of friction."""
+        """Return the friction effort, N m or N."""
         part = rate / self.stribeck
         dry = self.coulomb + (self.static - self.coulomb) * np.exp(-part * part)
         return -self.viscous * rate - dry * np.tanh(rate / self.creep)

@@ -1,7 +1,8 @@
-"""The loads on bodies that follow from a force element's law and the motion of its frames.
+"""Evaluation of force laws: loads on bodies from the law of an element and the motion of its frames.
 
-The law is run on jets, and so gives loads with any number of derivatives, and the exact gradients of potentials and
-coordinates. The numbers inside are floats or, while machine code is being written, instructions (`quirk.jit.tracing`).
+The law is evaluated on jets, which gives loads with any number of derivatives, and the exact gradients of potentials
+and
+coordinates. Coefficients are floats or, while machine code is generated, traced values (`quirk.jit.tracing`).
 """
 
 from __future__ import annotations
@@ -23,27 +24,32 @@ from .value import Value
 if TYPE_CHECKING:
     from .element import ForceElement
 
-# Of each coordinate whose turns are counted: the angle and its rate at a time, from which it goes on.
+# Inputs per counted coordinate: a reference angle, its rate, and the time of both.
 REFERENCE = 3
-# Of each coordinate: its value, its rate, and the multiplier that `along` returned.
+# Outputs per coordinate: its value, its rate, and the multiplier that `along` returned.
 COORDINATE = 3
 
 
 @dataclass(frozen=True)
 class LawLayout:
-    """The layout of the flat arrays that a law reads and writes.
+    """Layout of the flat arrays that a law reads and writes.
 
-    Inputs: the parameters; references of counted coordinates; room for users' functions; of each motion, and of each
-    internal variable, K + 2 Taylor coefficients; of each frame its placement, and of its body the Taylor coefficients
-    of the position (3 (K + 2)), the rotation (9, by rows), the coefficients of the angular velocity in N (3 (K + 1))
-    and the quaternion (4).
-    Outputs: of each frame K + 1 Taylor coefficients of the load on its body, eight lanes each: force in N and moment
-    about the center of mass in N; then the energy, three numbers of each coordinate, K + 1 coefficients of the rate of
-    each internal variable, and room for functions.
+    Inputs: the parameters; references of counted coordinates; room for user functions; K + 2 Taylor coefficients of
+    each
+    motion and internal variable; for each frame its placement and, for its body, the Taylor coefficients of the
+    position
+    (3 (K + 2)), the rotation (9, by rows), the coefficients of the angular velocity in the inertial frame (3 (K + 1))
+    and the
+    quaternion (4).
+    Outputs: for each frame K + 1 Taylor coefficients of the load on its body, eight lanes each: force, and moment about
+    the
+    center of mass, both in the inertial frame; then the energy, three numbers per coordinate, K + 1 coefficients of the
+    rate
+    of each internal variable, and room for functions.
 
     Attributes
     ----------
-    order : K, of the loads
+    order : K, number of time derivatives of the loads
     """
 
     parameters: int
@@ -58,64 +64,64 @@ class LawLayout:
 
     @property
     def first_function(self) -> int:
-        """First input of the functions."""
+        """Index of the first input of the functions."""
         return self.parameters + REFERENCE * self.turning
 
     @property
     def first_motion(self) -> int:
-        """First input of the motions."""
+        """Index of the first input of the motions."""
         return self.first_function + sum(self.function_inputs)
 
     @property
     def first_internal(self) -> int:
-        """First input of the internal variables."""
+        """Index of the first input of the internal variables."""
         return self.first_motion + self.motions * (self.order + 2)
 
     @property
     def first_frame(self) -> int:
-        """First input of the frames."""
+        """Index of the first input of the frames."""
         return self.first_internal + self.internal * (self.order + 2)
 
     @property
     def frame_size(self) -> int:
-        """Inputs of one frame."""
+        """Number of inputs per frame."""
         return PLACEMENT + 3 * (self.order + 2) + 9 + 3 * (self.order + 1) + 4
 
     @property
     def inputs(self) -> int:
-        """How many inputs there are."""
+        """Number of inputs."""
         return self.first_frame + self.frames * self.frame_size
 
     @property
     def energy(self) -> int:
-        """Output of the energy, behind the loads."""
+        """Index of the output of the energy, which follows the loads."""
         return LANES * self.frames * (self.order + 1)
 
     @property
     def first_coordinate(self) -> int:
-        """First output of the coordinates."""
+        """Index of the first output of the coordinates."""
         return self.energy + 1
 
     @property
     def first_rate(self) -> int:
-        """First output of the rates of internal variables."""
+        """Index of the first output of the rates of internal variables."""
         return self.first_coordinate + COORDINATE * self.coordinates
 
     @property
     def function_output(self) -> int:
-        """First output of the functions."""
+        """Index of the first output of the functions."""
         return self.first_rate + self.internal * (self.order + 1)
 
     @property
     def outputs(self) -> int:
-        """How many outputs there are."""
+        """Number of outputs."""
         return self.function_output + sum(self.function_outputs)
 
 
 def run(element: ForceElement, layout: LawLayout, functions: Sequence[Any], t: Any, inputs: Any, outputs: Any) -> None:
-    """Run the law of an element: fill `outputs` from `inputs`, as `LawLayout` says.
+    """Evaluate the law of an element: fill `outputs` from `inputs` in the layout of `LawLayout`.
 
-    Both are arrays of floats, or of machine code that is being written. `functions` are called in place of the user's.
+    Both are arrays of floats or traced arrays. `functions` replace the user functions.
     """
     values = _values(element, layout, functions, inputs)
     law = _law(element, values, inputs)
@@ -138,7 +144,7 @@ def run(element: ForceElement, layout: LawLayout, functions: Sequence[Any], t: A
             energy = energy + (stored.value if isinstance(stored, Jet) else stored)
         _act_along(element, law, layout, time, coordinates, loads, outputs)
     if element.has("load"):
-        # Loads given outright are not differentiated by poses.
+        # Given loads are not differentiated with respect to poses.
         plain = [Place(layout, f, inputs, False) for f in range(layout.frames)] if graded else frames
         for f, given in enumerate(_pairs(law.load(time, *plain), layout.frames)):
             _add_given(loads[f], frames[f], *given, zeros(inputs))
@@ -151,10 +157,11 @@ def run(element: ForceElement, layout: LawLayout, functions: Sequence[Any], t: A
 
 
 def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list[list[Any]], inputs: Any) -> Any:
-    """Add to `loads` those of what is stored in coordinates; return that.
+    """Add the loads of the energy stored in coordinates to `loads`, and return the energy.
 
-    Derivatives by the coordinates come first, in the place of those by the pose of one body, and then those of the
-    coordinates by poses: of the energy alone all would be taken by the poses of all bodies.
+    The energy is differentiated with respect to the coordinates, in the lanes of one body, and these with respect to
+    poses;
+    a direct gradient of the energy would need the derivatives with respect to all poses.
     """
     if len(coordinates) > LANES:
         stored = law.stored(time, list(coordinates))
@@ -171,7 +178,7 @@ def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list
 
 
 def _by_itself(x: Jet, lane: int, inputs: Any) -> list[Any]:
-    """The gradient of a quantity by itself, in a lane of its own; none if it has none by poses."""
+    """Return the gradient of a quantity with respect to itself, in a lane of its own; none if it is constant."""
     terms = max((len(g) for g in x.gradient if g is not None), default=0)
     unit = [replaced(zeros(inputs), lane, 1.0), *[0] * (terms - 1)] if terms else None
     return [unit, *[None] * (len(x.gradient) - 1)]
@@ -186,7 +193,7 @@ def _act_along(
     loads: list[list[Any]],
     outputs: Any,
 ) -> None:
-    """Add to `loads` those that `along` and `stored` exert; write coordinates, rates and multipliers to `outputs`."""
+    """Add the loads of `along` and `stored` to `loads`; write coordinates, rates and multipliers to `outputs`."""
     rates = [x.rate for x in coordinates]
     multipliers: list[Any] = [0.0] * len(rates)
     if element.has("along"):
@@ -197,24 +204,24 @@ def _act_along(
 
 
 def _show(layout: LawLayout, coordinates: Sequence[Jet], outputs: Any, multipliers: Sequence[Any] = ()) -> None:
-    """Write coordinates, their rates, and what acts along them to `outputs`."""
+    """Write coordinates, their rates, and the multipliers along them to `outputs`."""
     for c, x in enumerate(coordinates):
         first = layout.first_coordinate + COORDINATE * c
         multiplier = multipliers[c] if multipliers else 0.0
-        # What depends on velocities has no rate, as accelerations are not known.
+        # Coordinates that depend on velocities have no rate, because accelerations are not known.
         for k, value in enumerate((x.taylor[0], x.taylor[1] if len(x.taylor) > 1 else math.nan, multiplier)):
             put(outputs, first + k, 1.0 * (value.value if isinstance(value, Jet) else value))
 
 
 def _bare(coordinates: Sequence[Jet]) -> tuple[Any, Any]:
-    """Coordinates and their rates as `along` gets them: one of each or lists, not differentiated by poses."""
+    """Return coordinates and rates as arguments of `along`: single values or lists, without gradients."""
     rates = [x.rate for x in coordinates]
     bare = [Jet(x.taylor, rate.gradient) for x, rate in zip(coordinates, rates, strict=True)]
     return (bare[0], rates[0]) if len(bare) == 1 else (bare, rates)
 
 
 def _law(element: ForceElement, values: dict[str, Any], inputs: Any) -> Any:
-    """The element with these values in place of its parameters."""
+    """Return the element with these values of its parameters."""
     return element.with_values(values).as_law(is_written(inputs))
 
 
@@ -227,9 +234,9 @@ def _with_rates(
     inputs: Any,
     outputs: Any,
 ) -> Any:
-    """Write the rates of internal variables to `outputs`; return the element with what these say of the variables.
+    """Write the rates of internal variables to `outputs`, and return the element with the variables' derivatives.
 
-    Until then their highest Taylor coefficients are unknown, and not a number: rates must not ask for them.
+    Until then the highest Taylor coefficients of the variables are NaN: rates must not depend on them.
     """
     unknown = _law(element, {**values, **_moving(element, layout, values, [math.nan] * layout.internal)}, inputs)
     rates = _internal_rates(element, unknown, layout, time, frames, inputs)
@@ -247,7 +254,7 @@ def _with_rates(
 def _internal_rates(
     element: ForceElement, law: Any, layout: LawLayout, time: Jet, frames: Sequence[Place], inputs: Any
 ) -> list[Any]:
-    """Rates of the internal variables."""
+    """Return the rates of the internal variables."""
     given: Sequence[Any] = frames
     if element.has("coordinate"):
         found = _counted("coordinate", law.coordinate(time, *frames), layout.coordinates)
@@ -256,20 +263,20 @@ def _internal_rates(
 
 
 def _term(x: Any, k: int) -> Any:
-    """Taylor coefficient k of a jet or of a constant."""
+    """Return Taylor coefficient k of a jet or constant."""
     taylor = x.taylor if isinstance(x, Jet) else [x]
     return taylor[k] if k < len(taylor) else 0.0
 
 
 def _moving(element: ForceElement, layout: LawLayout, values: dict[str, Any], tops: Sequence[Any]) -> dict[str, Jet]:
-    """The internal variables with these as their highest Taylor coefficients."""
+    """Return the internal variables with the given highest Taylor coefficients."""
     return {
         name: _jet(layout, [*values[name].taylor[:-1], top]) for name, top in zip(element.internal, tops, strict=True)
     }
 
 
 def _check_rates(rates: Sequence[Any], otherwise: Sequence[Any]) -> None:
-    """Raise ValueError if rates are not numbers only because those of the internal variables are unknown."""
+    """Raise a ValueError if rates are NaN only because the rates of the internal variables are unknown."""
     for one, other in zip(rates, otherwise, strict=True):
         if math.isnan(_term(one, 0)) and math.isfinite(_term(other, 0)):
             raise ValueError(
@@ -279,7 +286,7 @@ def _check_rates(rates: Sequence[Any], otherwise: Sequence[Any]) -> None:
 
 
 def _values(element: ForceElement, layout: LawLayout, functions: Sequence[Any], inputs: Any) -> dict[str, Any]:
-    """Return what the law gets in place of parameters, functions, motions and internal variables, by attribute."""
+    """Return the values of parameters, functions, motions and internal variables for the law, by attribute."""
     values: dict[str, Any] = {}
     place, free = 0, iter(functions)
     for name in element.parameters:
@@ -310,7 +317,7 @@ def _listed(x: Any) -> list[Any]:
 
 
 def _counted(method: str, given: Any, count: int) -> list[Any]:
-    """What a method of a law returned, as a list of so many quantities."""
+    """Return the result of a law's method as a list of `count` quantities."""
     found = _listed(given)
     wanted = "a number" if count == 1 else f"{count} numbers, one for each name in coordinates"
     if method == "internal_rates":
@@ -321,10 +328,10 @@ def _counted(method: str, given: Any, count: int) -> list[Any]:
 
 
 def _pairs(given: Any, frames: int) -> list[tuple[Any, Any]]:
-    """Return a force and a torque for each frame, from what `load` returned; for one frame it may be a pair alone."""
+    """Return a force and a torque per frame from the result of `load`, which for one frame may be a single pair."""
     pairs = [given] if frames == 1 and len(given) == 2 and not _is_pair(given[0]) else list(given)
     if len(pairs) != frames or not all(len(pair) == 2 for pair in pairs):
-        raise ValueError(f"its load must be a force and a torque for each of its {frames} frames")
+        raise ValueError(f"its load must return a force and a torque for each of its {frames} frames")
     return [(pair[0], pair[1]) for pair in pairs]
 
 
@@ -333,9 +340,9 @@ def _is_pair(x: Any) -> bool:
 
 
 def _add(loads: list[list[Any]], x: Any, multiplier: Any) -> None:
-    """Add to the loads a multiplier times the gradient of x."""
+    """Add a multiplier times the gradient of x to the loads."""
     if not isinstance(x, Jet):
-        return  # the same for all poses
+        return  # independent of poses
     for f, gradient in enumerate(x.gradient):
         if gradient is None:
             continue
@@ -348,7 +355,7 @@ def _add(loads: list[list[Any]], x: Any, multiplier: Any) -> None:
 
 
 def _add_given(load: list[Any], frame: Place, force: Any, torque: Any, zero: Any) -> None:
-    """Add to the load on a body a force at the origin of a frame and a torque, in N."""
+    """Add a force at the origin of a frame, and a torque, both in the inertial frame, to the load on its body."""
     if not _is_nothing(force):
         force = _vector("force", force)
         _add_vector(load, TRANSLATION, force, zero)
@@ -364,7 +371,7 @@ def _is_nothing(vector: Any) -> bool:
 def _vector(what: str, given: Any) -> np.ndarray:
     vector = np.asarray(given, dtype=object)
     if vector.shape != (3,):
-        raise ValueError(f"its load must give a {what} of three components, or 0; got {given!r}")
+        raise ValueError(f"its load must return a {what} of three components, or 0; got {given!r}")
     return vector
 
 
@@ -380,7 +387,7 @@ def _add_vector(load: list[Any], first: int, vector: np.ndarray, zero: Any) -> N
 def continued_turns(
     element: ForceElement, layout: LawLayout, time: Jet, coordinates: list[Jet], inputs: Any
 ) -> list[Jet]:
-    """Return the coordinates, with those angles among them that count turns continued from their references."""
+    """Return the coordinates, with the turns of counted angles continued from their references."""
     coordinates = list(coordinates)
     for place, c in enumerate(element.turning):
         first = layout.parameters + REFERENCE * place

@@ -1,4 +1,4 @@
-"""The base of elements on many bodies at once, each by itself."""
+"""Base class of elements that act on many bodies separately."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .element import ForceElement
 
 
 class OnBodies(ForceElement):
-    """Base of elements that act at the centers of mass of given bodies, or of all bodies of a system.
+    """Base class of elements that act at the centers of mass of given bodies, or of all bodies of a system.
 
     Attributes
     ----------
-    masses : of the bodies, kg
+    masses : masses of the bodies, kg
     """
 
     drawing = ""
@@ -33,7 +33,9 @@ class OnBodies(ForceElement):
         self.everywhere = bodies is None
         listed = checked_bodies(owner, bodies or ())
         if not listed and not self.everywhere:
-            raise InputError(f"{owner}: bodies must be one body or more, or None for all of the system; got {bodies!r}")
+            raise InputError(
+                f"{owner}: bodies must be at least one body, or None for all bodies of the system; got {bodies!r}"
+            )
         self.name = name
         vars(self).update(self._on(listed))
 
@@ -44,21 +46,21 @@ class OnBodies(ForceElement):
 
     @property
     def needs(self) -> tuple[Body | Ground, ...]:
-        """The bodies that were given; none, if it acts on all that there are."""
+        """The given bodies; none if the element acts on all."""
         return () if self.everywhere else self.bodies
 
     def placed(self, bodies: Sequence[Body]) -> Self:
-        """Return the element for a system: one that acts on all its bodies, if no bodies were given."""
+        """Return the element for a system: a copy for all its bodies if no bodies were given."""
         return self.with_values(self._on(bodies)) if self.everywhere else self
 
 
 def as_list(bodies: Any) -> list[Any]:
-    """Return one thing or several as a list; what is in it is not checked."""
+    """Return an object or an iterable of objects as a list, without checks."""
     return list(bodies) if isinstance(bodies, Iterable) else [bodies]
 
 
 def checked_bodies(owner: str, bodies: Any) -> list[Body]:
-    """Return bodies, given as a list or one alone."""
+    """Return checked bodies, given as a list or a single body."""
     listed = as_list(bodies)
     for body in listed:
         if not isinstance(body, Body):

@@ -1,4 +1,4 @@
-"""A force or a torque on one body, constant, over time, or a function of the body's motion."""
+"""A force or torque on one body: constant, a function of time, or a function of the body's motion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZES = (3, 4, 3, 3)
 
 
 class _OnBody(ForceElement):
-    """Base of forces and torques on one body: the value as numbers, Motions or a function of the body's motion."""
+    """Base class of a force or torque on one body, given as numbers, Motions or a function of the body's motion."""
 
     argument: str
     frame: str
@@ -48,13 +48,14 @@ class Force(_OnBody):
     Parameters
     ----------
     force : (3,) numbers or Motions, or function
-        N, of which each component may be a `Motion` over time; or a function
-        ``f(t, position, orientation, velocity, angular_velocity)`` of that body returns it. Its arguments are s, m,
-        quaternion (4,), m/s, both vectors in the inertial frame, and rad/s in body axes.
+        N; components may be a `Motion` over time; or a function
+        ``f(t, position, orientation, velocity, angular_velocity)`` of the body's motion: s, m, quaternion (4,), m/s,
+        the
+        vectors in the inertial frame, and rad/s in body axes.
     point : (3,), body axes
-        Where it acts, m.
+        Point of action, m.
     frame : "inertial" or "body"
-        In which axes `force` is given.
+        Axes of `force`.
 
     Examples
     --------
@@ -90,9 +91,9 @@ class Torque(_OnBody):
     Parameters
     ----------
     torque : (3,) numbers or Motions, or function
-        N m; as for `Force`.
+        N m, as for `Force`.
     frame : "body" or "inertial"
-        In which axes `torque` is given.
+        Axes of `torque`.
 
     Examples
     --------
@@ -119,12 +120,12 @@ class Torque(_OnBody):
 
 
 def value_for(value: Any, t: Any, place: Place) -> Any:
-    """Return a value, or what its function, called as CALL, returns for the motion of a body."""
+    """Return a value; a function is called, in the form CALL, with the motion of a body."""
     return value(t, place.center, place.orientation, place.center_velocity, place.angular_velocity)
 
 
 def checked_owner(kind: str, name: str, body: Any) -> str:
-    """Return the title of an element for messages, after checking its name and that it acts on a Body."""
+    """Return the title of an element for messages, after checking its name and its body."""
     owner = f'{kind} "{validate.name(kind, name)}"'
     if not isinstance(body, Body):
         raise InputError(f"{owner}: body must be a quirk.Body; got {body!r}")

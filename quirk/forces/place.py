@@ -1,4 +1,4 @@
-"""Frames of force elements along a motion, as laws get them."""
+"""Frames of force elements in motion, as arguments of laws."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from ..jit.simd import at, replaced
 if TYPE_CHECKING:
     from .law import LawLayout
 
-# Of each frame, before the motion of its body: origin and axes in body coordinates.
+# Number of inputs of a frame before the motion of its body: origin and axes in body coordinates.
 PLACEMENT = 12
 
 
 class Place:
-    """A frame of a force element along a motion, as its law gets it; all in N unless said otherwise.
+    """A moving frame of a force element, as an argument of its law; inertial frame unless stated otherwise.
 
-    Quantities are jets: they know their derivatives along the motion, and by the poses of the bodies where these are
-    asked for. Each is computed when the law first asks for it.
+    Quantities are jets: they have time derivatives and, if requested, derivatives with respect to the poses of the
+    bodies.
+    Each is computed on first access.
 
     Parameters
     ----------
-    layout, inputs : of the law; see `quirk.forces.law.LawLayout`
-    f : number of the frame among those of the element
+    layout, inputs : those of the law; see `quirk.forces.law.LawLayout`
+    f : index of the frame among those of the element
     graded : whether the quantities have gradients with respect to poses
     """
 
@@ -50,12 +51,12 @@ class Place:
 
     @cached_property
     def arm(self) -> np.ndarray:
-        """From the center of mass of the body to the origin of the frame, (3,) m."""
+        """Vector from the center of mass of the body to the origin of the frame, (3,) m."""
         return self.direction_in_body(self._vector(self._first))
 
     @cached_property
     def position(self) -> np.ndarray:
-        """Origin of the frame, (3,) m."""
+        """Position of the frame's origin, (3,) m."""
         return self.center + self.arm
 
     @cached_property
@@ -81,7 +82,7 @@ class Place:
 
     @cached_property
     def small_turn(self) -> np.ndarray:
-        """Zero, (3,) rad, whose derivatives by poses are those of a small turn of the body about the axes of N."""
+        """Zero vector (3,), rad, with the derivatives of a small rotation of the body about the inertial axes."""
 
         def by_turn(axis: int) -> list[Any]:
             return [replaced(zeros(self._inputs), TURN + axis, 1.0), *[0] * self._layout.order]
@@ -100,7 +101,7 @@ class Place:
 
     @cached_property
     def orientation(self) -> np.ndarray:
-        """Orientation of the body (w, x, y, z), body to N, (4,); along the motion alone."""
+        """Orientation of the body (w, x, y, z), body to inertial, (4,); with time derivatives only."""
         first = self._motion + 3 * (self._layout.order + 2) + 9 + 3 * (self._layout.order + 1)
         series = [[at(self._inputs, first + c) for c in range(4)]]
         for k in range(self._layout.order + 1):
@@ -140,7 +141,7 @@ class Place:
         return [self._vector(first + 3 * k) for k in range(self._layout.order + 1)]
 
     def _fixed(self, vector: Sequence[Any]) -> np.ndarray:
-        """A vector fixed in the body: a' = spin x a, coefficient by coefficient, with its gradient by turns."""
+        """Return a vector fixed in the body, with a' = spin x a for each coefficient, and its gradient by rotations."""
         terms = [list(vector)]
         for k in range(self._layout.order + 1):
             parts = [cross(self._spin[m], terms[k - m]) for m in range(k + 1)]
@@ -149,7 +150,7 @@ class Place:
         return self._jets(terms, lambda c: [parts[c] for parts in by_turns])
 
     def _jets(self, terms: Sequence[Sequence[Any]], gradient: Callable[[int], list[Any]] | None) -> np.ndarray:
-        """Jets of the components of a vector, of which these are the Taylor coefficients."""
+        """Return jets of the components of a vector, from its Taylor coefficients."""
         jets = np.empty(len(terms[0]), dtype=object)
         for c in range(len(jets)):
             mine = gradient(c) if self._graded and gradient is not None else None

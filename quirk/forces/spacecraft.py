@@ -1,4 +1,4 @@
-"""Actuators of bodies that fly: thrusters and reaction wheels."""
+"""Spacecraft actuators: thrusters and reaction wheels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .value import LoadLike, Value
 
 
 class Thruster(ForceElement):
-    """A force fixed in a body: thrust times throttle along a direction. The mass of the body stays what it is.
+    """A thruster fixed in a body: thrust times throttle along a direction. The mass of the body stays constant.
 
     Parameters
     ----------
@@ -26,12 +26,12 @@ class Thruster(ForceElement):
     thrust : float
         N at full throttle, not negative.
     direction : (3,) or "x", "y", "z"
-        Of the force on the body, body axes.
+        Direction of the force on the body, body axes.
     throttle : float, Motion or function
-        Part of the thrust; a function ``f(t, position, orientation, velocity, angular_velocity)`` gets the motion of
-        the body as that of `Force` does.
+        Fraction of the thrust, or a function ``f(t, position, orientation, velocity, angular_velocity)`` of the body's
+        motion, as for `Force`.
     point : (3,), body axes
-        Where it acts, m.
+        Point of action, m.
 
     Examples
     --------
@@ -67,26 +67,27 @@ class Thruster(ForceElement):
         super().__init__(name, (body, Frame(self.point)))
 
     def load(self, t: Any, place: Place) -> Any:
-        """Return thrust times throttle."""
+        """Return thrust times throttle along the direction."""
         throttle = self.throttle if self.motions else value_for(self.throttle, t, place)
         return place.direction(self.direction * (self.thrust * throttle)), 0
 
 
 class ReactionWheel(ForceElement):
-    """A wheel in a body whose speed w over time is given: torque -I (w' a + omega x w a) on the body.
+    """A reaction wheel with a prescribed speed w(t): torque -I (w' a + omega x w a) on the body.
 
-    Mass and inertia of the wheel at rest belong to those of the body, which then moves as a gyrostat. For a wheel with
-    a motor of its own, let a body turn on a `Revolute` and give that an `Actuator`.
+    The mass and inertia of the wheel at rest are part of the body's, which then moves as a gyrostat. For a wheel driven
+    by a
+    motor, use a separate body with a `Revolute` joint and an `Actuator`.
 
     Parameters
     ----------
     body : Body
     axis : (3,) or "x", "y", "z"
-        a, body axes.
+        a in body axes.
     inertia : float
-        I, of the wheel about its axis, kg m^2, positive.
+        I of the wheel about its axis, kg m^2, positive.
     speed : Motion or float
-        w, relative to the body, rad/s.
+        w relative to the body, rad/s.
 
     Examples
     --------

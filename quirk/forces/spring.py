@@ -25,7 +25,7 @@ SIDES = (None, "tension", "compression")
 
 
 class BetweenPoints(ForceElement):
-    """Base of elements along the line from a point of body i to a point of body j."""
+    """Base class of elements along the line from a point of body i to a point of body j."""
 
     coordinates = ("length",)
     undefined = "its ends coincide"
@@ -50,7 +50,7 @@ class BetweenPoints(ForceElement):
         return float(np.linalg.norm(p_j - p_i))
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the length."""
+        """Return the length, m."""
         d = j.position - i.position
         return np.sqrt(d @ d)
 
@@ -58,15 +58,15 @@ class BetweenPoints(ForceElement):
 class Damper(BetweenPoints):
     """A massless damper between two points: tension c dL/dt along its line.
 
-    Where both points meet the line is that along which they part.
+    If the points coincide, the direction of the relative velocity is used.
 
     Parameters
     ----------
     body_i, body_j : Body or GROUND
     points : (2, 3)
-        Both ends in the inertial frame, m, at the initial poses.
+        Both ends in the inertial frame at the initial poses, m.
     point_i, point_j : (3,), body axes
-        Both ends in coordinates of body i and body j, m, instead; default: the centers of mass.
+        Alternatively, both ends in the coordinates of body i and body j, m; default: the centers of mass.
     damping : float
         c, N s/m, not negative.
 
@@ -96,7 +96,7 @@ class Damper(BetweenPoints):
         self.damping = validate.non_negative(f"{self}", "damping", damping)
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return c dL/dt at both ends."""
+        """Return the force c dL/dt at both ends."""
         return _damped(i, j, self.damping)
 
 
@@ -107,22 +107,23 @@ class Spring(BetweenPoints):
     ----------
     body_i, body_j : Body or GROUND
     points : (2, 3)
-        Both ends in the inertial frame, m, at the initial poses.
+        Both ends in the inertial frame at the initial poses, m.
     point_i, point_j : (3,), body axes
-        Both ends in coordinates of body i and body j, m, instead; default: the centers of mass.
+        Alternatively, both ends in the coordinates of body i and body j, m; default: the centers of mass.
     stiffness : float
-        k, N/m, not negative; or else `law`.
+        k, N/m, not negative; alternatively `law`.
     damping : float
         c, N s/m, not negative.
     rest_length : float, optional
         L0, m, not negative; default: the length at the initial poses.
     law : table or function
-        Instead of a stiffness, tension against length. A table ``(lengths, tensions)`` in m and N: a spline of degree
-        5 that goes on straight beyond its ends, whose energy is stored, zero at L0. Or a function
-        ``f(length, rate)`` that returns the tension, N; it takes out what work it does, and stores none.
+        Tension as a function of length, instead of a stiffness. A table ``(lengths, tensions)`` in m and N defines a
+        spline of degree 5, extended linearly, whose energy is stored and vanishes at L0. A function ``f(length, rate)``
+        that
+        returns the tension, N, stores no energy.
     one_sided : "tension", "compression" or None
-        "tension" is a cable: slack when shorter than L0, and its damper never makes it push. "compression" is a
-        bumper: without contact when longer than L0, and never pulls. For springs with a stiffness.
+        "tension" is a cable: slack if shorter than L0, and its damper never makes it push. "compression" is a bumper:
+        open if longer than L0, and it never pulls. For springs with a stiffness.
 
     Examples
     --------
@@ -156,18 +157,18 @@ class Spring(BetweenPoints):
         super().__init__(name, body_i, body_j, point_i, point_j, points)
         owner = f"{self}"
         if (stiffness is None) == (law is None):
-            raise InputError(f"{owner}: give either stiffness or law; got {'none' if law is None else 'both'} of them")
+            raise InputError(f"{owner}: give either stiffness or law; got {'neither' if law is None else 'both'}")
         validate.choice(owner, "one_sided", one_sided, SIDES)
         if law is not None and one_sided is not None:
-            raise InputError(f"{owner}: one_sided is for a stiffness; let law itself be zero where it is slack")
+            raise InputError(f"{owner}: one_sided requires a stiffness; let law return zero where it is slack")
         self.stiffness: Any = None if stiffness is None else validate.non_negative(owner, "stiffness", stiffness)
         self.damping = validate.non_negative(owner, "damping", damping)
         length = self.initial_length if rest_length is None else rest_length
         self.rest_length = validate.non_negative(owner, "rest_length", length)
-        # Without rest length it pulls smoothly through zero length, where a length has no derivatives.
+        # With zero rest length the force is smooth through zero length, where the length itself is not differentiable.
         self.through_zero = law is None and self.rest_length <= 0
         if self.through_zero and one_sided == "compression":
-            raise InputError(f"{owner}: with rest_length 0 it is never compressed; give it a rest_length")
+            raise InputError(f"{owner}: a spring with rest_length 0 is never compressed; give a positive rest_length")
         self.one_sided = None if self.through_zero else one_sided
         given = function_of(owner, "law", law, ("length", "rate"))
         self.law = Value(owner, "law", _over_time(given), (), "f(length, rate)", (0, 0)) if callable(given) else None
@@ -177,7 +178,7 @@ class Spring(BetweenPoints):
             self.pieces = integral(self.starts, tension, self.rest_length)
 
     def potential(self, t: Any, i: Place, j: Place) -> Any:
-        """Return k (L - L0)^2 / 2, or the integral of a table."""
+        """Return k (L - L0)^2 / 2, or the integral of a table, J."""
         if self.law is not None:
             return 0.0
         d = j.position - i.position
@@ -190,7 +191,7 @@ class Spring(BetweenPoints):
         return self._on_its_side(0.5 * self.stiffness * stretch * stretch, stretch)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return minus the tension of a function, and what a damper adds to a one-sided spring."""
+        """Return minus the tension of a function, or the damping force of a one-sided spring."""
         if self.law is not None:
             return -self.law(t, x, rate)
         if self.one_sided is None:
@@ -202,25 +203,25 @@ class Spring(BetweenPoints):
         return -where(stretch < 0.0, minimum(damped, -elastic), 0.0)
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the force of the damper, if it always acts."""
+        """Return the damping force, unless the spring is one-sided."""
         if self.one_sided is not None:
             return (0, 0), (0, 0)
         return _damped(i, j, self.damping)
 
     def _on_its_side(self, energy: Any, stretch: Any) -> Any:
-        """Return the energy, zero on the side on which the spring does not act."""
+        """Return the energy, zero on the inactive side of a one-sided spring."""
         if self.one_sided is None:
             return energy
         return where(stretch > 0.0 if self.one_sided == "tension" else stretch < 0.0, energy, 0.0 * energy)
 
     @property
     def conservative(self) -> bool:
-        """Whether there is no damper, and no function."""
+        """Whether there is neither a damper nor a function."""
         return self.damping <= 0 and self.law is None
 
     @property
     def wakes(self) -> bool:
-        """Whether it acts on one side only, or by a table or a function, which may be zero here and not there."""
+        """Whether the spring is one-sided, or has a table or function, which may vanish over a range."""
         return self.one_sided is not None or self.pieces is not None or self.of_user
 
 
@@ -230,7 +231,7 @@ def _over_time(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]
 
 
 def _damped(i: Place, j: Place, damping: Any) -> Any:
-    """A damper's force: along the line, and where that has no direction along that of departure."""
+    """Return the force of a damper along its line, or along the relative velocity if the ends coincide."""
     d, u = j.position - i.position, j.velocity - i.velocity
     square, along = d @ d, d @ u
     safe = where(square > 0.0, square, 1.0)

@@ -1,4 +1,4 @@
-"""Loads that a stored energy exerts along the coordinates of a force element."""
+"""Loads of an energy that is stored in the coordinates of a force element."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def stored_loads(element: ForceElement, t: float, x: np.ndarray, internal: Mappi
     Parameters
     ----------
     element : ForceElement
-        With a method `stored`.
+        Element with a method `stored`.
     t : s
     x : (C,) coordinates, m or rad
     internal : internal variables by name
@@ -44,7 +44,7 @@ def stored_loads(element: ForceElement, t: float, x: np.ndarray, internal: Mappi
 
 
 def _unit(place: int, groups: int) -> list[Any]:
-    """The gradient of a coordinate by all coordinates."""
+    """Return the gradient of a coordinate with respect to all coordinates."""
     gradient: list[Any] = [None] * groups
     gradient[place // LANES] = [np.eye(LANES)[place % LANES]]
     return gradient

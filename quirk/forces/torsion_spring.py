@@ -16,8 +16,8 @@ class TorsionSpring(OfJoint):
     Parameters
     ----------
     joint : Joint
-        One with a free rotation about its axis: Revolute or Cylindrical. Its angle x counts all turns made since the
-        start of the run, as ``result[joint].rotation`` does, so the spring may be wound up.
+        Joint with a free rotation about its axis: Revolute or Cylindrical. The angle x counts all turns from the start
+        of the run, as in ``result[joint].rotation``, so that the spring can be wound up.
     stiffness : float
         k, N m/rad, not negative.
     damping : float
@@ -47,15 +47,15 @@ class TorsionSpring(OfJoint):
         super().__init__(name, joint, axis, True)
 
     def stored(self, t: Any, x: Any) -> Any:
-        """Return k (x - x0)^2 / 2."""
+        """Return the energy k (x - x0)^2 / 2, J."""
         twisted = x - self.rest_angle
         return 0.5 * self.stiffness * twisted * twisted
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the torque of the damper."""
+        """Return the damping torque, N m."""
         return -self.damping * rate
 
     @property
     def conservative(self) -> bool:
-        """Whether there is no damper."""
+        """Whether there is no damping."""
         return self.damping <= 0

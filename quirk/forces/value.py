@@ -1,4 +1,4 @@
-"""Loads given as numbers or as a user's function, with the checks of what that returns."""
+"""Loads given as numbers or user functions, with checks of the results."""
 
 from __future__ import annotations
 
@@ -17,30 +17,31 @@ from ..functions.motion import Motion, as_motion
 from ..functions.user_function import of_floats
 from ..util import validate
 
-# What a call leaves: three numbers at most, and whether a function compiled by numba has failed.
+# Outputs of a call: at most three numbers, and whether a numba function has failed.
 RETURNS, FAILED = 4, 3
-# What a `Value` is made of: numbers, a function, a motion, or the text of a function; and lists of these.
+# Types from which a `Value` can be constructed: numbers, a function, a motion, a function as text; and lists of these.
 LoadLike = ArrayLike | Motion | Sequence[Any] | Callable[..., Any]
 
 
 class Value:
-    """A load given as numbers or as a user's function.
+    """A load given as numbers or as a user function.
 
-    What a function returns is checked at every call: a wrong shape or a value that is not finite stops the run
-    with an InputError that names the element.
+    The result of a function is checked at every call: a wrong shape or a non-finite value ends the run with an
+    InputError
+    that names the element.
 
     Parameters
     ----------
-    owner, argument : the element and its argument, for messages
-    value : array of `shape`, or function, which may be the text of an `Expression` or have such among its entries
-    shape : of the load, () or (3,)
-    call : form in which the function is called, for messages
-    sizes : of its arguments after the time: 0 for a number, else the length of a vector or the shape of an array
+    owner, argument : names of the element and its argument, for messages
+    value : array of `shape`, or a function, which may be the text of an `Expression` or a list with such text
+    shape : shape of the load, () or (3,)
+    call : form of the function call, for messages
+    sizes : sizes of the arguments after the time: 0 for a number, the length of a vector, or the shape of an array
 
     Attributes
     ----------
     constant : array of `shape`, or None
-    function : the user's function, or None
+    function : the user function, or None
     """
 
     returns = RETURNS
@@ -61,16 +62,16 @@ class Value:
 
     @property
     def count(self) -> int:
-        """Number of numbers in its arguments."""
+        """Total number of numbers in the arguments."""
         return sum(_count(size) for size in self.sizes)
 
     @property
     def room(self) -> int:
-        """Number of inputs that a call takes in machine code: two addresses, the arguments, and a copy of these."""
+        """Number of inputs of a call in machine code: two addresses, the arguments, and a copy of these."""
         return 2 + 2 * self.count
 
     def __call__(self, t: float, *arguments: Any) -> np.ndarray:
-        """Return what the function returns at one state."""
+        """Return the checked result of the function for given arguments."""
         assert self.function is not None
         try:
             returned = self.function(t, *arguments)
@@ -83,7 +84,7 @@ class Value:
         return validate.array(f"{self.owner}, at t = {t:g} s", what, returned, self.shape)
 
     def arguments(self, numbers: np.ndarray) -> list[Any]:
-        """Return its arguments, floats and new arrays, from `count` numbers; the function may keep or change them."""
+        """Return the arguments, as floats and new arrays, from `count` numbers; the function may modify them."""
         parts, place = [], 0
         for size in self.sizes:
             given = numbers[place : place + _count(size)].copy()
@@ -92,9 +93,9 @@ class Value:
         return parts
 
     def along(self, order: int, t: Jet, *arguments: Any) -> Any:
-        """Return the value at one state or, if `order` is not 0, as jets along a motion with so many derivatives.
+        """Return the value at one state or, for nonzero `order`, as jets with that many time derivatives.
 
-        The function is run on jets or, where it takes floats alone, interpolated.
+        The function is evaluated on jets, or interpolated if it accepts only floats.
         """
         graded = any(g is not None for x in arguments for jet in np.ravel(x) for g in jet.gradient)
         if order == 0 and not graded:
@@ -103,7 +104,7 @@ class Value:
         short = [_truncated(x, order) for x in (t, *arguments)]
         try:
             load = self.shaped(of_floats(self.function, *short)[0])
-        except Exception as error:  # whatever it is in it that does not take jets
+        except Exception as error:  # it may fail on jets in any way
             if graded:
                 raise InputError(
                     f"{self.owner}: its {self.argument} function, called as {self.form}, cannot be differentiated at "
@@ -117,7 +118,7 @@ class Value:
         return load if self.shape else np.ravel(load)[0]
 
     def shaped(self, returned: Any) -> np.ndarray:
-        """Return what the function returned for jets as an array of `shape`; ValueError if it has another shape."""
+        """Return the result of the function for jets as an array of `shape`; raise ValueError for other shapes."""
         load = np.asarray(returned, dtype=object)
         if load.shape != self.shape or not all(isinstance(x, Jet | int | float | np.number) for x in load.ravel()):
             raise ValueError(f"it returned {returned!r}")
@@ -125,26 +126,26 @@ class Value:
 
 
 def _count(size: int | tuple[int, ...]) -> int:
-    """Return how many numbers an argument has, given its entry of `Value.sizes`."""
+    """Return the number of numbers in an argument, from its entry of `Value.sizes`."""
     return int(np.prod(size, dtype=int)) if isinstance(size, tuple) else max(size, 1)
 
 
 def _floats(x: Any) -> Any:
-    """The values of jets."""
+    """Return the values of jets as floats."""
     if isinstance(x, np.ndarray):
         return np.array([_floats(entry) for entry in x])
     return float(x.value if isinstance(x, Jet) else x)
 
 
 def _truncated(x: Any, order: int) -> Any:
-    """Jets with no more than so many derivatives."""
+    """Return jets with at most `order` derivatives."""
     if isinstance(x, np.ndarray):
         return np.array([_truncated(entry, order) for entry in x], dtype=object)
     return Jet(x.taylor[: order + 1], x.gradient)
 
 
 def motions_of(owner: str, argument: str, value: Any) -> dict[str, Motion]:
-    """Return the three components of a load over time, by the names of attributes; none if no entry is a Motion."""
+    """Return the components of a load over time, by names of attributes; empty if no component is a Motion."""
     listed = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
     if not any(isinstance(x, Motion) for x in listed):
         return {}

@@ -180,12 +180,12 @@ class Motion(Immutable):
 
     @property
     def alone(self) -> Motion:
-        """This motion without the added ones."""
+        """The motion itself, without the added ones."""
         return self._with(()) if self.added else self
 
     @property
     def parts(self) -> tuple[Motion, ...]:
-        """The terms of the sum: this motion and the added ones."""
+        """The terms of the sum: the motion itself and the added ones."""
         return self.alone, *self.added
 
     @property
@@ -223,9 +223,7 @@ class Motion(Immutable):
     def derivatives(self, t: float, order: int = 2) -> np.ndarray:
         """Return c and its first `order` derivatives at time t, (order + 1,)."""
         if isinstance(t, np.ndarray | list | tuple) and np.ndim(t):
-            raise InputError(
-                f"{self!r}: t must be a single time, s; got {t!r}: use [motion(t) for t in times]"
-            )
+            raise InputError(f"{self!r}: t must be a single time, s; got {t!r}: use [motion(t) for t in times]")
         if not self.start <= t <= self.end:
             raise InputError(f"{self!r}: is defined from {self.start:g} to {self.end:g} s; asked for at {t:g} s")
         return np.sum([part._own_derivatives(t, order) for part in self.parts], axis=0)

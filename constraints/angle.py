@@ -18,8 +18,7 @@ def twist(i: Any, j: Any, axis: int) -> Jet:
     """Return the rotation angle, rad, in (-pi, pi], of frame j relative to frame i about an axis (X, Y or Z).
 
     The frames are those of relations or force laws. If the axes are not exactly aligned, it is the angle of the
-    rotation's
-    component about that axis.
+    rotation's component about that axis.
     """
     a, b = (axis + 1) % 3, (axis + 2) % 3
     x_i, y_i, x_j, y_j = i.rotation[:, a], i.rotation[:, b], j.rotation[:, a], j.rotation[:, b]
@@ -68,8 +67,7 @@ def relative_rotation_vector(i: Any, j: Any) -> np.ndarray:
     """Return the rotation vector (3,), rad, of frame j relative to frame i of a force law, in the axes of i.
 
     It is `rotation_vector` of the relative rotation, with derivatives with respect to poses in closed form, the inverse
-    of
-    the differential of the exponential map: a small rotation d in the axes of i changes the rotation vector v by
+    of the differential of the exponential map: a small rotation d in the axes of i changes the rotation vector v by
     d - v x d / 2 + c v x (v x d), where c is a function of the angle.
     """
     bare = np.vectorize(lambda jet: jet.bare, otypes=[object])

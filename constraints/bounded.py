@@ -1,16 +1,13 @@
 """Parts of bounded surfaces: face, edges and corners of a rectangle, face and rim of a disk.
 
 A sphere touches the part nearest to its center. The gap is the distance from that part minus the radius; its gradient
-is
-continuous where the nearest part changes, but its curvature jumps. An open contact therefore uses the gap to the
-nearest
-part; at rest the row uses the smooth gap to a single part, and a run ends a step where the center crosses a border of
-that part.
+is continuous where the nearest part changes, but its curvature jumps. An open contact therefore uses the gap to the
+nearest part; at rest the row uses the smooth gap to a single part, and a run ends a step where the center crosses a
+border of that part.
 
 Numbers of a rectangle: radius of the sphere, half-lengths a and b of the sides, and for x and y the edge, -1 or 1, or 0
 for the face between the edges. Numbers of a disk: radius of the sphere, radius R of the disk, and 1 for the rim or 0
-for
-the face.
+for the face.
 """
 
 from __future__ import annotations

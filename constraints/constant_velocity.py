@@ -24,10 +24,8 @@ def homokinetic(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: 
     """Return the row of the constant-velocity joint: no rotation of the shafts about their bisecting direction.
 
     One shaft is rotated relative to the other about an axis in the bisecting plane, so the relative quaternion (w, x,
-    y, z)
-    has z = 0. A rotation matrix gives w z, x z and y z only; the row is four times one of these whose other factor is
-    at
-    least a half, because w vanishes for folded shafts.
+    y, z) has z = 0. A rotation matrix gives w z, x z and y z only; the row is four times one of these whose other
+    factor is at least a half, because w vanishes for folded shafts.
     """
     i, j = frames
     x_i, y_i, z_i = i.rotation.T
@@ -45,8 +43,7 @@ class ConstantVelocity(TwoAxisJoint):
         Intersection of the shafts in the inertial frame at the initial poses, m.
     axis_i, axis_j : (3,)
         Directions of shafts i and j, both pointing from i to j, in the inertial frame at the initial poses: the z axes
-        of
-        the frames. Or give the frames.
+        of the frames. Or give the frames.
 
     Examples
     --------

@@ -25,10 +25,8 @@ class Contact(Unilateral):
     body_i, body_j : Body or GROUND
     on_i, on_j : Surface
         The contacting surfaces in body coordinates, from functions of `quirk.surface`. A `plane` can touch a `sphere`,
-        a
-        `point` or a `rim`; a `sphere` a `sphere` or `point`; a `rectangle` or `disk` a `sphere` on either side; a
-        `bowl` a
-        smaller `sphere` or a `point` inside it.
+        a `point` or a `rim`; a `sphere` a `sphere` or `point`; a `rectangle` or `disk` a `sphere` on either side; a
+        `bowl` a smaller `sphere` or a `point` inside it.
     restitution : float
         Coefficient of restitution, from 0 (default) to 1.
     rest_speed : float, optional

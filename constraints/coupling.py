@@ -36,8 +36,7 @@ class Coupling(Constraint):
 
     If c1 is a ratio of integers up to 200 between two angles, the angles are coupled over any number of turns, as for
     `Gear`; for other values of c1 the rates are coupled, and the angles drift by the integration error. With powers
-    above
-    one, the angle of joint i must stay between -pi and pi.
+    above one, the angle of joint i must stay between -pi and pi.
 
     Parameters
     ----------

@@ -74,10 +74,8 @@ class CurveOnCurve(Constraint):
 
     The profiles slide without friction. The row can push and pull: the sign of the normal force shows whether contact
     would persist. Each profile is a spline through given points. Phi is the distance along the common normal next to
-    the
-    closest points of both curves. If the profiles coincide along an arc, such as two equal circles one inside the
-    other,
-    there is no such normal. The plane is that of x and y of frame i; other joints must keep the profiles in it.
+    the closest points of both curves. If the profiles coincide along an arc, such as two equal circles one inside the
+    other, there is no such normal. The plane is that of x and y of frame i; other joints must keep the profiles in it.
 
     Parameters
     ----------

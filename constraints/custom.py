@@ -74,12 +74,9 @@ class Implicit(OfBodies):
     phi : function, or the text of an `Expression`
         ``phi(t, a, b, ...)`` with a moving frame for each body: `a.position` (3,), `a.rotation` (3, 3, body to
         inertial), `a.point(local)` and `a.direction(local)` in the inertial frame. It returns one quantity per row,
-        alone or
-        in a list. With level="velocity" the frames also have `a.velocity`, `a.spin` (angular velocity in the inertial
-        frame)
-        and `a.velocity_of(local)`. Use + - * / ** @ and numpy's functions of numbers; the function is compiled unless
-        it
-        branches on its arguments.
+        alone or in a list. With level="velocity" the frames also have `a.velocity`, `a.spin` (angular velocity in the
+        inertial frame) and `a.velocity_of(local)`. Use + - * / ** @ and numpy's functions of numbers; the function is
+        compiled unless it branches on its arguments.
     level : "position" or "velocity"
         Level of the constraint. Velocity constraints must be linear in the velocities; positions are not corrected.
     units : "force" or "torque"
@@ -281,9 +278,8 @@ class CustomRows(OfBodies):
     rows : function
         ``rows(t, position, orientation, velocity, angular_velocity)`` of these bodies, (k, 3) and (k, 4) arrays,
         returns A and b, and optionally Phi and its rate, which are then kept at zero. The columns of A are (m, 6 k)
-        over
-        (v_0', omega_0', v_1', ...), with v in the inertial frame and omega in body axes, or (m, 7 k) over
-        (r_0'', q_0'', ...) as in `System.constraint_rows`.
+        over (v_0', omega_0', v_1', ...), with v in the inertial frame and omega in body axes, or (m, 7 k) over (r_0'',
+        q_0'', ...) as in `System.constraint_rows`.
     units : "force" or "torque"
         Unit of the multipliers.
 

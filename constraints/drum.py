@@ -2,8 +2,7 @@
 
 In the plane through a drum's center perpendicular to its axis, with the center as origin, let u be a unit vector along
 the rope and i the quarter turn by the right-hand rule about the axis. A rope that winds in that sense touches the drum
-at
--i r u. For a straight part of length s, from a drum of radius r to one of radius R at the relative position d, it
+at -i r u. For a straight part of length s, from a drum of radius r to one of radius R at the relative position d, it
 follows that
 
  d = s u + i (R - r) u,   s^2 = |d|^2 - (R - r)^2,   u = d (s - i (R - r)) / |d|^2
@@ -86,9 +85,8 @@ def course(
     """Return u before and after stop k of a rope, a drum, and the two points (3,) where the rope meets and leaves it.
 
     `axes` (3, 3) are the axes of the drum as columns, numbers or jets, as are the `centers` (3,) of all stops;
-    `before`,
-    `radius` and `after` are the radii of the previous stop, the drum and the next stop. At an end of the rope, which is
-    fixed to the drum, u is along x.
+    `before`, `radius` and `after` are the radii of the previous stop, the drum and the next stop. At an end of the
+    rope, which is fixed to the drum, u is along x.
     """
     into: Plane = (1.0, 0.0)
     out: Plane = (1.0, 0.0)

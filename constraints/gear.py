@@ -104,8 +104,7 @@ class Gear(Constraint):
 
     Only the angles are coupled: bearings are separate joints, and carry no tooth force. Angles are measured from the
     initial poses. A ratio of integers (up to 200 teeth per wheel) is imposed on the angles, over any number of turns;
-    any
-    other ratio is imposed on the rates, and the angles drift by the integration error.
+    any other ratio is imposed on the rates, and the angles drift by the integration error.
 
     Parameters
     ----------
@@ -120,8 +119,7 @@ class Gear(Constraint):
     axis_i, axis_j : (3,)
         Alternatively, the axis of each gear, for bevel, crossed and worm gears, in the inertial frame at the initial
         poses. The load is the torque on gear j about its axis; gear i receives -ratio times that torque about its own
-        axis,
-        and the carrier the reaction.
+        axis, and the carrier the reaction.
     carrier : Body or GROUND
         Body that carries both bearings, such as the arm of a planetary gear.
 

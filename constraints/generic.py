@@ -85,8 +85,7 @@ class Generic(Joint):
     offset : six numbers or Motions, or a function, optional
         m and rad. A function ``offset(t, parameters)`` returns six quantities; it is differentiated exactly, and must
         therefore use only + - * / ** and numpy's functions. An offset about a free axis has no effect unless two
-        rotations
-        are constrained.
+        rotations are constrained.
     parameters : numbers, optional
         Parameters of the function.
     alternative : bool

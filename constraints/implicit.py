@@ -16,9 +16,7 @@ def solved(equations: Equations, start: Sequence[Jet]) -> list[Jet]:
     """Solve equations for one or two jets, given their values.
 
     Each Newton step doubles the number of known time derivatives. The gradient is linear in the residuals, so the last
-    step
-    determines it. The directions of dual numbers count as one more derivative.
-    step, the last, as the residuals are linear in it. Directions of dual numbers count as one derivative more.
+    step determines it. The directions of dual numbers count as one more derivative.
     """
     unknowns, known = list(start), 1
     wanted = len(start[0].taylor) + isinstance(start[0].value, Dual)

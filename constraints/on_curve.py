@@ -62,8 +62,7 @@ class PointOnCurve(Constraint):
 
     The curve is a spline through given points. Phi is the vector from its nearest point to the given point, along two
     normals of the curve. If branches of the curve are closer to each other than the point is to the curve, the nearest
-    point
-    may be on the wrong branch: a run through a crossing requires tight tolerances.
+    point may be on the wrong branch: a run through a crossing requires tight tolerances.
 
     Parameters
     ----------
@@ -74,8 +73,7 @@ class PointOnCurve(Constraint):
         curve ends with an error.
     degree : 3 or 5
         Degree of the spline. A cubic spline has continuous curvature, so that accelerations are continuous; degree 5
-        also
-        gives continuous jerk and snap, which makes high-order methods at tight tolerances more efficient.
+        also gives continuous jerk and snap, which makes high-order methods at tight tolerances more efficient.
     point : (3,), body axes
         The point in the coordinates of body j, m.
     frame_i : Frame

@@ -10,11 +10,9 @@ distance       Phi = d . d - c               1 row
 =============  ============================  ====
 
 `constraint_tower` computes Phi and its time derivatives; if the highest derivatives of the bodies' coordinates are
-zero,
-the K-th is minus the right-hand side of that order (b = gamma for K = 2). `constraint_wrenches` computes the Jacobian
-and
-its derivatives: the coefficients of a variation of the bodies are also the load of a unit multiplier, so that rows of A
-and joint loads are the same numbers.
+zero, the K-th is minus the right-hand side of that order (b = gamma for K = 2). `constraint_wrenches` computes the
+Jacobian and its derivatives: the coefficients of a variation of the bodies are also the load of a unit multiplier, so
+that rows of A and joint loads are the same numbers.
 
 Sources: Haug's primitives as in "Common Kinematic Constraints in 3D", eqs. 1-34; signs as p_j - p_i.
 """
@@ -104,9 +102,8 @@ def constraint_tower(
     """Fill `phi` (m, K + 1) with Phi and its first K time derivatives for all rows.
 
     `R` (n, 3, 3) body to inertial, `translation` (n, K + 1, 3) positions of the centers of mass with their time
-    derivatives,
-    `spin` (n, K, 3) angular velocities with theirs, both in the inertial frame; the ground is one of the n bodies.
-    `scratch` (3, K + 1, 3) is overwritten.
+    derivatives, `spin` (n, K, 3) angular velocities with theirs, both in the inertial frame; the ground is one of the n
+    bodies. `scratch` (3, K + 1, 3) is overwritten.
     """
     order = phi.shape[1] - 1
     u, w, d = scratch[0], scratch[1], scratch[2]
@@ -147,10 +144,8 @@ def constraint_wrenches(
     """Fill `wrench` (m, 3, K + 1, 3) with force on body j, moment on body i and moment on body j of a unit multiplier.
 
     All are in the inertial frame, with K time derivatives. The opposite force acts on body i; moments are about the
-    centers
-    of mass. Hence Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. Motions as for `constraint_tower`, with
-    one
-    derivative less of the angular velocity; `scratch` (4, K + 1, 3) is overwritten.
+    centers of mass. Hence Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. Motions as for `constraint_tower`,
+    with one derivative less of the angular velocity; `scratch` (4, K + 1, 3) is overwritten.
     """
     order = wrench.shape[2] - 1
     u, w, s_i, s_j = scratch[0], scratch[1], scratch[2], scratch[3]

@@ -28,10 +28,9 @@ def slack(path: tuple[int, ...], drums: tuple[bool, ...]) -> Function:
     """Return the function of a rope along points and drums of these frames, in this order.
 
     Its value is the length minus weighted straight parts and arcs. Its numbers are the length; the change of length by
-    full
-    turns of the drums at the ends; a weight for each straight part; and for each stop its position in its frame and,
-    for a
-    drum, its axes (3, 3), the radii of the previous stop, itself and the next one, and the initial wrapped angle.
+    full turns of the drums at the ends; a weight for each straight part; and for each stop its position in its frame
+    and, for a drum, its axes (3, 3), the radii of the previous stop, itself and the next one, and the initial wrapped
+    angle.
     """
     last = len(path) - 1
 
@@ -59,21 +58,17 @@ class Pulley(Constraint):
 
     Phi = length - sum of ``weight_k |p_(k+1) - p_k|`` - sum of radius times wrapped angle. The multiplier is the rope
     tension, N, positive in tension. The row can also push, so check the sign. Body j is the body of the last point,
-    where the
-    rope ends, and the load is the force and torque of the rope on it: for a single fall a force along the rope equal to
-    the
-    tension; on a drum the force acts at its center, together with a torque.
+    where the rope ends, and the load is the force and torque of the rope on it: for a single fall a force along the
+    rope equal to the tension; on a drum the force acts at its center, together with a torque.
 
     A drum between other stops is a sheave, over which the rope slides whether or not it rotates. The rope is fixed to a
-    drum
-    at an end: rotation winds or unwinds it, over any number of turns and without limit.
+    drum at an end: rotation winds or unwinds it, over any number of turns and without limit.
 
     Arcs lie in the plane through the drum's center perpendicular to its axis, and end where the straight parts,
-    projected
-    along the axis, are tangential to the circle. This is exact for ropes in that plane. If a straight part of length s
-    leaves
-    the plane at an angle g, the force deviates from the rope's direction by the fraction (1 - cos g) radius / s of the
-    tension. An arc on a sheave may change by half a turn, but not become negative: the run ends there.
+    projected along the axis, are tangential to the circle. This is exact for ropes in that plane. If a straight part of
+    length s leaves the plane at an angle g, the force deviates from the rope's direction by the fraction (1 - cos g)
+    radius / s of the tension. An arc on a sheave may change by half a turn, but not become negative: the run ends
+    there.
 
     Parameters
     ----------
@@ -81,8 +76,7 @@ class Pulley(Constraint):
     points : list of (body, (3,)) or Drum
         Stops of the rope in order, at least two: bodies or GROUND, each with a point in body coordinates, m, or drums.
         The ends are fixed; intermediate points act as small sheaves. A body may occur repeatedly. The axes of
-        consecutive
-        drums are parallel.
+        consecutive drums are parallel.
     weights : (n - 1,), optional
         Number of falls of the rope between adjacent points; default: one. Next to drums it must be one.
     length : float, optional

@@ -32,10 +32,8 @@ class RackPinion(Constraint):
 
     Displacement and angle are measured in the carrier, from the initial poses, over any number of turns. Only these two
     are coupled: the guide of the rack and the bearing of the pinion are separate joints. The load is the torque on the
-    pinion
-    about its axis; the force on the rack is -1 / radius times that torque, along the direction, and the carrier
-    receives the
-    reaction of both.
+    pinion about its axis; the force on the rack is -1 / radius times that torque, along the direction, and the carrier
+    receives the reaction of both.
 
     Parameters
     ----------

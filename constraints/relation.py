@@ -147,8 +147,7 @@ class Relation:
         """Fill `outputs` from `inputs`, in the layout of `RelationLayout`, with floats or traced values.
 
         With `resting`, second and higher derivatives of positions and first and higher ones of angular velocities are
-        taken as
-        zero and not read, so that the second derivative of Phi is -b.
+        taken as zero and not read, so that the second derivative of Phi is -b.
         """
         differentiate(self, layout, resting, t, inputs, outputs)
 
@@ -162,12 +161,10 @@ class RelationLayout:
     """Layout of the flat arrays that a relation reads and writes.
 
     Inputs: the numbers; the K + 1 Taylor coefficients of each motion; for each frame its origin (3) and axes (9, by
-    rows) in
-    body coordinates and, for its body, the Taylor coefficients of the position (3 (K + 1)), the rotation (9, by rows)
-    and
-    the Taylor coefficients of the angular velocity in the inertial frame (3 K).
-    Outputs: the K + 1 derivatives of Phi for each row; then for each row and frame the G + 1 Taylor coefficients of the
-    gradient, eight lanes each.
+    rows) in body coordinates and, for its body, the Taylor coefficients of the position (3 (K + 1)), the rotation (9,
+    by rows) and the Taylor coefficients of the angular velocity in the inertial frame (3 K). Outputs: the K + 1
+    derivatives of Phi for each row; then for each row and frame the G + 1 Taylor coefficients of the gradient, eight
+    lanes each.
     """
 
     numbers: int

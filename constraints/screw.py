@@ -32,8 +32,7 @@ class Screw(Joint):
     ----------
     lead : float
         m per turn, nonzero; positive for a right-handed thread. Other parameters as for `Joint`. The angle is zero
-        where
-        both frames are parallel, which is the initial pose unless frames are given.
+        where both frames are parallel, which is the initial pose unless frames are given.
 
     Examples
     --------

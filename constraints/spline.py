@@ -31,8 +31,7 @@ class Spline:
     owner, argument : names for error messages
     points : (n, dimension)
         Points in order along the curve, m. At least 2, or 3 for a closed curve, whose first point may be repeated at
-        the
-        end.
+        the end.
     closed : bool
         Whether the curve is closed from the last point to the first.
     degree : 3 or 5

@@ -169,8 +169,7 @@ def touching_pieces(
     """Return the parameters in the pieces of two curves that have a common normal, and the coefficients of both.
 
     It is the common normal next to the closest points of the curves. The parameters are NaN if there is none, or if it
-    is at
-    an end of an open curve. Curve i is at element i, followed by curve j, and the last six numbers are `Map`.
+    is at an end of an open curve. Curve i is at element i, followed by curve j, and the last six numbers are `Map`.
     """
     j, place = after(table, i, PLANE), (a, b, c, d, e, f)
     k, u, l, v = nearest_pair(table, i, j, place)

@@ -31,10 +31,8 @@ class Unilateral(Constraint):
     """A constraint with one or more gaps that cannot be negative.
 
     When a gap closes, its rate jumps: with Newton's coefficient of restitution e it becomes -e times the approach rate.
-    Below
-    `rest_speed` the constraint comes to rest. At rest its row is active, with a multiplier that pushes; when the
-    multiplier
-    would pull, the gap opens.
+    Below `rest_speed` the constraint comes to rest. At rest its row is active, with a multiplier that pushes; when the
+    multiplier would pull, the gap opens.
 
     Attributes
     ----------

@@ -17,8 +17,7 @@ SMALLEST_STEP_ULPS, LATE = 16, 1e-10
 # detected.
 PARTS = 1000
 # In ulps of the time: breaks closer than APART are merged, and f is evaluated SIDE before and after a break, so that
-# the
-# side to which the break itself belongs does not matter.
+# the side to which the break itself belongs does not matter.
 APART_ULPS, SIDE_ULPS = 64, 4
 
 

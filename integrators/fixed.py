@@ -33,9 +33,8 @@ def fixed_steps(
     """Yield steps of size `h` from (t, y) to `end`.
 
     Steps end at multiples of h from `origin`, by default t, of which the first `grid` are done. The last step is
-    shorter if
-    h does not divide the interval. A step across a break is divided there, which preserves the order of the method. The
-    stages of a step are valid until the next one is requested.
+    shorter if h does not divide the interval. A step across a break is divided there, which preserves the order of the
+    method. The stages of a step are valid until the next one is requested.
 
     Raises
     ------

@@ -16,9 +16,8 @@ class RadauIIA:
 
     The increments Z = h A f(y + Z) are computed by Newton's method, which the eigenvalues mu of A^-1, one of them real,
     decouple into systems I - (h / mu) J (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8). The
-    error
-    estimate is (I - h gamma J)^-1 (gamma h f(y) + sum e_i Z_i), of order h^(s + 1), with gamma the inverse of the real
-    eigenvalue.
+    error estimate is (I - h gamma J)^-1 (gamma h f(y) + sum e_i Z_i), of order h^(s + 1), with gamma the inverse of the
+    real eigenvalue.
 
     Attributes
     ----------

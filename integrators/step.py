@@ -43,8 +43,7 @@ class Sampled(Protocol):
 
 
 # Callback for an accepted step, possibly of fixed size; it returns whether the step must be repeated because a break
-# was
-# found in it.
+# was found in it.
 Look = Callable[..., bool]
 
 S = TypeVar("S", bound=Sampled)

@@ -53,12 +53,10 @@ def stiff_steps(
     """Yield accepted steps of SciPy's Radau, BDF or LSODA from (t, y) to `end`.
 
     `first` is the initial step size, or 0 for SciPy's choice. `jacobian` returns df/dy (N, N); with finite differences,
-    half
-    of the digits are lost, so that iterations at tight tolerances fail for stiff systems. `counted` is the number of
-    leading
-    components of y whose errors count; None for all. Every yielded end state is projected; the solver continues from
-    its
-    own state until that has drifted by RESTART_DRIFT times the tolerance. Then, and at breaks, it is restarted.
+    half of the digits are lost, so that iterations at tight tolerances fail for stiff systems. `counted` is the number
+    of leading components of y whose errors count; None for all. Every yielded end state is projected; the solver
+    continues from its own state until that has drifted by RESTART_DRIFT times the tolerance. Then, and at breaks, it is
+    restarted.
 
     Raises
     ------

@@ -265,7 +265,7 @@ class TestWhereAllLoadsVanish:
 
     @pytest.mark.parametrize("force", [lambda z: 1.0 / (1.0 + z**2), lambda z: np.exp(-z)])
     def test_no_equilibrium_where_a_force_fades_out(self, force, unit):
-        with pytest.raises(quirk.InputError, match="none was found"):
+        with pytest.raises(quirk.InputError, match="no equilibrium was found"):
             pushed(force, unit).equilibrium()
 
     def test_what_is_not_at_rest_is_named(self, unit):
@@ -286,7 +286,7 @@ class TestWhereAllLoadsVanish:
             ([bars[0], hinges[0], motor], "bar 0", None),
         ):
             system = quirk.System(parts, gravity=gravity)
-            with pytest.raises(quirk.ConvergenceError, match=f'none was found.*"{worst}"') as caught:
+            with pytest.raises(quirk.ConvergenceError, match=f'no equilibrium was found.*"{worst}"') as caught:
                 system.equilibrium()
             assert caught.value.body == worst
             assert size is None or caught.value.residual == pytest.approx(size, rel=1e-6)
@@ -297,5 +297,5 @@ class TestWhereAllLoadsVanish:
         """Its slope is zero where it is least, so that no step is found there, which is not to mean that it rests."""
         alone = pushed(lambda z: 2.0 * G + z**2 + 1e-6, unit)
         system = quirk.System([*alone.bodies, *alone.constraints, *alone.forces], gravity=[0, 0, -G * unit])
-        with pytest.raises(quirk.InputError, match="none was found"):
+        with pytest.raises(quirk.InputError, match="no equilibrium was found"):
             system.equilibrium()

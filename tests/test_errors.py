@@ -114,7 +114,7 @@ CASES = {
     "far too much output": (lambda: run(output=1e-12), "simulate: output every 1e-12 s would be 1.0e+12 states"),
     "output longer than the run": (lambda: run(output=100), "simulate: output every 100 s is longer than the duration, 1 s"),
     "step longer than the run": (lambda: run(method="RK4", step=5), "simulate: step of 5 s is longer than the duration, 1 s"),
-    "welded the wrong way round": (lambda: run_flipped(), 'Fixed "weld": the initial poses violate it by 3.14 rad, its frames point against each other'),
+    "welded the wrong way round": (lambda: run_flipped(), 'Fixed "weld": the initial poses violate it by 3.14 rad, its frames point in opposite directions'),
     "hinges far apart in angle": (lambda: run_oblique(), 'Revolute "hinge": the initial poses violate it by 0.524 rad (row hinge: z_i . '),
     "wire too long": (lambda: run_wire(), 'Distance "wire": the initial poses violate it by 1.5 m (row wire: d . d)'),
     "unknown name": (lambda: system()["hing"], 'System: no object is named "hing"; did you mean "hinge"?'),

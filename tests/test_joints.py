@@ -456,7 +456,7 @@ class TestWrittenByTheUser:
         (lambda a, b: quirk.Gear("g", a, GROUND, ratio=1, axis=[0, 0, 1]), "carrier must be neither"),
         (lambda a, b: quirk.RollingDisk("r", a, GROUND, radius=1), "body_j is the disk"),
         (lambda a, b: quirk.RollingDisk("r", a, b, radius=-1), "radius must be positive"),
-        (lambda a, b: quirk.Planar("p", a, b, normal=[0, 0, 1], axis=[0, 0, 1]), "the same thing"),
+        (lambda a, b: quirk.Planar("p", a, b, normal=[0, 0, 1], axis=[0, 0, 1]), "are aliases"),
         (lambda a, b: quirk.ConstantVelocity("c", a, b, point=[0, 0, 0], axis_i=[0, 0, 1], axis_j=[0, 0, -1]),
          "must not be opposite"),
         (lambda a, b: quirk.Drive("d", a, Motion.constant_rate(1)), "joint must be a joint"),

@@ -226,8 +226,8 @@ def test_exports():
     [
         ({"coordinates": []}, "1 free coordinates; name 1 more"),
         ({"coordinates": ["hinge", "rod.position.x"]}, "only 1 are independent"),
-        ({"coordinates": ["rod.speed"]}, "does not depend on poses alone"),
-        ({"coordinates": ["hinge.force.x"]}, "no coordinate of joints or bodies"),
+        ({"coordinates": ["rod.speed"]}, "depends on more than poses"),
+        ({"coordinates": ["hinge.force.x"]}, "is not a coordinate of joints or bodies"),
         ({"coordinates": "hinge"}, "must be a list"),
         ({"inputs": ["motr"]}, "'motr'; active force elements"),
         ({"inputs": [("spring", "mass")]}, "('spring', 'stiffness')"),

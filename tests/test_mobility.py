@@ -137,12 +137,12 @@ class TestJointCoordinates:
     @pytest.mark.parametrize(
         ("options", "error", "message"),
         [
-            ({"coordinates": {"d": 3.0}}, quirk.AssemblyError, "d rotation z = 3 cannot be met"),
+            ({"coordinates": {"d": 3.0}}, quirk.AssemblyError, "d rotation z = 3 cannot be reached"),
             ({"coordinates": {"q": 1}}, quirk.UnknownNameError, 'no object is named "q"'),
             ({"coordinates": {"a": "x"}}, quirk.InputError, "must be a number"),
             ({"coordinates": {"crank": 1}}, quirk.InputError, "is not a joint"),
             ({"coordinates": [1]}, quirk.InputError, "must be a dict"),
-            ({"rates": {"a": 1.0, "d": 5.0}}, quirk.AssemblyError, "cannot be had together"),
+            ({"rates": {"a": 1.0, "d": 5.0}}, quirk.AssemblyError, "contradict each other"),
             ({"coordinates": {"a": {"turn": 1}}}, quirk.InputError, "coordinate must be"),
         ],
     )
@@ -177,7 +177,7 @@ class TestActivation:
         assert quirk.simulate(system, 0.1)["rod"].position[-1, 2] == pytest.approx(0, abs=1e-12)
 
     def test_only_constraints_and_forces(self):
-        with pytest.raises(quirk.InputError, match=r'System.disable: Body "leaf" is no constraint or force'):
+        with pytest.raises(quirk.InputError, match=r'System.disable: Body "leaf" is not a constraint or force'):
             door().disable("leaf")
         with pytest.raises(quirk.UnknownNameError):
             door().enable("uper")

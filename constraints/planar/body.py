@@ -46,8 +46,7 @@ class PlanarBody(Body):
     """A rigid body in a plane fixed in the inertial frame, with its z axis along the plane's normal.
 
     A system adds the constraint that keeps it there: `Planar` "NAME in plane", with three rows. Its loads are those
-    that
-    would move the body out of the plane; the motion in the plane is not constrained.
+    that would move the body out of the plane; the motion in the plane is not constrained.
 
     Parameters
     ----------

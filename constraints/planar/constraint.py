@@ -22,8 +22,7 @@ class PlanarConstraint(Joint):
     """A constraint between two bodies in a common plane; one of them may be the ground.
 
     The coordinates x, y and phi of the ground are zero: its body coordinates are those of the plane. Both frames have z
-    along
-    the normal, their origins at two points, and x along two vectors, all in body coordinates.
+    along the normal, their origins at two points, and x along two vectors, all in body coordinates.
 
     Attributes
     ----------

@@ -105,8 +105,8 @@ class CoordinateDriver(PlanarConstraint):
 
     Phi = q_j - K q_i - C - f(t) ("Two-dimensional constraints" notes, relative coordinate driver), where q is x, y or
     phi: a coordinate of the center of mass or the angle in the plane, zero for the ground. With a ratio other than 1
-    the
-    load on body i is -K times that on body j, and the plane carries the reaction. Angles are treated as by `GearPair`.
+    the load on body i is -K times that on body j, and the plane carries the reaction. Angles are treated as by
+    `GearPair`.
 
     Parameters
     ----------

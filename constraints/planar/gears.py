@@ -45,8 +45,8 @@ class GearPair(PlanarConstraint):
 
     Phi = phi_j - K phi_i - C ("Two-dimensional constraints" notes, gear pair). Only the angles are coupled: bearings
     are separate joints. A ratio of integers (up to 200 teeth per wheel) is imposed on the angles, over any number of
-    turns,
-    up to multiples of a tooth; any other ratio is imposed on the rates, and the angles drift by the integration error.
+    turns, up to multiples of a tooth; any other ratio is imposed on the rates, and the angles drift by the integration
+    error.
 
     Parameters
     ----------
@@ -90,8 +90,7 @@ class GearOnLink(PlanarConstraint):
 
     Phi = (phi_j - phi_k) - K (phi_i - phi_k) - C ("Two-dimensional constraints" notes, gear pair on rotating link k).
     The load is the torque on gear j; gear i receives -K times that torque, and the link the reaction of both. For
-    ratios of
-    teeth and other ratios see `GearPair`.
+    ratios of teeth and other ratios see `GearPair`.
 
     Parameters
     ----------

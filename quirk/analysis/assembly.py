@@ -1,4 +1,4 @@
-"""Are the constraints satisfied, and if not: the nearest state in which they are."""
+"""Check of constraints at a state, and assembly: the nearest state that satisfies them."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ from .nearest import nearest, turned_over
 if TYPE_CHECKING:
     from ..system.system import System
 
-# Violations below this part of the size of the system (or of its speed) come from rounded input and are
-# projected away at the start of a run.
+# Violations below this fraction of the system's size (or speed) are rounding of input, which the projection removes at
+# the start of a run.
 CONSISTENCY_TOLERANCE = 1e-8
 
-# Rates below this, 1/s, are those of a system at rest, where there is no speed to compare them with.
+# Rates below this, 1/s, count as rest, where there is no speed for comparison.
 REST = 1e-12
 
-# Round-off of positions is allowed for by this part of the distance from the origin.
+# Accepted round-off of positions, relative to the distance from the origin.
 FAR = 1e-6
 
-# Rows that are left out as redundant may be violated by this many closure tolerances, in other poses or at speed.
+# Accepted violation of rows left out as redundant, in closure tolerances, for changed poses or velocities.
 LEFT_OUT = 10.0
 
-# Bodies are elsewhere than they were declared from this part of the size of the system on, or one less the cosine of
-# half the angle.
+# Displacement of a body since its declaration that is mentioned in messages: fraction of the system's size, or one
+# minus the cosine of half the angle.
 MOVED = 1e-6
 
 CURE = (
-    "or call system.assemble() to move the bodies to the nearest state that satisfies all constraints; where rounded "
-    "coordinates keep a redundant loop from closing, system.assemble(closure_tolerance=...) absorbs by how much"
+    "or call system.assemble() to move the bodies to the nearest state that satisfies all constraints; if rounded "
+    "coordinates keep a redundant loop from closing, system.assemble(closure_tolerance=...) absorbs the error"
 )
 
-# Violations below this part of the size of the system may come from rounded coordinates.
+# Violations below this fraction of the system's size may come from rounded coordinates.
 ROUNDED = 1e-2
 
-# Rates are linear in the velocities; the second step takes what round-off leaves of the first.
+# Rates are linear in the velocities; the second step removes the round-off of the first.
 VELOCITY_STEPS = 2
 
-# Velocities that are missed by more than this part of the largest contradict each other.
+# Velocity errors above this fraction of the largest velocity mean contradictory constraints.
 CONTRADICTED = 1e-6
 
 
 def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """How far each row is from satisfied: amount (m,), rate (m,), and whether they are angles (m,).
+    """Return the violation of each row: amount (m,), rate (m,), and whether they are angles (m,).
 
     Amounts are lengths in m or angles in rad, rates are those per second.
     """
@@ -62,13 +62,13 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
 
 
 def missing(model: Model, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How far rows are from satisfied, amounts and rates (..., m), from Phi and its rate (..., m, 2)."""
+    """Return the violations of rows, amounts and rates (..., m), from Phi and its rate (..., m, 2)."""
     phi, phi_dot = np.moveaxis(found, -1, 0)
-    # A number behind the last one for rows without a primitive.
+    # An extra entry at the end represents rows without a primitive.
     kind = np.append(model.table.kind, -1)[model.row_primitive]
     offset = np.append(model.table.offset, 0.0)[model.row_primitive]
     sine, squared = kind == DOT1, kind == DISTANCE
-    # a.b is the sine of the angle that is missing to the right one; d.d - l^2 belongs to the length |d| - l.
+    # a.b is the sine of the deviation from a right angle; d.d - l^2 corresponds to the length error |d| - l.
     length = np.sqrt(np.where(squared, phi + offset, 1.0).clip(0.0))
     wanted = np.sqrt(np.where(squared, offset, 1.0))
     amount = np.where(sine, np.arcsin(np.clip(phi, -1, 1)), np.where(squared, length - wanted, phi))
@@ -80,31 +80,31 @@ def missing(model: Model, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_consistent(system: System, state: State, t: float) -> None:
-    """Raise InconsistentStateError if poses or velocities violate a constraint."""
+    """Raise an InconsistentStateError if poses or velocities violate a constraint."""
     if not system.model.rows:
         return
     _, rate, angular = check_poses(system, state, t, "initial poses")
     length, reach, spin = system.model.length, np.abs(state.position).max(), np.abs(state.angular_velocity).max()
-    # Positions far from the origin carry that much more round-off.
+    # Positions far from the origin have larger round-off.
     speed = np.abs(state.velocity).max() + length * spin
     speed = max(speed + FAR * reach * spin, length * REST / CONSISTENCY_TOLERANCE)
     _check(system, state, "initial velocities", rate, np.where(angular, speed / length, speed), ("m/s", "rad/s"))
 
 
 def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Raise InconsistentStateError if poses violate a constraint; `poses` is what messages call them.
+    """Raise an InconsistentStateError if poses violate a constraint; `poses` is their name in messages.
 
-    Returns what `violations` does.
+    Otherwise return the result of `violations`.
     """
     amount, rate, angular = violations(system, state, t)
-    # What is compiled finds this at once, and the reference why.
+    # The compiled solver detects an undefined row quickly, the reference solver finds the reason.
     undefined = None if np.isfinite(amount + rate).all() else without_value(system.model, state, t)
     if undefined is not None:
         raise InconsistentStateError(f"{undefined}, where the bodies are placed: correct the {poses}")
     over = turned_over(system, state)
     if over is not None:
         raise InconsistentStateError(
-            f"{over[0]}: the {poses} violate it by {over[1]:.3g} rad, its frames point against each other: "
+            f"{over[0]}: the {poses} violate it by {over[1]:.3g} rad, its frames point in opposite directions: "
             f"{_placed(over[0], system, state)}correct the {poses} or the frames, {CURE}"
         )
     size = system.model.length + FAR * np.abs(state.position).max()
@@ -113,7 +113,7 @@ def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.
 
 
 def _check(system: System, state: State, what: str, miss: np.ndarray, size: np.ndarray, units: tuple[str, str]) -> None:
-    """Raise InconsistentStateError if rows miss (m,) more than the tolerance of their sizes (m,)."""
+    """Raise an InconsistentStateError if violations (m,) exceed the tolerance of the sizes (m,)."""
     excess = miss - max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack) * size
     worst = int(np.argmax(excess))
     if excess[worst] > 0:
@@ -126,7 +126,7 @@ def _check(system: System, state: State, what: str, miss: np.ndarray, size: np.n
 
 
 def _placed(constraint: Any, system: System, state: State) -> str:
-    """Return where a constraint was placed, if its bodies were declared elsewhere than they are; else nothing."""
+    """Return where a constraint was placed as text, if its bodies were declared elsewhere; otherwise ""."""
     made = made_with(constraint)
     if made is None or "frame_i" in made.arguments:
         return ""
@@ -155,7 +155,7 @@ def assemble(system: System, start: State, t: float) -> State:
     Raises
     ------
     AssemblyError
-        If none is found.
+        If no such state is found.
     """
     if not system.model.rows:
         return start.copy()
@@ -165,12 +165,12 @@ def assemble(system: System, start: State, t: float) -> State:
 
 
 def with_velocity(system: System, state: State, t: float) -> State:
-    """Return the state with the nearest velocities that satisfy all constraints, its poses being on them.
+    """Return the state with the nearest velocities that satisfy all constraints; the poses satisfy them already.
 
     Raises
     ------
     AssemblyError
-        If constraints ask for velocities that contradict each other.
+        If constraints require contradictory velocities.
     """
     model = system.model
     if not model.rows:
@@ -207,7 +207,7 @@ def _check_assembled(system: System, state: State, t: float) -> None:
     over, limit = turned_over(system, state), max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack)
     if over is not None and miss[worst] <= limit:
         raise AssemblyError(
-            f"{over[0]}: cannot be assembled; the nearest poses found have its frames point against each other: "
+            f"{over[0]}: cannot be assembled; in the nearest poses found its frames point in opposite directions: "
             "start from poses closer to an assembled one"
         )
     if not miss[worst] <= limit:
@@ -220,7 +220,7 @@ def _check_assembled(system: System, state: State, t: float) -> None:
 
 
 def _rounded(system: System, miss: float) -> str:
-    """Return which closure tolerance would do, if rows miss by a part of the size that rounding may explain."""
+    """Return the sufficient closure tolerance as text, if rounding may explain the violation; otherwise ""."""
     if not miss <= ROUNDED:
         return ""
     tolerance = 10.0 ** np.ceil(np.log10(2.0 * miss * system.model.length))
@@ -231,6 +231,6 @@ def _rounded(system: System, miss: float) -> str:
 
 
 def constraint_of(system: System, row: int) -> Constraint:
-    """Return the constraint that a row belongs to."""
+    """Return the constraint to which a row belongs."""
     constraint: Constraint = system[system.model.owner(row)]
     return constraint

@@ -1,4 +1,4 @@
-"""Closure errors of redundant constraint rows, absorbed by assembly as offsets that the system keeps."""
+"""Closure errors of redundant constraint rows, which assembly absorbs as offsets of the system."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from .assembly import constraint_of, violations
 if TYPE_CHECKING:
     from ..system.system import System
 
-# Violations below this part of the size of the system are round-off, and get no offset.
+# Violations below this fraction of the system's size are round-off, and get no offset.
 ROUND_OFF = 1e-14
 
-# Offsets are added up in two passes: with an offset, the origin of a frame moves, from which other rows are measured.
+# Number of passes: an offset moves the origin of a frame, to which other rows refer.
 PASSES = 2
 
 
 @dataclass(frozen=True)
 class Absorbed:
-    """A closure error of one row.
+    """Closure error of one row.
 
     Attributes
     ----------
     constraint : name
     row : label; components of a coincidence are along the axes of body i
-    amount : in `unit`, signed
+    amount : signed error in `unit`
     unit : "m" or "rad"
     """
 
@@ -52,8 +52,8 @@ class Closure:
     Attributes
     ----------
     tolerance : closure tolerance, m
-    offsets : of constraints by name, one for each row; see `quirk.constraints.offsets`
-    errors : list of Absorbed, the largest first
+    offsets : offsets of constraints by name, one per row; see `quirk.constraints.offsets`
+    errors : list of Absorbed, in decreasing size
     """
 
     tolerance: float
@@ -62,7 +62,7 @@ class Closure:
 
     @classmethod
     def of(cls, constraints: Iterable[Constraint], tolerance: float, offsets: Mapping[str, Any]) -> Closure:
-        """Return the closure with given offsets of some of the constraints; InputError if they do not fit."""
+        """Return the closure with given offsets of some constraints; InputError if they do not fit."""
         by_name = {constraint.name: constraint for constraint in constraints}
         checked: dict[str, tuple[float, ...]] = {}
         errors: list[Absorbed] = []
@@ -77,13 +77,13 @@ class Closure:
         return cls(validate.positive("closure", "tolerance", tolerance), checked, tuple(errors))
 
     def among(self, constraints: Iterable[Constraint]) -> Closure:
-        """Return the closure of a system with other constraints: offsets of those that it shares."""
+        """Return the closure of a system with other constraints, with the offsets of shared ones."""
         listed = list(constraints)
         names = {constraint.name for constraint in listed}
         return Closure.of(listed, self.tolerance, {name: x for name, x in self.offsets.items() if name in names})
 
     def applied(self, constraint: Constraint) -> Constraint:
-        """Return the constraint with its offsets, if it has any."""
+        """Return the constraint with its offsets, if any."""
         offsets = self.offsets.get(constraint.name)
         return constraint if offsets is None else with_offsets(constraint, offsets)
 
@@ -97,7 +97,7 @@ class Closure:
 
 
 def _errors(constraint: Constraint, offsets: np.ndarray) -> list[Absorbed]:
-    """Return the offsets of a constraint that are not zero, as lengths and angles."""
+    """Return the nonzero offsets of a constraint as lengths and angles."""
     rows = zip(constraint.labels, offsets, as_amounts(constraint, offsets.tolist()), strict=True)
     return [Absorbed(constraint.name, label, *amount) for label, offset, amount in rows if offset != 0.0]
 
@@ -132,7 +132,7 @@ def absorbed(system: System, state: State, t: float) -> Closure:
 
 
 def _check(system: System, closure: Closure, amount: np.ndarray) -> None:
-    """Raise AssemblyError if violations (m,), m, exceed the tolerance."""
+    """Raise an AssemblyError if violations (m,), m, exceed the tolerance."""
     worst = int(np.argmax(amount))
     if amount[worst] > closure.tolerance:
         raise AssemblyError(

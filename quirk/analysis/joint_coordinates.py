@@ -1,4 +1,4 @@
-"""Assembly to given joint coordinates and rates, with loops closed."""
+"""Assembly to prescribed joint coordinates and rates, with closed loops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def assembled(
     coordinates: Mapping[str, Any] | None = None,
     rates: Mapping[str, Any] | None = None,
 ) -> State:
-    """Return the nearest state, in which joint coordinates and rates are as given; see `System.assemble`."""
+    """Return the nearest state with given joint coordinates and rates; see `System.assemble`."""
     if coordinates is None and rates is None:
         return replace(assemble(system, start, t), angles=start.angles)
     coordinates, rates = coordinates or {}, rates or {}
@@ -47,10 +47,10 @@ def assembled(
 
 
 def _posed(system: System, state: State, t: float, wanted: list[tuple[Joint, str, float]]) -> State:
-    """Bring the poses to where coordinates are as wanted, and to where constraints hold."""
+    """Return the state with the poses moved to satisfy coordinates and constraints."""
     if not wanted:
         return assemble(system, state, t)
-    # Large changes in parts, so that loops follow.
+    # Large changes are divided, so that loops can follow.
     begin = [coordinate(system, state, joint, name) for joint, name, _ in wanted]
     ways = [
         value - x if name.startswith("translation") else np.remainder(value - x + np.pi, 2 * np.pi) - np.pi
@@ -68,14 +68,14 @@ def _posed(system: System, state: State, t: float, wanted: list[tuple[Joint, str
             state = assemble(system.with_constraints(holds), state, t)
         except AssemblyError as error:
             asked = ", ".join(f"{joint.name} {name} = {value:g}" for joint, name, value in wanted)
-            raise AssemblyError(f"System.assemble: {asked} cannot be met: {error}") from error
+            raise AssemblyError(f"System.assemble: {asked} cannot be reached: {error}") from error
     return state
 
 
 def _moving(system: System, state: State, start: State, t: float, speeds: list[tuple[Joint, str, float]]) -> State:
-    """Give poses the velocities nearest to those at the start with which coordinates have their speeds."""
+    """Return the state with the velocities nearest to those at the start that satisfy the prescribed rates."""
     if not speeds:
-        # What holds the coordinates would also stop them.
+        # The drivers that hold the coordinates would also stop them.
         moving = State(*state.parts[:2], *start.parts[2:], bodies=start.bodies)
         return with_velocity(system, moving, t)
     holds = [_hold(joint, name, coordinate(system, state, joint, name), rate, t) for joint, name, rate in speeds]
@@ -84,11 +84,11 @@ def _moving(system: System, state: State, start: State, t: float, speeds: list[t
     try:
         return with_velocity(held, moving, t)
     except AssemblyError as error:
-        raise AssemblyError(f"System.assemble: these rates cannot be had together: {error}") from error
+        raise AssemblyError(f"System.assemble: these rates contradict each other: {error}") from error
 
 
 def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tuple[Joint, str, float]]:
-    """Joint, name of its coordinate and value, for each number given."""
+    """Return joint, name of its coordinate and value, for each number given."""
     owner = f"System.assemble: {argument}"
     if not isinstance(given, Mapping):
         raise InputError(f"{owner} must be a dict of values by joint; got {given!r}")
@@ -102,7 +102,7 @@ def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tu
             kind, axis = driven_coordinate(f"{owner}[{name!r}]", joint, part)
             value = validate.number(owner, repr(name), value)
             if argument == "coordinates" and kind == "rotation":
-                behind = f"; if {joint} is to start with turns behind it, say so in the angles of the returned state"
+                behind = f"; if {joint} has made further turns, set them in the angles of the returned state"
                 degrees.within_turn(owner, repr(name), value, behind)
             found.append((joint, f"{kind} {LETTERS[axis]}", value))
     return found
@@ -113,7 +113,7 @@ def _hold(joint: Joint, name: str, value: float, rate: float, t: float) -> Drive
 
 
 def coordinate(system: System, state: State, joint: Joint, name: str) -> float:
-    """Value of a joint coordinate at a state, rad or m: what a drive to zero misses."""
+    """Return the value of a joint coordinate at a state, rad or m: the residual of a driver with zero motion."""
     drive = _hold(joint, name, 0.0, 0.0, 0.0)
     model = system.with_constraints([drive]).model
     return float(residuals(model, Kinematics.of(state), 0.0, 0)[model.joint_rows[drive.name], 0][0])

@@ -30,19 +30,19 @@ OWNER = "System.joint_space"
 @explained
 @dataclass(frozen=True)
 class JointSpace:
-    """The equation of motion in f joint coordinates q at one state, with loops closed.
+    """The equation of motion in f joint coordinates q at one state, with closed loops.
 
     ``mass_matrix @ qdd + bias + gravity == applied + effort``, with the efforts along the coordinates: torques about
     axes, N m, and forces along them, N.
 
     Attributes
     ----------
-    coordinates : f texts such as "hinge rotation z", in the order in which they were asked for
+    coordinates : f texts such as "hinge rotation z", in the requested order
     mass_matrix : (f, f) symmetric and positive definite
-    bias : (f,) Coriolis and centrifugal loads, and those of drivers that are switched on: what it takes at qdd = 0
-    gravity : (f,) what it takes against the weight of all bodies
-    applied : (f,) of all force elements of the system at this state
-    velocities : (f, n, 6) of all bodies at a unit rate of each coordinate, in N, and angular ones in body axes
+    bias : (f,) Coriolis and centrifugal loads, including those of enabled drivers: the effort at qdd = 0
+    gravity : (f,) efforts that balance the weight of all bodies
+    applied : (f,) generalized forces of all force elements at this state
+    velocities : (f, n, 6) of all bodies for a unit rate of each coordinate, inertial frame, angular ones in body axes
     """
 
     coordinates: list[str]
@@ -88,13 +88,13 @@ def joint_space(system: System, state: State, t: float, coordinates: Any) -> Joi
 
 
 def _momentum(model: Any, velocities: np.ndarray) -> np.ndarray:
-    """Momenta (f, n, 6) of velocities, in N, and angular ones in body axes."""
+    """Return momenta (f, n, 6) of velocities, in the inertial frame, angular ones in body axes."""
     turning = np.einsum("nij,fnj->fni", model.inertia, velocities[..., 3:])
     return np.concatenate([model.mass[:, None] * velocities[..., :3], turning], axis=2)
 
 
 def _solved(inverse: PseudoInverse, rows: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """The motion z with rows @ z = rates, corrected for round-off."""
+    """Return the motion z with rows @ z = rates, with iterative refinement."""
     z = inverse.solve(rates)
     for _ in range(CORRECTIONS):
         z = z + inverse.solve(rates - rows @ z)
@@ -118,13 +118,13 @@ def _drives(coordinates: Any, system: System) -> list[Drive]:
         kind, axis = driven_coordinate(f"{OWNER}: coordinates", joint, part)
         title = f"{joint.name} {kind} {LETTERS[axis]}"
         if any(title == drive.name for drive in found):
-            raise InputError(f"{OWNER}: coordinates names {title} twice: name it once")
+            raise InputError(f"{OWNER}: coordinates lists {title} twice: remove one")
         found.append(Drive(title, joint, Motion.constant_rate(0.0), f"{kind} {LETTERS[axis]}"))
     return found
 
 
 def _check_independent(system: System, held: System, drives: Sequence[Drive], state: State, t: float) -> int:
-    """Return the rank of all rows; InputError unless the coordinates are as many as freedoms, and independent."""
+    """Return the rank of all rows; InputError unless the coordinates are independent and complete."""
     size, f = 6 * len(system.bodies), len(drives)
     before, after = (one.plant.solver().verdict(state, t) for one in (system, held))
     freedoms = size - before.rank
@@ -133,12 +133,12 @@ def _check_independent(system: System, held: System, drives: Sequence[Drive], st
         extra = [drive.name for k, drive in enumerate(drives) if not after.kept[first + k]]
         said = f"{', '.join(extra)} follows from the others" if extra else "some follow from the others"
         raise InputError(
-            f"{OWNER}: coordinates must be independent, and at this state {said} and the constraints: the system has "
-            f"{freedoms} freedoms; leave it out, or name another joint"
+            f"{OWNER}: coordinates must be independent, but at this state {said} and the constraints: the system has "
+            f"{freedoms} degrees of freedom; remove it, or use another joint"
         )
     if f < freedoms:
         raise InputError(
-            f"{OWNER}: coordinates must be as many as there are freedoms, {freedoms} at this state; got {f}: name "
-            "further joints (drivers that are switched on take freedoms away)"
+            f"{OWNER}: the number of coordinates must equal the degrees of freedom, {freedoms} at this state; got {f}: "
+            "add further joints (enabled drivers remove degrees of freedom)"
         )
     return after.rank

@@ -1,4 +1,4 @@
-"""Mobility of a system at a state: its freedoms, redundant rows, and which joint loads the motion determines."""
+"""Mobility of a system at a state: degrees of freedom, redundant rows, and uniqueness of joint loads."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from ..util.misuse import explained
 
 UNIQUE, IN_SUM, INDETERMINATE = "unique", "unique only in sum", "indeterminate"
 
-# Shares of a load, forces and torques over the length of the system alike, below this are round-off.
+# Load shares, with torques relative to the length of the system, below this are round-off.
 NO_SHARE = 1e-6
 
-# Quadratic forms, and eigenvalues over the largest, below this are zero; so many freedoms are looked at.
+# Quadratic forms and relative eigenvalues below this are zero; maximum number of freedoms in the second-order test.
 NO_FORM, MOST_BLOCKED = 1e-9, 30
 ALMOST_NO_FORM = 100.0
 
-# Shares in a dependency of rows below this are round-off.
+# Coefficients of a dependency of rows below this are round-off.
 NO_PART = 1e-7
 
-# Singular values that are listed.
+# Number of singular values that are listed.
 SMALLEST = 5
 
-# Rows whose distance from others is below this are named: a drawing may mean them to follow from these.
+# Independent rows whose distance from others is below this are listed: they may be intended as dependent.
 NEARLY = 1e-4
 MOST_NAMED = 6
 
@@ -40,7 +40,7 @@ MOST_NAMED = 6
 @explained
 @dataclass(frozen=True)
 class Uniqueness:
-    """Whether the motion determines a joint's load: "unique", "unique only in sum" or "indeterminate".
+    """Uniqueness of a joint load: "unique", "unique only in sum" or "indeterminate".
 
     In sum means: together with the other constraints between the same two bodies, about any common point.
     """
@@ -52,26 +52,27 @@ class Uniqueness:
 @explained
 @dataclass(frozen=True)
 class Mobility:
-    """What the constraints leave free at one state.
+    """Motions that the constraints allow at one state.
 
     Attributes
     ----------
     degrees_of_freedom : 6 n - rank
     bodies, rows, rank : numbers of bodies, constraint rows and independent ones
-    gruebler : 6 n - rows, what counting alone would give
-    blocked : freedoms of first order only, which the constraints hold at second order: a taut straight row of rods
-        between pins has velocities that lead nowhere
-    redundant : labels of rows that follow from the rows before them
+    gruebler : 6 n - rows, the count without regard to redundancy
+    blocked : first-order freedoms that the constraints block at second order: a straight taut chain of rods between
+    pins
+       has infinitesimal, but no finite motions
+    redundant : labels of rows that depend on the rows before them
     redundant_constraints : names of all constraints that share loads with others
-    null_motions : (f, n, 6) velocities that all constraints allow, in N, and angular velocities in body axes;
-        orthonormal in the mass metric
-    nearly_dependent : independent rows that nearly follow from others, by label, with their distance from those, over
-        their length, for bodies all alike
-    singular_values : the smallest few that count, of rows scaled to unit length, for bodies all alike; one close to
-        zero is a configuration that is nearly singular
-    loads : of each active constraint, whether its force and torque are unique
+    null_motions : (f, n, 6) velocities that all constraints allow, inertial frame, and angular velocities in body axes;
+       orthonormal in the mass metric
+    nearly_dependent : independent rows that nearly depend on others, by label, with their relative distance from those,
+       for equal bodies
+    singular_values : the smallest nonzero ones, of rows scaled to unit length, for equal bodies; a value close to zero
+       means a nearly singular configuration
+    loads : for each active constraint, whether its force and torque are unique
     held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate the
-        constraints hold: what these exert the constraints carry, and nothing moves
+       constraints hold: the constraints carry their efforts, and nothing moves
     """
 
     degrees_of_freedom: int
@@ -110,7 +111,7 @@ class Mobility:
             f"redundant rows: {', '.join(self.redundant) or 'none'}",
         ]
         if self.blocked:
-            lines.append(f"rigid to second order: {self.blocked} of the freedoms are velocities that lead nowhere")
+            lines.append(f"rigid to second order: {self.blocked} of the freedoms are infinitesimal motions")
         if self.nearly_dependent:
             lines.append(said_nearly(self.nearly_dependent))
         if self.held_motors:
@@ -126,14 +127,14 @@ class Mobility:
 
 
 def said_nearly(rows: dict[str, float]) -> str:
-    """Return a line that names rows that nearly follow from others."""
+    """Return a line that lists nearly dependent rows."""
     listed = ", ".join(f"{label} ({distance:.1e})" for label, distance in list(rows.items())[:MOST_NAMED])
     more = f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
     return f"nearly redundant rows (distance from others): {listed}{more}"
 
 
 def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
-    """Return the rows kept whose distance from others is small, the nearest first."""
+    """Return the kept rows whose distance from others is small, nearest first."""
     near = np.flatnonzero(verdict.kept & (verdict.distance < NEARLY))
     return {model.labels[row]: float(verdict.distance[row]) for row in near[np.argsort(verdict.distance[near])]}
 
@@ -144,7 +145,7 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
     n, rank, kin, alike = len(model.mass), verdict.rank, Kinematics.of(state), Metric.uniform(model)
     spatial = spatial_rows(model, kin, t, solver.relations_at(state, t))
     A = alike.rows(in_body_axes(model, kin, spatial))
-    # Multipliers that exert nothing: rows were scaled by D, and A^T lambda = 0 for lambda = D u.
+    # Null multipliers exert no load: rows were scaled by D, and A^T lambda = 0 for lambda = D u.
     U, singular, Vt, D = _decomposed(A)
     idle = U.T[rank:] * D * model.row_scale
     idle /= np.linalg.norm(idle, axis=1, keepdims=True)
@@ -170,7 +171,7 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
 
 
 def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
-    """Return the velocities (f, n, 6) that all constraints allow, were they at rest; see `Mobility.null_motions`."""
+    """Return the velocities (f, n, 6) that all constraints allow at fixed time; see `Mobility.null_motions`."""
     model, metric, kin = solver.model, Metric.of_masses(solver.model), Kinematics.of(state)
     verdict = solver.verdict(state, t)
     A = metric.rows(in_body_axes(model, kin, spatial_rows(model, kin, t, solver.relations_at(state, t))))
@@ -178,7 +179,7 @@ def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
 
 
 def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return U, s and V^T of D A, rows (m, k) scaled to unit length, all singular vectors, and D (m,)."""
+    """Return U, s and V^T of D A for rows (m, k) scaled to unit length by D (m,), with all singular vectors."""
     length = np.linalg.norm(A, axis=1)
     D = 1.0 / np.where(length > 0, length, 1.0)
     if not len(A):
@@ -187,7 +188,7 @@ def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
 
 
 def _orthonormal(metric: Metric, motions: np.ndarray) -> np.ndarray:
-    """Return a basis, orthonormal in a metric, of what motions (f, n, 6) span."""
+    """Return a basis, orthonormal in a metric, of the span of motions (f, n, 6)."""
     if not len(motions):
         return motions
     coordinates = np.array([metric.coordinates(motion[:, :3], motion[:, 3:]) for motion in motions])
@@ -195,17 +196,17 @@ def _orthonormal(metric: Metric, motions: np.ndarray) -> np.ndarray:
 
 
 def _motions(metric: Metric, free: np.ndarray) -> np.ndarray:
-    """Velocities in N and angular velocities in body axes (f, n, 6) of free directions (f, 6 n) of a metric."""
+    """Return velocities, inertial frame, and angular velocities in body axes (f, n, 6) of free directions (f, 6 n)."""
     n = len(metric.translation)
     return np.array([np.concatenate(metric.vector(z), axis=1) for z in free]).reshape(-1, n, 6)
 
 
 def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: np.ndarray) -> int:
-    """How many of the null motions (f, n, 6) lead nowhere.
+    """Return the number of null motions (f, n, 6) that are blocked at second order.
 
-    A velocity z goes on only if A a = b(z) has a solution: if lambda . b(z) = 0 for all multipliers that exert nothing
-    (Connelly and Whiteley, SIAM J. Discrete Math. 9 (1996)). Each is a quadratic form in z. Where one has no negative
-    eigenvalue, z must be without the eigenvectors of the others.
+    A velocity z extends to a finite motion only if A a = b(z) has a solution: if lambda . b(z) = 0 for all null
+    multipliers (Connelly and Whiteley, SIAM J. Discrete Math. 9 (1996)). Each is a quadratic form in z. If a form has
+    no negative eigenvalue, z must be orthogonal to the eigenvectors of its positive ones.
     """
     f, model = len(motions), solver.model
     moving = any(placed.relation.motions or placed.relation.of_velocities for placed in model.relations)
@@ -227,10 +228,10 @@ def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: 
         for b in range(a):
             forms[:, a, b] = forms[:, b, a] = (bends(motions[a] + motions[b]) - bends(motions[a] - motions[b])) / 4
     found = 0
-    # Multipliers of nearly dependent rows exert a little, which accelerations may make up for.
+    # Null multipliers of nearly dependent rows exert small loads, which accelerations may balance.
     bent = max(np.linalg.norm(bend(z) / model.row_scale) for z in motions)
     least = ALMOST_NO_FORM * model.rank_tolerance * bent
-    # Of forms that are multiples of each other one stands for all.
+    # Of proportional forms one is sufficient.
     _, sizes, independent = np.linalg.svd(forms.reshape(len(forms), -1), full_matrices=False)
     for size, form in zip(sizes, independent.reshape(-1, f, f), strict=True):
         values = np.linalg.eigvalsh(form)
@@ -242,12 +243,12 @@ def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: 
 
 
 def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
-    """The motors whose coordinates do not change in any of the free motions (f, n, 6)."""
+    """Return the motors whose coordinate is constant in all free motions (f, n, 6)."""
     moving = [Kinematics.of(replace(state, velocity=m[:, :3], angular_velocity=m[:, 3:])) for m in motions]
     motors = [(force, rows) for force, rows in model.forces if isinstance(force, Actuated | Controller)]
 
     def rate(motor: ForceElement, rows: tuple[int, ...], kin: Kinematics) -> float:
-        # The rate does not depend on the time, which is one at which what the motor follows is defined.
+        # The rate does not depend on the time, which is chosen inside the range of the motor's motion.
         t = 0.0
         for motion in map(motor.motion, motor.motions):
             t = min(max(t, motion.start), motion.end)
@@ -261,7 +262,7 @@ def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
 
 
 def _dependent(idle: np.ndarray) -> list[int]:
-    """The last row of each dependency, by elimination from the last row on: it follows from rows before it."""
+    """Return the last row of each dependency, by elimination from the last row on."""
     left, found = idle.copy(), []
     for row in range(idle.shape[1] - 1, -1, -1):
         if not len(left):
@@ -277,9 +278,10 @@ def _dependent(idle: np.ndarray) -> list[int]:
 def _uniqueness(
     model: Model, kin: Kinematics, rows: np.ndarray, idle: np.ndarray
 ) -> tuple[dict[str, Uniqueness], list[str]]:
-    """Which loads idle multipliers (k, m) change: of each constraint alone, and of those between the same bodies.
+    """Return the uniqueness of each load, and the constraints with shared loads, from null multipliers (k, m).
 
-    `rows` (m, n + 1, 6) are those of `spatial_rows`.
+    `rows` (m, n + 1, 6) are those of `spatial_rows`. Changes are tested for each constraint, and for the sum over
+    constraints between the same bodies.
     """
     length = model.length
     changes: dict[str, np.ndarray] = {}
@@ -294,7 +296,7 @@ def _uniqueness(
         changes[constraint.name] = wrench
         pair = frozenset((i, j))
         sums[pair] = sums.get(pair, 0.0) + (about_origin if i == min(pair) else -about_origin)
-    # Multipliers of nearly dependent rows exert as much as these are independent.
+    # Null multipliers of nearly dependent rows exert loads of the order of the rows' distance.
     loads, sharing, share = {}, [], max(NO_SHARE, 10 * model.rank_tolerance)
     for constraint, pair_of in model.joint_bodies:
         own, together = changes[constraint.name], sums[frozenset(pair_of)]

@@ -1,12 +1,12 @@
-"""The state on the constraints that is nearest to a given one, by sparse Gauss-Newton steps.
+"""Nearest state that satisfies the constraints, by sparse Gauss-Newton steps.
 
 In the mass metric, each step is the one closest to -g / h among those with A delta = -Phi: g is the gradient of half
 the squared distance to the start, and h estimates its curvature along the constraints from the last two steps (Barzilai
 and Borwein, IMA J. Numer. Anal. 8 (1988)).
 
-Off the constraints by a part p of the size of the system, rows that depend on each other there look independent by
-about p. So rows whose distance from others is below p are left out of a step. They are met when the others are, or, if
-that is not so, threshold and violation part and the threshold goes down to the rank tolerance.
+At a relative violation p of the constraints, dependent rows look independent by about p. Therefore rows whose distance
+from others is below p are left out of a step. They are satisfied when the others are; otherwise the threshold is
+separated from the violation and decreased to the rank tolerance.
 """
 
 from __future__ import annotations
@@ -26,42 +26,42 @@ from ..errors import AssemblyError
 if TYPE_CHECKING:
     from ..system.system import System
 
-# Frames further than about 78 degrees apart are first turned towards each other.
+# Cosine of the angle, about 78 degrees, beyond which joint frames are first rotated towards each other.
 STEEP = 0.2
 
-# Maximum number of searches, each from where the one before left joint frames that point against each other.
+# Maximum number of searches, each started from poses in which joint frames pointed in opposite directions.
 MOST_RIGHTED = 4
 
-# Steps below this part of the size of the system end the search.
+# Relative step size at which the search ends.
 CONVERGED = 1e-12
 
-# Maximum number of steps towards the start along the constraints, and of those onto the constraints alone, taken where
-# the former did not meet them.
+# Maximum number of steps towards the start along the constraints, and of steps onto the constraints only, which follow
+# if the former fail.
 MOST_STEPS, MOST_ALONE = 300, 100
 
-# The search has failed where violations above CONTRADICTED, in rad or lengths of the system, have not fallen below
-# STALLED times their least for MOST_STALLED steps.
+# The search fails if violations above CONTRADICTED, in rad or lengths of the system, do not fall below STALLED times
+# their minimum for MOST_STALLED steps.
 CONTRADICTED, STALLED, MOST_STALLED = 1e-8, 0.99, 60
 
-# Largest turn of a body, rad, and move, in lengths of the system, in one step from far away.
+# Largest rotation, rad, and displacement, in lengths of the system, of a body in one step.
 LONGEST_STEP = 0.5
 
-# Threshold of distances of rows far from the constraints, and by what it falls when the steps onto the constraints are
-# this much smaller than the violations.
+# Threshold for distances of rows far from the constraints, and its factor of reduction when the steps onto the
+# constraints are smaller than the violations by the factor SATISFIED.
 FIRST_THRESHOLD, NEXT_THRESHOLD, SATISFIED = 0.1, 0.1, 0.1
 
-# The curvature h is estimated after steps that lead along the constraints, by all but this part. Bounds of 1 / h, of
-# which the upper one is halved after each other step that is longer than this part of the one before, and else doubled.
+# h is estimated after steps that are along the constraints up to this fraction. Bounds of 1 / h; the upper one is
+# halved after every second step that exceeds SHORTER times the previous one, otherwise doubled.
 ALONG, SHORTEST_PULL, LONGEST_PULL, SHORTER = 0.3, 0.05, 3.0, 0.9
 
 
 def nearest(system: System, start: State, t: float) -> State:
-    """Return the state on the constraints nearest to `start`, velocities unchanged; or the best one found.
+    """Return the state on the constraints nearest to `start`, with the same velocities, or the best one found.
 
     Raises
     ------
     AssemblyError
-        If a constraint has no value at a pose on the way.
+        If a constraint is undefined at a pose during the search.
     """
     search, state = _Search(system, start, t), start
     for _ in range(MOST_RIGHTED):
@@ -74,7 +74,7 @@ def nearest(system: System, start: State, t: float) -> State:
 
 
 def on_kept_rows(system: System, state: State, t: float) -> State:
-    """Return the state moved onto the rows that are independent there, to round-off; as it is if that fails."""
+    """Return the state projected onto the independent rows to round-off, or unchanged if that fails."""
     solver = system.plant.solver()
     y = solver.slots.state_to_lanes(system.model.carried.flat(state))
     solver.settle_near(y, t)
@@ -85,7 +85,7 @@ def on_kept_rows(system: System, state: State, t: float) -> State:
 
 
 class _Search:
-    """Steps from any state to the one on the constraints that is nearest to `start`."""
+    """Search for the state on the constraints that is nearest to `start`."""
 
     def __init__(self, system: System, start: State, t: float) -> None:
         self.model, self.solver, self.metric = system.model, system.plant.solver(), system.plant.metric
@@ -94,7 +94,7 @@ class _Search:
         self.unit = units(self.model) * np.where(self.model.row_torque, 1.0, self.model.length)
 
     def from_state(self, state: State, most: int, pulled: bool) -> tuple[State, bool]:
-        """Return the state after at most `most` steps, `pulled` towards the start, and whether it is on the rows."""
+        """Return the state after at most `most` steps, `pulled` towards the start, and whether rows are satisfied."""
         model, rest = self.model, np.zeros((len(state.position), 6))
         round_off = ROUND_OFF_ULPS * np.spacing(np.abs(state.position).max()) / model.length
         easing, longest, least, previous, stalled = 1.0, 1.0, np.inf, np.inf, 0
@@ -135,25 +135,25 @@ class _Search:
         phi = self.solver.residuals(y, self.t)[:, 0]
         if not np.isfinite(phi).all():
             raise AssemblyError(
-                "System.assemble: there are poses on the way where a constraint has no value: "
+                "System.assemble: a constraint is undefined at a pose during the search: "
                 f"{without_value(self.model, state, self.t)}"
             )
         return phi
 
     def _size(self, change: np.ndarray) -> float:
-        """The largest displacement in (n, 6), in rad or lengths of the system."""
+        """Return the largest displacement in (n, 6), in rad or lengths of the system."""
         return max(float(np.abs(change[:, 3:]).max()), float(np.abs(change[:, :3]).max()) / self.model.length)
 
     def _pull(self, state: State) -> np.ndarray:
-        """Minus the derivatives (n, 6) of the squared distance (m |dr|^2 + theta.J theta) / 2 from the start.
+        """Return minus the derivatives (n, 6) of the squared distance (m |dr|^2 + theta.J theta) / 2 from the start.
 
-        By translations and turns, both in the inertial frame. The moment is D^T J theta in body axes, where D(theta)
-        maps a small turn of the body to the change of the rotation vector theta.
+        By translations and rotations, both in the inertial frame. The moment is D^T J theta in body axes, where
+        D(theta) maps a small rotation of the body to the change of the rotation vector theta.
         """
         start, model = self.start, self.model
         theta = rotation.log(rotation.multiply(rotation.conjugate(start.orientation), state.orientation))
         half = 0.5 * np.linalg.norm(theta, axis=1)
-        # (1 - x cot x) / (2 x)^2, with its limit 1/12; theta has at most pi, so sin x does not vanish again.
+        # (1 - x cot x) / (2 x)^2, with its limit 1/12; |theta| is at most pi, so sin x does not vanish again.
         small = half < 1e-4
         x = np.where(small, 1.0, half)
         c = np.where(small, 1 / 12, (1 - x / np.tan(x)) / (4 * x**2))
@@ -171,9 +171,9 @@ def _inverse_curvature(step: np.ndarray, change: np.ndarray) -> float:
 
 
 def righted(system: System, start: State) -> State:
-    """Return the state with bodies turned where joint frames point against each other.
+    """Return the state with bodies rotated where joint frames point in opposite directions.
 
-    Rows hold for axes along and against each other; from more than 90 degrees away they lead to the wrong one.
+    Rows are satisfied by parallel and antiparallel axes; beyond 90 degrees they lead to the wrong one.
     """
     state = start.copy()
     for constraint, (i, j) in system.model.joint_bodies:
@@ -185,9 +185,9 @@ def righted(system: System, start: State) -> State:
         aligned = list(constraint.aligned_axes)
         if min(axes_i[:, c] @ axes_j[:, c] for c in aligned) > STEEP:
             continue
-        from scipy.spatial.transform import Rotation  # a fifth of a second, and few runs need it
+        from scipy.spatial.transform import Rotation  # its import takes 0.2 s, and few runs need it
 
-        # The shortest turn of frame j, in N, that lays the aligned axes upon each other.
+        # The shortest rotation of frame j, in the inertial frame, that aligns the axes.
         turn = Rotation.align_vectors(axes_i[:, aligned].T, axes_j[:, aligned].T)[0].as_rotvec()
         b, turn = (j, turn) if j < len(system.bodies) else (i, -turn)
         turns = np.zeros_like(state.position)
@@ -197,7 +197,7 @@ def righted(system: System, start: State) -> State:
 
 
 def turned_over(system: System, state: State) -> tuple[Constraint, float] | None:
-    """Return the joint whose frames point most against each other, and by what angle, if there is one."""
+    """Return the joint whose frames point most in opposite directions, and the angle, or None."""
     aligned = [(joint, ij, c) for joint, ij in system.model.joint_bodies for c in joint.aligned_axes]
     if not aligned:
         return None

@@ -1,4 +1,4 @@
-"""What the constraints allow at one state: the nearest velocities, and displacements."""
+"""Velocities and displacements that the constraints allow at one state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def allowed_velocity(system: System, state: State, t: float) -> State:
-    """Return the state with the nearest velocities that are allowed; see `System.remove_disallowed_velocity`."""
+    """Return the state with the nearest allowed velocities; see `System.remove_disallowed_velocity`."""
     if not system.model.rows:
         return state
     check_poses(system, state, t, "poses")
@@ -24,7 +24,7 @@ def allowed_velocity(system: System, state: State, t: float) -> State:
 
 
 def virtual_displacements(system: System, state: State, t: float) -> np.ndarray:
-    """Return a basis (f, n, 6) of what is allowed; see `System.virtual_displacements`."""
+    """Return a basis (f, n, 6) of the allowed displacements; see `System.virtual_displacements`."""
     if system.model.rows:
         check_poses(system, state, t, "poses")
     return null_motions(system.plant.solver(), state, t)

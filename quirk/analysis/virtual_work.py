@@ -1,4 +1,4 @@
-"""The work of all loads along virtual displacements."""
+"""Work of all loads along virtual displacements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def virtual_work(system: System, state: State, t: float, displacement: Any) -> V
     """Return the work of applied and constraint loads, by name; see `System.virtual_work`."""
     model, given = system.model, _checked(displacement, len(system.bodies))
     kin, motion = solved(system, state, t, "sparse")
-    # In N, and none of the ground.
+    # In the inertial frame, with zero for the ground.
     moved = np.zeros((*given.shape[:-2], len(model.mass) + 1, 6))
     moved[..., :-1, :3] = given[..., :3]
     moved[..., :-1, 3:] = np.einsum("nij,...nj->...ni", kin.rotation[:-1], given[..., 3:])
@@ -44,6 +44,6 @@ def _checked(displacement: Any, bodies: int) -> np.ndarray:
     if given is None or given.ndim not in (2, 3) or given.shape[-2:] != (bodies, 6):
         raise InputError(
             f"System.virtual_work: displacement must have shape ({bodies}, 6) or (k, {bodies}, 6), for each body a "
-            f"translation in N and a rotation vector in body axes; got {displacement!r}"
+            f"translation in the inertial frame and a rotation vector in body axes; got {displacement!r}"
         )
     return validate.array("System.virtual_work", "displacement", given, given.shape)

@@ -29,8 +29,7 @@ class Jet:
     ----------
     taylor : K + 1 numbers
         Value, rate, half the second derivative, ...: the k-th derivative over k!. The integer 0 denotes a structural
-        zero,
-        for which operations are skipped.
+        zero, for which operations are skipped.
     gradient : one for each body
         G + 1 Taylor coefficients for each body, each eight lanes of which six are used: derivatives with respect to a
         translation of the body along, and a rotation about, the axes of the inertial frame. None if independent of the

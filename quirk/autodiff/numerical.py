@@ -24,10 +24,8 @@ def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any,
     """Return jets of a function of floats along a motion, by interpolation in time.
 
     The function is evaluated along the Taylor polynomials of its arguments and interpolated by Chebyshev polynomials on
-    the
-    longest interval on which these are accurate; shorter intervals lose digits. Intervals on which the function fails
-    are
-    skipped.
+    the longest interval on which these are accurate; shorter intervals lose digits. Intervals on which the function
+    fails are skipped.
     """
     terms = len(t.taylor)
 

@@ -91,8 +91,7 @@ class Body(Placed):
         Named frames fixed in the body; `add_frame` adds more.
     shape : Shape or list of Shape, optional
         Shapes for graphics, from `quirk.shapes`: `Box`, `Cylinder`, `Ellipsoid` or `Mesh`, each with its frame in the
-        body
-        and an optional color. They do not affect the motion; `Body.box` and its siblings set them.
+        body and an optional color. They do not affect the motion; `Body.box` and its siblings set them.
 
     Attributes
     ----------
@@ -357,8 +356,7 @@ class Body(Placed):
         scale, color : for a file, as for `quirk.shapes.Mesh.load`
         origin : (3,), optional
             Position of the mesh's origin in the inertial frame, m, instead of `position`; [0, 0, 0] keeps the
-            coordinates of
-            the drawing.
+            coordinates of the drawing.
         position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body`
 
         Raises

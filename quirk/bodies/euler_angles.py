@@ -2,9 +2,8 @@
 
 R = R_a(t1) R_b(t2) R_c(t3) rotates about axis a, then about the rotated axis b, then about the rotated axis c. Half the
 sum s and half the difference d of the first and third angle give the directions e(s), e(d) of two plane vectors that
-are
-linear in the quaternion (w, x, y, z). With k the axis that is neither a nor b, and g = 1 if b follows a in x, y, z, x,
-otherwise -1:
+are linear in the quaternion (w, x, y, z). With k the axis that is neither a nor b, and g = 1 if b follows a in x, y, z,
+x, otherwise -1:
 
  c = a     (w, q_a) = cos(t2/2) e(s),                (q_b, g q_k) = sin(t2/2) e(d)
  c = k     (w + g q_b, q_a + q_c) = √2 cos(p) e(s),  (w - g q_b, q_a - q_c) = √2 sin(p) e(d),  t2 = g (pi/2 - 2 p)

@@ -50,8 +50,7 @@ def axes_with_z(z: np.ndarray, x_hint: np.ndarray | None = None) -> np.ndarray:
     """Return right-handed unit axes (3, 3), as columns, with the unit vector `z` as the third.
 
     The first axis lies in the plane of `z` and `x_hint`; without a hint it is derived from the coordinate axis most
-    nearly
-    perpendicular to `z`.
+    nearly perpendicular to `z`.
     """
     if x_hint is None:
         x_hint = np.eye(3)[np.argmin(np.abs(z))]

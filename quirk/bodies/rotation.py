@@ -117,8 +117,7 @@ def from_matrix(R: np.ndarray) -> np.ndarray:
     """Return the unit quaternion (4,), w >= 0, of a direction-cosine matrix (3, 3).
 
     It is the eigenvector to the largest eigenvalue of a symmetric matrix (Bar-Itzhack, J. Guid. Control Dyn. 23
-    (2000)):
-    no distinction of cases, and the nearest rotation if R has round-off.
+    (2000)): no distinction of cases, and the nearest rotation if R has round-off.
     """
     trace, difference = np.trace(R), R - R.T
     K = np.empty((4, 4))
@@ -181,8 +180,7 @@ def angles_123(R: np.ndarray) -> np.ndarray:
     """Return the body-fixed 1-2-3 angles (..., 3), rad, of R = R_x(a) R_y(b) R_z(c), with b in [-pi/2, pi/2].
 
     At gimbal lock, b = +-pi/2, only a +- c is determined; c is then computed for the a from the same matrix, so that
-    the
-    three angles still give R.
+    the three angles still give R.
     """
     b = np.arctan2(R[..., 0, 2], np.hypot(R[..., 0, 0], R[..., 0, 1]))
     a = np.arctan2(-R[..., 1, 2], R[..., 2, 2])

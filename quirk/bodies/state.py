@@ -42,8 +42,7 @@ class State:
     angles : dict, optional
         Angles (3,), rad, of joints by name, as in `result[joint].rotation`. Poses determine angles up to full turns;
         these select the turn and need not be exact. Angles of unlisted joints are in (-pi, pi]. States from runs
-        include all
-        joints; unknown names are ignored.
+        include all joints; unknown names are ignored.
     internal : dict, optional
         Internal variables (s,) of force elements by name, such as the integral of a `Controller`. States from runs
         include all of them; unlisted elements start from their initial values.

@@ -111,10 +111,8 @@ def enable(
 
     When constraints are enabled, velocities jump to the nearest ones, in the mass metric, that satisfy all active
     constraints: the impulsive form of the Udwadia-Kalaba equation, without restitution. Momentum is conserved unless
-    bodies
-    are constrained relative to the ground. If the poses violate a constraint, they are moved to the nearest ones that
-    satisfy
-    all active constraints, provided that no body moves by more than `tolerance`.
+    bodies are constrained relative to the ground. If the poses violate a constraint, they are moved to the nearest ones
+    that satisfy all active constraints, provided that no body moves by more than `tolerance`.
 
     Parameters
     ----------

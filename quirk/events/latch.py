@@ -47,9 +47,8 @@ class Latch(Event):
     """A joint that closes when its two frames meet, and may break at a load.
 
     Velocities then jump as for `enable`, and the bodies are moved until the frames coincide. The latch closes when the
-    frames
-    come close enough, not if they are so initially; after it has broken or was released it closes again when they meet
-    again.
+    frames come close enough, not if they are so initially; after it has broken or was released it closes again when
+    they meet again.
 
     Parameters
     ----------

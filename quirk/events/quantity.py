@@ -29,8 +29,7 @@ class Quantity(ForceElement):
     """A number that a run watches; it exerts no load.
 
     It is a law with one coordinate, the value minus a level, and a unit multiplier. It therefore has machine code,
-    counted
-    turns and a gradient, like force laws.
+    counted turns and a gradient, like force laws.
 
     Parameters
     ----------

@@ -70,11 +70,9 @@ class Controller(OfJoint):
     """A PID controller of a joint coordinate: effort kp e + ki z + kd e', within limits.
 
     e = target - x is the error, and z its time integral, an internal variable: states that a run returns include it,
-    and a
-    run from such a state continues with it. If the effort exceeds a limit by d, the integral is reduced: z' = e - d /
-    (ki T),
-    where T, the larger of kp / ki and sqrt(kd / ki), is the tracking time of Astrom and Hagglund, Advanced PID Control
-    (2006), sec. 3.5.
+    and a run from such a state continues with it. If the effort exceeds a limit by d, the integral is reduced: z' = e -
+    d / (ki T), where T, the larger of kp / ki and sqrt(kd / ki), is the tracking time of Astrom and Hagglund, Advanced
+    PID Control (2006), sec. 3.5.
 
     Parameters
     ----------

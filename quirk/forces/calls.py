@@ -31,10 +31,8 @@ class WrittenCall:
     """A call of a user function in a law during code generation.
 
     The function is traced, so that it becomes part of the machine code. If its value is not finite, or Python would
-    raise an
-    error on the way, the call is repeated in Python, which returns the value or raises the error. A function that
-    cannot be
-    traced is called by its address.
+    raise an error on the way, the call is repeated in Python, which returns the value or raises the error. A function
+    that cannot be traced is called by its address.
 
     Parameters
     ----------
@@ -151,8 +149,7 @@ class DualCall:
     """A call of a user function in a law that is evaluated on dual numbers.
 
     A function that accepts only floats is differentiated by interpolation. This is impossible in machine code, which is
-    then
-    not generated.
+    then not generated.
     """
 
     takes_jets = True

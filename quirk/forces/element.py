@@ -30,31 +30,25 @@ class ForceElement(Immutable):
     """A force element: frames fixed in bodies, and a law for the loads on them.
 
     A subclass sets its parameters in `__init__`, calls `__init__` of this class, and defines its law by one or more of
-    these
-    methods, whose loads are added:
+    these methods, whose loads are added:
 
     * ``potential(t, *frames)`` returns an energy, J. The loads are its exact negative gradient.
     * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of these. ``along(t, x, rate)`` returns the
       force or
     torque along each, positive if it increases x. ``stored(t, x)`` returns an energy, J, whose negative derivatives by
-    x act
-    likewise. Both receive angles with all turns counted.
+    x act likewise. Both receive angles with all turns counted.
     * ``load(t, *frames)`` returns a force and a torque for each frame, at its origin and in inertial axes; 0 for none.
 
     ``shown(t, *frames)`` returns quantities named in `coordinates` for elements without a coordinate.
 
     An element may have internal variables, such as the integral of a controller's error or the current of a motor,
-    which runs
-    integrate together with the motion. ``internal`` names the attributes with their initial values; in the law these
-    attributes are the current values, and ``internal_rates(t, x, rate)``, or ``internal_rates(t, *frames)`` of an
-    element
-    without a coordinate, returns their rates.
+    which runs integrate together with the motion. ``internal`` names the attributes with their initial values; in the
+    law these attributes are the current values, and ``internal_rates(t, x, rate)``, or ``internal_rates(t, *frames)``
+    of an element without a coordinate, returns their rates.
 
     The methods receive the time and the frames as `Place` objects, whose `position`, `velocity`, `rotation` and `spin`
-    are
-    arrays of jets with derivatives: use ``+ - * / ** @`` and numpy's functions, and `quirk.where(condition, a, b)`
-    instead of
-    branches on their values. The law is compiled to machine code for runs.
+    are arrays of jets with derivatives: use ``+ - * / ** @`` and numpy's functions, and `quirk.where(condition, a, b)`
+    instead of branches on their values. The law is compiled to machine code for runs.
 
     Parameters
     ----------
@@ -273,8 +267,7 @@ class ForceElement(Immutable):
         """Return approximate values of the turning coordinates, from the angles (3,) of joints by name.
 
         The full turns of each coordinate are chosen so that it is nearest to this value. Turns are counted for joints
-        only, so an
-        element with turning coordinates overrides this method.
+        only, so an element with turning coordinates overrides this method.
         """
         return []
 

@@ -56,10 +56,9 @@ class Friction(OfSlip):
     """Dry friction in a joint or contact, with sliding and sticking, proportional to the true normal load.
 
     While bodies slide, a force of `coefficient` times the normal load N opposes the slip. N is the load at the same
-    instant,
-    which depends on the friction: both are solved for simultaneously. While they stick, velocity rows hold them as long
-    as the
-    required force is at most `static` times N. Runs locate the transitions in time. Load and slip are:
+    instant, which depends on the friction: both are solved for simultaneously. While they stick, velocity rows hold
+    them as long as the required force is at most `static` times N. Runs locate the transitions in time. Load and slip
+    are:
 
     * Contact: the normal force; the slip of both surfaces at the contact point.
     * OneSided between two bodies, or one and the ground: the force along the gradient of its gap, which must be a
@@ -73,8 +72,7 @@ class Friction(OfSlip):
       free.
 
     With `length` the force across an axis is distributed over two bearings at that distance along the axis, symmetric
-    to the
-    joint point, which also carry the torque across the axis; N is the sum of both bearing forces.
+    to the joint point, which also carry the torque across the axis; N is the sum of both bearing forces.
 
     Parameters
     ----------
@@ -144,8 +142,7 @@ class Friction(OfSlip):
         self.shares: tuple[tuple[str, int, float], ...] = ((on.name, 0, 1.0),) if self.takes == NORMAL else ()
         self.direction = np.zeros(self.slip.size)
         # Set by runs: slip below `floor` has the given direction; with `following`, the sense nearer to it; and the
-        # magnitude
-        # of the force.
+        # magnitude of the force.
         self.floor, self.following, self.size = 0.0, 0.0, 0.0
         self.coordinates = ("ahead", *(f"slip_{c + 1}" for c in range(self.slip.size)))
         super().__init__(name, (on.body_i, on.frame_i), (on.body_j, on.frame_j))

@@ -16,12 +16,10 @@ class JointFriction(OfJoint):
     """Viscous and regularized dry friction against the rate v of a joint.
 
     The effort on body j is ``-viscous v - (coulomb + (static - coulomb) exp(-(v / stribeck)^2)) tanh(v / creep)``, N m
-    for
-    rotation, N for translation. Dry friction is smooth, so there is no true sticking: under a constant effort F below
-    `static`, with `stribeck` well above `creep`, the joint creeps at ``creep artanh(F / static)``, 0.55 creep for
+    for rotation, N for translation. Dry friction is smooth, so there is no true sticking: under a constant effort F
+    below `static`, with `stribeck` well above `creep`, the joint creeps at ``creep artanh(F / static)``, 0.55 creep for
     F = static / 2. At the speed `creep` dry friction has 76 % of its full value, at three times that speed 99.5 %.
-    Small values
-    of `creep` make runs slow.
+    Small values of `creep` make runs slow.
 
     Parameters
     ----------

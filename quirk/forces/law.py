@@ -1,8 +1,7 @@
 """Evaluation of force laws: loads on bodies from the law of an element and the motion of its frames.
 
 The law is evaluated on jets, which gives loads with any number of derivatives, and the exact gradients of potentials
-and
-coordinates. Coefficients are floats or, while machine code is generated, traced values (`quirk.jit.tracing`).
+and coordinates. Coefficients are floats or, while machine code is generated, traced values (`quirk.jit.tracing`).
 """
 
 from __future__ import annotations
@@ -35,17 +34,11 @@ class LawLayout:
     """Layout of the flat arrays that a law reads and writes.
 
     Inputs: the parameters; references of counted coordinates; room for user functions; K + 2 Taylor coefficients of
-    each
-    motion and internal variable; for each frame its placement and, for its body, the Taylor coefficients of the
-    position
-    (3 (K + 2)), the rotation (9, by rows), the coefficients of the angular velocity in the inertial frame (3 (K + 1))
-    and the
-    quaternion (4).
-    Outputs: for each frame K + 1 Taylor coefficients of the load on its body, eight lanes each: force, and moment about
-    the
-    center of mass, both in the inertial frame; then the energy, three numbers per coordinate, K + 1 coefficients of the
-    rate
-    of each internal variable, and room for functions.
+    each motion and internal variable; for each frame its placement and, for its body, the Taylor coefficients of the
+    position (3 (K + 2)), the rotation (9, by rows), the coefficients of the angular velocity in the inertial frame (3
+    (K + 1)) and the quaternion (4). Outputs: for each frame K + 1 Taylor coefficients of the load on its body, eight
+    lanes each: force, and moment about the center of mass, both in the inertial frame; then the energy, three numbers
+    per coordinate, K + 1 coefficients of the rate of each internal variable, and room for functions.
 
     Attributes
     ----------
@@ -160,8 +153,7 @@ def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list
     """Add the loads of the energy stored in coordinates to `loads`, and return the energy.
 
     The energy is differentiated with respect to the coordinates, in the lanes of one body, and these with respect to
-    poses;
-    a direct gradient of the energy would need the derivatives with respect to all poses.
+    poses; a direct gradient of the energy would need the derivatives with respect to all poses.
     """
     if len(coordinates) > LANES:
         stored = law.stored(time, list(coordinates))

@@ -48,10 +48,9 @@ class Force(_OnBody):
     Parameters
     ----------
     force : (3,) numbers or Motions, or function
-        N; components may be a `Motion` over time; or a function
-        ``f(t, position, orientation, velocity, angular_velocity)`` of the body's motion: s, m, quaternion (4,), m/s,
-        the
-        vectors in the inertial frame, and rad/s in body axes.
+        N; components may be a `Motion` over time; or a function ``f(t, position, orientation, velocity,
+        angular_velocity)`` of the body's motion: s, m, quaternion (4,), m/s, the vectors in the inertial frame, and
+        rad/s in body axes.
     point : (3,), body axes
         Point of action, m.
     frame : "inertial" or "body"

@@ -23,8 +23,7 @@ class Place:
     """A moving frame of a force element, as an argument of its law; inertial frame unless stated otherwise.
 
     Quantities are jets: they have time derivatives and, if requested, derivatives with respect to the poses of the
-    bodies.
-    Each is computed on first access.
+    bodies. Each is computed on first access.
 
     Parameters
     ----------

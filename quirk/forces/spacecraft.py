@@ -76,8 +76,7 @@ class ReactionWheel(ForceElement):
     """A reaction wheel with a prescribed speed w(t): torque -I (w' a + omega x w a) on the body.
 
     The mass and inertia of the wheel at rest are part of the body's, which then moves as a gyrostat. For a wheel driven
-    by a
-    motor, use a separate body with a `Revolute` joint and an `Actuator`.
+    by a motor, use a separate body with a `Revolute` joint and an `Actuator`.
 
     Parameters
     ----------

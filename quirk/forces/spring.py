@@ -119,8 +119,7 @@ class Spring(BetweenPoints):
     law : table or function
         Tension as a function of length, instead of a stiffness. A table ``(lengths, tensions)`` in m and N defines a
         spline of degree 5, extended linearly, whose energy is stored and vanishes at L0. A function ``f(length, rate)``
-        that
-        returns the tension, N, stores no energy.
+        that returns the tension, N, stores no energy.
     one_sided : "tension", "compression" or None
         "tension" is a cable: slack if shorter than L0, and its damper never makes it push. "compression" is a bumper:
         open if longer than L0, and it never pulls. For springs with a stiffness.

@@ -27,8 +27,7 @@ class Value:
     """A load given as numbers or as a user function.
 
     The result of a function is checked at every call: a wrong shape or a non-finite value ends the run with an
-    InputError
-    that names the element.
+    InputError that names the element.
 
     Parameters
     ----------

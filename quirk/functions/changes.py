@@ -22,8 +22,7 @@ class Changes:
     """Decides whether a user function reads values that calls of other functions may change.
 
     If so, the function runs in Python. All others are compiled with the values that they read; a run compares these
-    with
-    the present values after the actions of events and at its end.
+    with the present values after the actions of events and at its end.
 
     Parameters
     ----------

@@ -13,8 +13,7 @@ from .tracer import NotTraceableError
 _GENERATES = 0x20 | 0x80 | 0x200
 
 # Allowed operations of Python 3.11 to 3.14: moves of values, arithmetic, comparisons, branches, loops, calls, reading
-# of
-# attributes, reading and setting of elements, text, and definitions of functions.
+# of attributes, reading and setting of elements, text, and definitions of functions.
 _OPERATIONS_AS_TEXT = """
     NOP RESUME CACHE POP_TOP COPY SWAP PUSH_NULL PRECALL KW_NAMES EXTENDED_ARG NOT_TAKEN RESERVED LOAD_CONST
     LOAD_SMALL_INT LOAD_COMMON_CONSTANT LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR LOAD_FAST_LOAD_FAST

@@ -19,8 +19,7 @@ from .motion_kernels import FUNCTION, PIECES, SINUSOID, MotionTable, motion_tayl
 from .spline import interpolated, kinks
 
 # Check of user-supplied derivatives: times of the check and interval of the finite differences, as fractions of the
-# run,
-# and the relative deviation that is an error.
+# run, and the relative deviation that is an error.
 TRIAL_TIMES = np.array([0.07, 0.31, 0.47, 0.68, 0.93])
 DIFFERENCE, WRONG = 1e-5, 0.05
 # Minimum number of points of a periodic spline, and tolerance of its closure relative to its range.
@@ -105,8 +104,7 @@ class Motion(Immutable):
 
         The degree is 5, with continuous derivatives up to snap; with fewer than 6 points it is n - 1 unless periodic. A
         periodic spline needs at least 4 points, with the same value at the first and last time; it continues
-        indefinitely in
-        both directions, and its derivatives are continuous at the ends, too.
+        indefinitely in both directions, and its derivatives are continuous at the ends, too.
         """
         owner = "Motion.spline"
         knots = validate.numbers(times)
@@ -142,8 +140,7 @@ class Motion(Immutable):
         """Return the motion f(t), given with its derivatives; the third and fourth are only needed for jerk and snap.
 
         Functions may be plain Python or compiled with `numba.njit`. The derivatives of a text such as "0.2*sin(3*t)",
-        or an
-        `Expression`, are computed, so that f suffices.
+        or an `Expression`, are computed, so that f suffices.
         """
         functions: dict[str, Any] = {"f": f, "f_t": f_t, "f_tt": f_tt, "f_ttt": f_ttt, "f_tttt": f_tttt}
         functions = {key: function_of("Motion.function", key, x, ("t",)) for key, x in functions.items()}
@@ -200,8 +197,7 @@ class Motion(Immutable):
         """Times at which derivatives of the pieces jump by enough to affect integration steps across them.
 
         Splines of degree 5 have continuous derivatives up to the fourth; methods of high order still lose accuracy
-        where the
-        fifth jumps. For periodic motions the times in the first period are listed.
+        where the fifth jumps. For periodic motions the times in the first period are listed.
         """
         return np.unique(np.concatenate([part._own_kinks() for part in self.parts]))
 

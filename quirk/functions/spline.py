@@ -14,8 +14,7 @@ def interpolated(x: np.ndarray, y: np.ndarray, degree: int, periodic: bool) -> t
     """Return the spline through y (n, ...) at increasing x (n,): breaks (p + 1,), coefficients (p, ..., degree + 1).
 
     Coefficients are by ascending powers of x since the start of the piece. A periodic spline requires y[0] = y[-1];
-    others
-    have fewer pieces, by the not-a-knot conditions that the degree requires at the ends.
+    others have fewer pieces, by the not-a-knot conditions that the degree requires at the ends.
     """
     from scipy.interpolate import make_interp_spline  # its import takes 0.2 s
 

@@ -2,8 +2,7 @@
 
 A tracer has only operations whose machine code gives the same bits as Python; all others raise NotTraceableError, and
 the function then runs in Python. Where Python would raise an error, as for 1/0, the result is recorded as a number to
-be
-checked (`checking`): if it is not finite when the machine code runs, the Python function is called.
+be checked (`checking`): if it is not finite when the machine code runs, the Python function is called.
 """
 
 from __future__ import annotations

@@ -97,8 +97,7 @@ def of_floats(
     """Evaluate a user function of floats and arrays on jets; return its result and the numbers to be checked.
 
     If one of the latter is not finite, Python raises an error or returns another result. `wrap` converts arguments that
-    are
-    neither numbers nor arrays.
+    are neither numbers nor arrays.
     """
     function = python_of(function)
     if getattr(type(function), "takes_jets", False):

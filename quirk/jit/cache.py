@@ -235,8 +235,7 @@ def folders(function: Callable[..., Any]) -> list[Path]:
     """Return the candidate folders for a function's machine code, in order of preference.
 
     NUMBA_CACHE_DIR alone if it is set; otherwise the folder beside the function, then the user's cache folder. The list
-    is
-    empty if the function's source is not a file, because changes could not be detected.
+    is empty if the function's source is not a file, because changes could not be detected.
     """
     source = inspect.getfile(function)
     if not os.path.isfile(source):

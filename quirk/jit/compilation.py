@@ -132,8 +132,7 @@ class EntryLibrary(Library):
         self.link(self._final_module)
         self._linking_libraries = []
         # Kernels of entries compiled in different processes may share a name and differ. Internal functions are
-        # renamed, because
-        # LLVM would otherwise resolve calls of plain numba code in this process to them by name.
+        # renamed, because LLVM would otherwise resolve calls of plain numba code in this process to them by name.
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = "internal"
@@ -285,9 +284,8 @@ class Entry:
     """A compiled function that is called from Python with positional arguments.
 
     At each call numba inspects all members of all records to determine their types, which takes ten times as long as
-    passing
-    them. Here the classes of the arguments determine the types, so all records of a class must have members of the same
-    types.
+    passing them. Here the classes of the arguments determine the types, so all records of a class must have members of
+    the same types.
 
     Attributes
     ----------

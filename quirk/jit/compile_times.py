@@ -1,9 +1,8 @@
 """Estimates of compilation times on this machine from those of earlier compilations.
 
 The effort of an entry is its compilation time on a reference machine, s. A file beside the machine code lists the
-effort
-and the measured time, s, of each entry compiled here. The time of any other entry is estimated as its effort times the
-ratio of the sum of these times to the sum of these efforts.
+effort and the measured time, s, of each entry compiled here. The time of any other entry is estimated as its effort
+times the ratio of the sum of these times to the sum of these efforts.
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ class Scalar:
     """Base class of a number, SIMD lanes or array on which jets and laws operate as on floats.
 
     Numbers have `splat`, `function`, `compared` and `chosen`; lanes have `lane` and `replaced`; arrays have `load`,
-    `store`
-    and `zero`, and arrays of kernels also `halved` and `lanes`.
+    `store` and `zero`, and arrays of kernels also `halved` and `lanes`.
     """
 
     load: Any

@@ -1,9 +1,8 @@
 """Small functions without loops or branches that are inlined into each compiled kernel that calls them.
 
 A function marked `traced` runs as plain Python on numbers and arrays. When a kernel that calls it is compiled, it is
-run
-once per call on traced values, which record each operation as an instruction. It therefore needs neither a call nor a
-compilation of its own, and accepts any type of argument that supports its operations.
+run once per call on traced values, which record each operation as an instruction. It therefore needs neither a call nor
+a compilation of its own, and accepts any type of argument that supports its operations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether two systems are the same: what tells them apart, as plain data."""
+"""Comparison of two systems by descriptions in plain data."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from ..analysis.closure import Closure
     from .system import System
 
-# Numbers that differ by less than this part of the largest beside them are those of the same system.
+# Relative tolerance for equal numbers, with respect to the largest number beside them.
 SAME = 1e-9
-# Of all that differs, so much is named.
+# Maximum number of differences named in a message.
 MOST_NAMED = 3
 
 
 def likeness(system: System) -> dict[str, Any]:
-    """Return names, masses, rows, frames and numbers of a system, as texts, numbers, and lists and dicts of these."""
+    """Return names, masses, rows, frames and numbers of a system as text, numbers, lists and dicts."""
     return {
         "gravity": system.gravity.tolist(),
         "bodies": [{"name": b.name, "mass": b.mass, "inertia": b.inertia.ravel().tolist()} for b in system.bodies],
@@ -60,7 +60,7 @@ def _part(part: Any, ends: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def differences(one: Any, other: Any, where: str = "") -> list[str]:
-    """Return in what two descriptions differ, in words that call them the saved and the given one."""
+    """Return the differences of two descriptions as text; these are called saved and given."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         return [found for key in one for found in differences(one[key], other[key], _said(where, one, key))]
     if _numbers(one) and _numbers(other) and len(one) == len(other):
@@ -75,13 +75,13 @@ def differences(one: Any, other: Any, where: str = "") -> list[str]:
 
 
 def _alike(one: list[float], other: list[float]) -> bool:
-    """Whether numbers are the same but for round-off."""
+    """Whether numbers are equal up to round-off."""
     largest = np.abs([one, other]).max(initial=0.0)
     return one == other or bool((np.abs(np.subtract(one, other)) <= SAME * largest).all())
 
 
 def _said(where: str, of: dict[str, Any], key: str) -> str:
-    """What messages call an entry: by the name of the part that it belongs to."""
+    """Return the name of an entry for messages, with the part to which it belongs."""
     owner = f'"{of["name"]}"' if isinstance(of.get("name"), str) else where
     return f"{key} of {owner}" if owner else key
 

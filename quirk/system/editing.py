@@ -1,4 +1,4 @@
-"""Systems that share parts: what is left when some are taken out, and in which state the others are."""
+"""Systems with parts added or removed: the remaining parts and their state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .parts import Part
     from .system import System
 
-# Of what is named in a message.
+# Maximum number of parts named in a message.
 MOST_NAMED = 6
 
 
@@ -28,7 +28,7 @@ def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Pa
             if id(body) in out:
                 out[id(companion)] = companion
             elif id(companion) in out:
-                raise InputError(f"System.without: {companion} belongs to {body}: take that out")
+                raise InputError(f"System.without: {companion} belongs to {body}: remove the body instead")
     asked = list(out.values())
     needing: list[Part] = []
     while more := [part for part in system if id(part) not in out and any(id(x) in out for x in needs(part))]:
@@ -37,23 +37,23 @@ def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Pa
     if needing and not dependents:
         listed = ", ".join(str(part) for part in needing[:MOST_NAMED]) + (", ..." if len(needing) > MOST_NAMED else "")
         raise InputError(
-            f"System.without: {listed} cannot be without {', '.join(str(part) for part in asked[:MOST_NAMED])}: "
-            "take them out too, by their names or with dependents=True"
+            f"System.without: {listed} requires {', '.join(str(part) for part in asked[:MOST_NAMED])}: "
+            "remove these parts, too, by name or with dependents=True"
         )
     return [part for part in system if id(part) not in out]
 
 
 def needs(part: Part) -> list[object]:
-    """Return the parts without which a part cannot be: its bodies, and the joint on which it acts."""
+    """Return the parts that a part requires: its bodies, and the joint on which it acts."""
     if isinstance(part, Body | Event):
-        return []  # what an event asks for is looked up by name when a run begins
+        return []  # an event looks its quantities up by name when a run begins
     joint = getattr(part, "joint", None)
     bodies: Iterable[object] = part.needs if isinstance(part, ForceElement) else part.bodies
     return [*bodies, *([joint] if isinstance(joint, Constraint) else [])]
 
 
 def carried_over(old: System, new: System) -> State:
-    """Return the initial state of a system in which what it shares with another is as it is there."""
+    """Return the initial state of a system, with the shared parts as in another system."""
     before, start = old.initial_state(), new.initial_state()
     rows = {id(body): row for row, body in enumerate(old.bodies)}
     for row, body in enumerate(new.bodies):

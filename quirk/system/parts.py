@@ -1,4 +1,4 @@
-"""The parts of a system: bodies, constraints and forces, checked together and found by name."""
+"""The parts of a system: bodies, constraints, forces and events, checked and found by name."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Parts:
     Parameters
     ----------
     items : iterable of Body, Constraint and ForceElement
-        In any order. What an item brings with it, its `companions`, is added.
+        In any order. `companions` of an item, such as the plane constraint of a planar body, are added.
 
     Attributes
     ----------
     bodies, constraints, forces, events : lists, in the order of the items
-        Forces that act on all bodies are there as they act on these.
+        Forces on all bodies are replaced by copies for these bodies.
 
     Raises
     ------
@@ -54,7 +54,7 @@ class Parts:
             raise InputError("System: at least one body is needed; got none")
 
     def __getitem__(self, name: Any) -> Part:
-        """Return the part of that name, or raise UnknownNameError; the part itself will do for its name."""
+        """Return the part named `name`, which may also be the part itself; raise UnknownNameError otherwise."""
         name = getattr(name, "name", name)
         if not isinstance(name, str):
             raise UnknownNameError(f"System: objects are found by name, a text; got {name!r}")
@@ -69,11 +69,11 @@ class Parts:
         return isinstance(name, str) and name in self._by_name
 
     def names_to_switch(self, asked_by: str, names: Iterable[Any]) -> set[str]:
-        """Return the names of constraints and forces, given by name or themselves; InputError if one is another."""
+        """Return the names of constraints and forces, given by name or as objects; InputError for other parts."""
         parts = [self[name] for name in names]
         for part in parts:
             if not isinstance(part, Constraint | ForceElement):
-                raise InputError(f"System.{asked_by}: {part} is no constraint or force; only these can be disabled")
+                raise InputError(f"System.{asked_by}: {part} is not a constraint or force, and cannot be switched")
         return {part.name for part in parts}
 
     @property

@@ -1,4 +1,4 @@
-"""Accelerations, loads and derivatives of a system at one state, as its methods return them."""
+"""Results of a system's methods at one state: accelerations, loads and derivatives."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Acceleration:
 @explained
 @dataclass(frozen=True)
 class ConstraintForces:
-    """The sum of all constraint loads on each of n bodies: Q_c of the Udwadia-Kalaba equation.
+    """Sum of all constraint loads on each of n bodies: Q_c of the Udwadia-Kalaba equation.
 
     Attributes
     ----------
     force : (n, 3) newton, in the inertial frame
     torque : (n, 3) newton meter, about the centers of mass, in body axes
-    generalized : (7 n,) Q_c over (r, q) of each body, so that M xdd = Q + Q_c; with the part that keeps ``|q| = 1``
+    generalized : (7 n,) Q_c over (r, q) of each body, with M xdd = Q + Q_c; includes the part that keeps ``|q| = 1``
     """
 
     force: np.ndarray
@@ -46,7 +46,7 @@ class ConstraintForces:
 @explained
 @dataclass(frozen=True)
 class JointLoad:
-    """The load that body i exerts on body j at the joint point of body j, in the inertial frame.
+    """Load that body i exerts on body j at the joint point of body j, in the inertial frame.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class JointLoad:
 @explained
 @dataclass(frozen=True)
 class MotionDerivatives:
-    """Accelerations of n bodies, jerk, snap and so on, with joint loads and their derivatives.
+    """Accelerations, jerk, snap and higher derivatives of n bodies, with joint loads and their derivatives.
 
     Attributes
     ----------
@@ -80,12 +80,12 @@ class MotionDerivatives:
 @explained
 @dataclass(frozen=True)
 class VirtualWork:
-    """Work, J, of all loads along a virtual displacement, a number each; or (k,) along k of them.
+    """Work, J, of all loads along one virtual displacement, one number each, or (k,) along k of them.
 
     Attributes
     ----------
     applied : by name, of each force element and of "gravity"
-    constraints : by name, of each active constraint; zero in sum along what all of them allow, if they are ideal
+    constraints : by name, of each active constraint; for ideal constraints the sum along allowed displacements is zero
     """
 
     applied: dict[str, np.ndarray]

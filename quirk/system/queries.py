@@ -1,4 +1,4 @@
-"""Accelerations, loads and derivatives of a system at one state, by either solver; the state has been checked."""
+"""Accelerations, loads and derivatives of a system at one checked state, by either solver."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def solved(system: System, state: State, t: float, solver: str) -> tuple[Kinemat
 
 
 def _with_angles(system: System, state: State, t: float) -> np.ndarray:
-    """Return the angles (K, 3) of all joints with their turns, and note them in the state."""
+    """Return the angles (K, 3) of all joints with all turns counted, and store them in the state."""
     angles = angles_at(system.model, state, t)
     state.angles = angles_by_name(system.model.joints, angles)
     return angles

@@ -1,4 +1,4 @@
-"""A system: bodies, constraints and forces under one gravity."""
+"""A system: bodies, constraints and forces with uniform gravity."""
 
 from __future__ import annotations
 
@@ -39,28 +39,28 @@ if TYPE_CHECKING:
     from ..analysis.mobility import Mobility
     from ..graphics.viewer.sliders import SliderMechanism
 
-# So many plants are kept; a mechanism that engages its parts as they happen to stand makes a new one each time.
+# Maximum number of cached compiled models; a mechanism that closes joints at varying poses needs a new one each time.
 MOST_PLANTS = 64
-# Below these, distances of rows are round-off; above, rows at right angles are not far.
+# Range of `rank_tolerance`: smaller distances of rows are round-off, larger ones are those of clearly independent rows.
 RANK_TOLERANCES = 1e-12, LARGEST_RANK_TOLERANCE
 
 
 @explained
 class System(Renamed):
-    """Bodies, constraints and forces, checked and ready to compute with.
+    """Bodies, constraints and forces, checked and ready for computation.
 
     Parameters
     ----------
     items : iterable of Body, Constraint, ForceElement and Event
-        In any order; the order of the bodies is the order of every array's rows.
+        In any order; the order of the bodies is that of the rows of all arrays.
     gravity : (3,)
-        In N, m/s^2; none unless given.
+        Gravitational acceleration in the inertial frame, m/s^2; default: none.
     load_length : float
-        m; where redundant constraints share loads, torques over this length count as much as forces do. Default:
-        the largest joint arm or radius of gyration.
+        Length, m, by which torques are divided for comparison with forces when redundant constraints share loads.
+        Default: the largest joint arm or radius of gyration.
     rank_tolerance : float
-        How near a constraint row may come to following from others until it counts as redundant: its distance from
-        their span, for bodies all alike and a row of unit length; see `mobility`. Between 1e-12 and 0.1.
+        Distance of a constraint row from the span of others below which it counts as redundant, for equal bodies and
+        rows of unit length; see `mobility`. Between 1e-12 and 0.1.
 
     Raises
     ------
@@ -103,7 +103,7 @@ class System(Renamed):
         self._configure(Configuration(frozenset(c.name for c in self.constraints if c.active)))
 
     def _configure(self, configuration: Configuration) -> None:
-        """Let these parts be active."""
+        """Activate the given configuration."""
         self.configuration, self.plant = configuration, self.plant_for(configuration)
 
     def _switch(self, asked_by: str, names: Iterable[Any], on: bool) -> None:
@@ -113,10 +113,10 @@ class System(Renamed):
         self._configure(configuration)
 
     def plant_for(self, configuration: Configuration) -> CompiledModel:
-        """Return what computes with the parts that are active in a configuration; it is made once for each of these."""
+        """Return the compiled model for a configuration; it is cached."""
         if configuration not in self._plants:
             others = dict(configuration.others)
-            # What friction holds has rows in place of a force.
+            # Sticking friction is represented by rows instead of a force.
             held = [other for other in others.values() if isinstance(other, Sticking)]
             model = flatten(
                 self._arrangement,
@@ -139,39 +139,39 @@ class System(Renamed):
 
     @property
     def closure(self) -> Closure | None:
-        """Closure errors that `assemble` has absorbed, by constraint and row; None unless it was asked to."""
+        """Closure errors that `assemble` has absorbed, by constraint and row; None unless it was requested."""
         return self._closure
 
     def with_closure(self, closure: Closure | None) -> System:
-        """Return the same system, parts and state shared, with other offsets of its rows."""
+        """Return the same system, with shared parts and state, but other offsets of its rows."""
         other = copy(self)
         other._closure, other._plants = closure, OrderedDict()
         other._configure(self.configuration)
         return other
 
     def configuration_of(self, state: State) -> Configuration:
-        """Return which parts are active where runs start from a state: as now, but for what events have changed."""
+        """Return the configuration of a run from a state: the present one with the changes that events have made."""
         found = self.configuration
         for name, on in state.switched.items():
             found = found.switched(self[name], on)
         return found.with_others(state.replaced) if state.replaced else found
 
     def as_computed_by(self, plant: CompiledModel) -> System:
-        """Return the same system with the parts active that a plant was made for, to ask it about these."""
+        """Return the same system with the configuration of a compiled model, for evaluations with it."""
         other = copy(self)
         other.plant = plant
         return other
 
     @property
     def model(self) -> Model:
-        """The arrays of the system with its active constraints."""
+        """Arrays of the system with its active constraints."""
         return self.plant.model
 
     def enable(self, *names: str | Constraint | ForceElement) -> None:
-        """Enable constraints and forces, from the next run on.
+        """Enable constraints and forces for later runs.
 
-        A state that violates an enabled constraint is refused there; `assemble` moves the bodies to where all active
-        constraints are satisfied. Existing results are not affected. In a run, events do it: `quirk.enable`.
+        A run rejects a state that violates an enabled constraint; `assemble` moves the bodies to satisfy all active
+        constraints. Existing results are not affected. During a run, use an event with `quirk.enable`.
 
         Parameters
         ----------
@@ -180,12 +180,12 @@ class System(Renamed):
         Raises
         ------
         InputError
-            If one is another part; UnknownNameError if there is none of that name.
+            If a part is neither a constraint nor a force; UnknownNameError for an unknown name.
         """
         self._switch("enable", names, True)
 
     def disable(self, *names: str | Constraint | ForceElement) -> None:
-        """Disable constraints and forces, from the next run on: they remove no freedom and exert nothing.
+        """Disable constraints and forces for later runs: they remove no freedom and exert no load.
 
         Parameters
         ----------
@@ -194,26 +194,26 @@ class System(Renamed):
         Raises
         ------
         InputError
-            If one is another part; UnknownNameError if there is none of that name.
+            If a part is neither a constraint nor a force; UnknownNameError for an unknown name.
         """
         self._switch("disable", names, False)
 
     def activate(self, *names: str | Constraint | ForceElement) -> None:
-        """Enable parts: an earlier name of `enable`."""
+        """Enable parts: alias of `enable`."""
         self._switch("activate", names, True)
 
     def deactivate(self, *names: str | Constraint | ForceElement) -> None:
-        """Disable parts: an earlier name of `disable`."""
+        """Disable parts: alias of `disable`."""
         self._switch("deactivate", names, False)
 
     def is_active(self, name: str | Constraint | ForceElement) -> bool:
-        """Whether a constraint or a force is enabled; unilateral constraints are, be they open or closed."""
+        """Whether a constraint or force is enabled; a unilateral constraint may be enabled and open."""
         (own,) = self._parts.names_to_switch("is_active", [name])
         bilateral = isinstance(self[own], Constraint) and not isinstance(self[own], Unilateral)
         return own in self.configuration.active if bilateral else own not in self.configuration.idle
 
     def __getitem__(self, name: str) -> Any:
-        """Return the body, constraint, force or event of that name."""
+        """Return the body, constraint, force or event named `name`."""
         return self._parts[name]
 
     def __iter__(self) -> Iterator[Part]:
@@ -231,7 +231,7 @@ class System(Renamed):
         return of_system(self)
 
     def initial_state(self) -> State:
-        """Return a copy of the state in which runs start: as the bodies were declared, or as assembled."""
+        """Return a copy of the initial state of runs: as the bodies were declared, or as assembled."""
         return self._initial.copy()
 
     def constraint_rows(self, state: State, t: float = 0.0) -> ConstraintRows:
@@ -242,7 +242,7 @@ class System(Renamed):
         return constraint_rows(self.model, Kinematics.of(self.checked(state)), self._time(t))
 
     def acceleration(self, state: State, t: float = 0.0, solver: str = "sparse") -> Acceleration:
-        """Return the accelerations of all bodies at a state; "dense" is the reference, for small systems."""
+        """Return the accelerations of all bodies at a state; solver "dense" is the reference for small systems."""
         return at_state.acceleration(self, self.checked(state), self._time(t), solver)
 
     def constraint_forces(self, state: State, t: float = 0.0, solver: str = "sparse") -> ConstraintForces:
@@ -252,15 +252,15 @@ class System(Renamed):
     def joint_loads(self, state: State, t: float = 0.0, solver: str = "sparse") -> dict[str, JointLoad]:
         """Return the load of every active constraint at a state, by name.
 
-        Where redundant constraints share a load, the sum of ``|force|^2 + |torque / load_length|^2`` over all rows
-        is the least possible.
+        For redundant constraints that share a load, the sum of ``|force|^2 + |torque / load_length|^2`` over all rows
+        is minimal.
         """
         return at_state.joint_loads(self, self.checked(state), self._time(t), solver)
 
     def derivatives(self, state: State, t: float = 0.0, order: int = 3, solver: str = "sparse") -> MotionDerivatives:
         """Return `order` derivatives of the velocities at a state: 1 for accelerations, 2 for jerk, 3 for snap.
 
-        With joint loads and one derivative less of these. The state must satisfy the constraints.
+        Joint loads are included with one derivative less. The state must satisfy the constraints.
         """
         order = validate.whole("System", "order", order)
         return at_state.derivatives(self, self.checked(state), self._time(t), order, solver)
@@ -281,9 +281,9 @@ class System(Renamed):
         state : State
         t : s
         linear, angular : (k, n, 3)
-            Accelerations, jerk, ... of the centers of mass in N, and derivatives of the components of angular
-            velocities in body axes, as `derivatives` returns them; zero unless given. The right-hand side of order p
-            depends on the first p - 2.
+            Accelerations, jerk, ... of the centers of mass in the inertial frame, and derivatives of the components of
+            angular velocities in body axes, as `derivatives` returns them; default: zero. The right-hand side of order
+            p depends on the first p - 2.
         """
         order = validate.whole("System", "order", order)
         return at_state.constraint_derivatives(self, self.checked(state), self._time(t), linear, angular, order)
@@ -291,7 +291,7 @@ class System(Renamed):
     def mobility(self, state: State | None = None, t: float = 0.0) -> Mobility:
         """Return degrees of freedom, redundant rows, null motions and the uniqueness of joint loads at a state.
 
-        Dense, at a cost that grows with the cube of the number of rows. Default: the initial state.
+        Dense algebra, with a cost cubic in the number of rows. Default: the initial state.
         """
         from ..analysis.mobility import mobility
 
@@ -310,23 +310,24 @@ class System(Renamed):
         Parameters
         ----------
         state : State, optional
-            An equilibrium, a steady motion, or any other; it must satisfy the constraints. Default: the initial state.
+            An equilibrium, a steady motion, or any state that satisfies the constraints. Default: the initial state.
         t : s
         inputs : list
-            Names of force elements, whose value varies, "motor" or "push.x"; pairs ("spring", "stiffness") of an
-            element and a parameter; or ("drive", "motion"), which gives the motion, its rate and its acceleration.
+            Names of force elements whose value is the input, "motor" or "push.x"; pairs ("spring", "stiffness") of an
+            element and a parameter; or ("drive", "motion"), for a motion, its rate and its acceleration.
         outputs : list of str
             Quantities such as "hinge.angle", "rod.position.x", "hinge.force.y", "spring.length", "energy.kinetic".
         coordinates : list of str, optional
-            Quantities of poses, such as "hinge.angle", as many as the constraints leave free: they and their rates are
-            the states. Default: an orthonormal basis, in the mass metric, of what the constraints leave free.
+            Quantities of poses, such as "hinge.angle", one for each degree of freedom, which together with their rates
+            are the states. Default: an orthonormal basis, in the mass metric, of the motions that the constraints
+            allow.
 
         Raises
         ------
         InconsistentStateError
             If the state violates a constraint.
         InputError
-            If the coordinates do not say where all is, or depend on each other, or the state is singular.
+            If the coordinates do not determine all poses, or depend on each other, or the state is singular.
         """
         from ..analysis.linear.linearization import linearize
 
@@ -338,28 +339,29 @@ class System(Renamed):
         Parameters
         ----------
         state : State, optional
-            As of `linearize`. Default: the initial state.
+            As for `linearize`. Default: the initial state.
         t : s
         count : int, optional
-            So many modes of least absolute value alone, found by sparse matrices, for large systems at rest or in a
-            steady motion. Default: all.
+            Number of modes of smallest absolute value, computed with sparse matrices, for large systems at rest or in
+            steady motion. Default: all modes.
         """
         from ..analysis.linear.modes import modes
 
         return modes(self, self._given(state), self._time(t), count)
 
     def equilibrium(self, state: State | None = None, t: float = 0.0) -> Equilibrium:
-        """Return a state at rest in which nothing accelerates, with its loads and stability; the system stays as it is.
+        """Return an equilibrium near a state, with its loads and stability; the system is not changed.
 
-        From far away the way leads downhill, to a stable equilibrium; from near by to the one there, be it stable or
-        not. What is free to be anywhere stays where it is. Unilateral constraints push or are open; what closes on the
-        way is found, and small motions are those of what pushes staying closed. Dry friction is left out.
+        Far from equilibrium a damped descent finds a stable equilibrium; near one, Newton's method converges to it,
+        stable or not. Bodies without stiffness stay where they are. Unilateral constraints push or are open; those that
+        close on the way are detected, and for small motions those that push are assumed to stay closed. Dry friction is
+        ignored.
 
         Parameters
         ----------
         state : State, optional
-            Where to start from; its velocities do not matter. Default: the initial state.
-        t : s, for loads and drivers that depend on it
+            Starting point; its velocities are ignored. Default: the initial state.
+        t : time, s, for loads and drivers that depend on it
 
         Returns
         -------
@@ -370,19 +372,19 @@ class System(Renamed):
         Raises
         ------
         ConvergenceError
-            If none is found; it names the body that accelerates most, and has the best state.
+            If none is found; it names the body with the largest acceleration, and has the best state.
         InputError
-            If drivers move.
+            If drivers are in motion.
         """
         from ..analysis.linear.equilibrium import equilibrium
 
         return equilibrium(self, self._given(state), self._time(t))
 
     def virtual_displacements(self, state: State | None = None, t: float = 0.0) -> np.ndarray:
-        """Return a basis (f, n, 6) of the displacements that all active constraints allow with the time held.
+        """Return a basis (f, n, 6) of the displacements that all active constraints allow at fixed time.
 
-        Of each body a translation of the center of mass in N, m, and a rotation vector in body axes, rad: the
-        `null_motions` of `mobility`, orthonormal in the mass metric. Default: the initial state.
+        For each body a translation of the center of mass in the inertial frame, m, and a rotation vector in body axes,
+        rad: the `null_motions` of `mobility`, orthonormal in the mass metric. Default: the initial state.
 
         Raises
         ------
@@ -401,9 +403,9 @@ class System(Renamed):
         state : State
         t : s
         displacement : (n, 6) or (k, n, 6)
-            Of each body a translation of the center of mass in N, m, and a small rotation vector in body axes, rad;
-            one of `virtual_displacements` or any other; or several. The loads are those at the state, so the work is
-            of first order.
+            For each body a translation of the center of mass in the inertial frame, m, and a small rotation vector in
+            body axes, rad: one of `virtual_displacements` or any other; or several. The loads are those at the state,
+            so the work is of first order.
         """
         from ..analysis.virtual_work import virtual_work
 
@@ -417,10 +419,10 @@ class System(Renamed):
         Parameters
         ----------
         state : State
-            Satisfies the constraints.
+            A state that satisfies the constraints.
         t : s
         coordinates : names of joints, or pairs of a name and a coordinate as `Drive` has it, such as "translation z"
-            As many as the active constraints leave freedoms, and independent of each other.
+            One coordinate for each degree of freedom, independent of each other.
 
         Raises
         ------
@@ -438,16 +440,16 @@ class System(Renamed):
     def remove_disallowed_velocity(self, state: State | None = None, t: float = 0.0) -> State:
         """Return the state with the nearest velocities that all active constraints allow, and the same poses.
 
-        Nearest in the mass metric: what is taken off has the least kinetic energy, and leaves the momentum of all
-        motions that are allowed as it is. That is what a plastic impact of all constraints at once does. Default: the
-        initial state, which stays as it is.
+        Nearest in the mass metric: the removed velocity has the least kinetic energy, and the momentum of all allowed
+        motions is conserved, as in a plastic impact of all constraints at once. Default: the initial state, which is
+        not changed.
 
         Raises
         ------
         InconsistentStateError
             If the poses violate a constraint.
         AssemblyError
-            If constraints, such as drivers, ask for velocities that contradict each other.
+            If constraints, such as drivers, require contradictory velocities.
         """
         from ..analysis.tangent_space import allowed_velocity
 
@@ -464,28 +466,27 @@ class System(Renamed):
     ) -> State:
         """Move the bodies to the nearest poses and velocities that satisfy every constraint.
 
-        Runs start there from now on. From poses far away, other assembled ones may be nearer still: what is found
-        is a minimum nearby. Nearest is meant in the mass metric: the least sum of ``m |dr|^2`` and
-        ``theta.J theta`` over displacements and rotation vectors, then the least change of kinetic energy of
-        the difference in velocity.
+        Later runs start there. The result is a local minimum: from distant poses, other assembled poses may be nearer.
+        Nearest is meant in the mass metric: the least sum of ``m |dr|^2`` and ``theta.J theta`` over displacements and
+        rotation vectors, then the least kinetic energy of the change of velocity.
 
         Parameters
         ----------
         state : State, optional
-            Where to start from; default: the present initial state.
+            Starting point; default: the present initial state.
         t : float
-            s, for constraints that depend on time.
+            Time, s, for constraints that depend on it.
         coordinates : dict, optional
-            Joint coordinates that are to be met, by joint: a number for a joint with one free coordinate,
-            {"hinge": 0.3}, or as many as are named, {"slider": {"rotation": 0.1, "translation": 0.2}}, in rad and m;
-            see `Drive` for their names. Loops are closed with the other coordinates. Angles are at most a whole turn,
-            and runs start from them as they are given.
+            Prescribed joint coordinates, by joint: a number for a joint with one free coordinate, {"hinge": 0.3}, or
+            several by name, {"slider": {"rotation": 0.1, "translation": 0.2}}, in rad and m; see `Drive` for their
+            names. The other coordinates close the loops. Angles are at most a full turn, and runs start with the
+            prescribed turn.
         rates : dict, optional
-            The same for their rates, rad/s and m/s.
+            Prescribed rates of joint coordinates, rad/s and m/s.
         closure_tolerance : float, optional
-            m; how well loops of redundant constraints close in the drawing, such as coordinates rounded to so many
-            digits. Rows that depend on others within it count as redundant from then on, and by how much they miss is
-            taken from them as offsets that the system keeps; `closure` names them. Default: as before, at first none.
+            Accepted closure error, m, of loops with redundant constraints, for instance of a drawing with rounded
+            coordinates. Rows that depend on others within this tolerance then count as redundant, and their violations
+            are subtracted as offsets, which the system keeps and `closure` lists. Default: as before, initially none.
 
         Returns
         -------
@@ -495,7 +496,7 @@ class System(Renamed):
         Raises
         ------
         AssemblyError
-            If no pose is found; the message names the constraint and by how much it is violated.
+            If no pose is found; the message names the constraint and its violation.
         """
         from ..analysis.closure import Closure, absorbed
         from ..analysis.joint_coordinates import assembled
@@ -518,52 +519,52 @@ class System(Renamed):
     def view(
         self, *, labels: bool = False, host: str = "127.0.0.1", port: int = 0, block: bool = False
     ) -> SliderMechanism:
-        """Show the initial poses in the browser, with a slider for each coordinate of a joint with an axis.
+        """Show the initial poses in a browser, with a slider for each coordinate of a joint with an axis.
 
-        A slider drags the mechanism with all loops closed; where it cannot follow, the slider stops. Drivers are off.
-        The system itself stays as it is.
+        Dragging a slider moves the mechanism with all loops closed; it stops where the mechanism cannot follow. Drivers
+        are disabled. The system itself is not changed.
 
         Parameters
         ----------
         labels : bool
-            Whether names of bodies, joints and springs are written beside them.
+            Whether names of bodies, joints and springs are shown.
         host, port, block : as for `Result.view`
 
         Returns
         -------
         SliderMechanism
-            `.state` is where it was dragged to, for ``simulate(initial_state=...)`` or `assemble`.
+            `.state` is the pose after dragging, for ``simulate(initial_state=...)`` or `assemble`.
 
         Raises
         ------
         InputError
-            If viser is not installed, or nothing can be served there.
+            If viser is not installed, or the server cannot be started.
         """
         from ..graphics.viewer.sliders import view
 
         return view(self, labels=labels, host=host, port=port, block=block)
 
     def groups(self, forces: bool = False) -> list[list[str]]:
-        """Return lists of the names of bodies that active constraints join to each other, directly or through others.
+        """Return lists of names of bodies that active constraints connect, directly or indirectly.
 
-        What is fixed to the ground at two places is not joined by it. With `forces`, elements that act between bodies
-        join them, too. Each body is in one list, alone if need be; both are in the order of `bodies`.
+        The ground does not connect bodies. With `forces`, elements that act between bodies connect them, too. Each body
+        is in exactly one list; lists and names are in the order of `bodies`.
         """
         from .topology import groups
 
         return groups(self, validate.flag("System.groups", "forces", forces))
 
     def orphans(self) -> list[str]:
-        """Return the names of bodies that no active constraint and no force joins to another body or to the ground.
+        """Return the names of bodies that no active constraint or force connects to another body or the ground.
 
-        Forces on a body alone, and fields, join nothing; nor does the plane of a planar body.
+        Forces on a single body, fields, and the plane of a planar body do not count as connections.
         """
         from .topology import orphans
 
         return orphans(self)
 
     def with_parts(self, *items: Part) -> System:
-        """Return a system with further parts, in which those of this one are as they are.
+        """Return a system with further parts; the present parts keep their state.
 
         Bodies keep their present initial state, constraints and forces stay enabled or disabled; new ones start as
         declared.
@@ -571,19 +572,19 @@ class System(Renamed):
         return self._with([*self, *items])
 
     def without(self, *names: str, dependents: bool = False) -> System:
-        """Return a system without some of the parts, in which all others are as they are.
+        """Return a system without some of the parts; the other parts keep their state.
 
         Parameters
         ----------
         names : of bodies, constraints and forces
         dependents : bool
-            Whether what cannot be without these goes, too: constraints and forces on a body, and drivers and forces of
-            a joint.
+            Whether dependent parts are removed, too: constraints and forces on a body, and drivers and forces of a
+            joint.
 
         Raises
         ------
         InputError
-            If parts that stay cannot be without those that go; it names them. If no body is left.
+            If remaining parts require removed ones; the message names them. If no body is left.
         """
         from .editing import remaining
 
@@ -591,14 +592,14 @@ class System(Renamed):
         return self._with(remaining(self, names, dependents))
 
     def with_constraints(self, constraints: Iterable[Constraint]) -> System:
-        """Return a system with further constraints, all of which are enabled."""
+        """Return a system with further constraints, all of them enabled."""
         more = list(constraints)
         system = self._with([*self, *more])
         system._switch("with_constraints", more, True)
         return system
 
     def _with(self, items: Iterable[Part]) -> System:
-        """Return a system of these parts with the same settings; what it shares with this one is in the same state."""
+        """Return a system of these parts with the same settings; shared parts keep their state."""
         from .editing import carried_over
 
         system = System(
@@ -622,7 +623,7 @@ class System(Renamed):
         write(self, path)
 
     def checked(self, state: State) -> State:
-        """Return a copy of a state with unit quaternions, or raise InputError if it is no state of this system."""
+        """Return a copy of a state with unit quaternions, or raise an InputError if it does not fit this system."""
         if not isinstance(state, State):
             raise InputError(f"System: state must be a quirk.State; got {state!r}")
         checked = state.checked([body.name for body in self.bodies])
@@ -631,8 +632,8 @@ class System(Renamed):
             if name not in sizes:
                 known = ", ".join(f'"{own}"' for own in sizes) or "none"
                 raise InputError(
-                    f'State: internal names "{name}", which is no force with internal variables of this system '
-                    f"(they are: {known}); leave out what the system does not have"
+                    f'State: internal names "{name}", which is not a force with internal variables in this system '
+                    f"(they are: {known}); remove this entry"
                 )
             validate.array("State", f"internal[{name!r}]", numbers, (sizes[name],))
         return checked

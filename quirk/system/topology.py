@@ -1,4 +1,4 @@
-"""Which bodies are joined to which."""
+"""Connections between bodies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def groups(system: System, forces: bool) -> list[list[str]]:
-    """Return the names of bodies that are joined to each other; see `System.groups`."""
+    """Return lists of names of connected bodies; see `System.groups`."""
     together = {id(body): [body] for body in system.bodies}
     for joined in _joined(system, forces):
         members = [body for body in joined if isinstance(body, Body)]
@@ -27,14 +27,14 @@ def groups(system: System, forces: bool) -> list[list[str]]:
 
 
 def orphans(system: System) -> list[str]:
-    """Return the names of bodies that nothing joins to anything; see `System.orphans`."""
+    """Return the names of unconnected bodies; see `System.orphans`."""
     joined = {id(body) for bodies in _joined(system, forces=True) for body in bodies}
     return [body.name for body in system.bodies if id(body) not in joined]
 
 
 def _joined(system: System, forces: bool) -> Iterator[tuple[Body | Ground, ...]]:
-    """The bodies that each active constraint, and each force between bodies, joins."""
-    # What keeps a planar body in its plane is part of the body.
+    """Yield the bodies that each active constraint, and each force between bodies, connects."""
+    # The constraint of a planar body to its plane is part of the body.
     own = {id(part) for body in system.bodies for part in body.companions}
     for constraint in system.constraints:
         rows = system.model.joint_rows.get(constraint.name)

@@ -50,8 +50,7 @@ def explained(public: T) -> T:
     """Decorate a public function or class so that wrong arguments and unknown attributes are explained.
 
     A TypeError from a call with wrong arguments then states the nearest argument and the signature, an AttributeError
-    of
-    an object the nearest attribute. Other errors are not affected.
+    of an object the nearest attribute. Other errors are not affected.
     """
     if not isinstance(public, type):
         return _explained(public, public.__name__)

@@ -1,4 +1,4 @@
-"""The friction of a system along its runs: what slides, what sticks, and what is to be watched for either to end."""
+"""Friction states along a run: sliding, sticking, and the event functions for their transitions."""
 
 from __future__ import annotations
 
@@ -19,27 +19,28 @@ from quirk.forces.friction import Friction, SlipComponent
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
-# Slip below this part of the speed at which contacts come to rest has no direction of its own. Bodies that begin to
-# slide come to rest again when they slide back by as much, until they have been so many times faster.
+# Slip below this fraction of the rest speed of contacts has no direction of its own. Bodies that begin to slide come to
+# rest again when they slide back at this speed, until they have been FASTER times as fast.
 FLOOR, FASTER = 1e-2, 2.0
-# Up to so many times that speed what begins to slide keeps the direction with which it began.
+# Up to this multiple of that speed, sliding keeps its initial direction.
 KEEPS = 2.0
 
 
 @dataclass(frozen=True)
 class SlidingContact:
-    """What a friction does.
+    """State of a friction element that slides or sticks.
 
     Attributes
     ----------
-    held : components of slip that have rows of their own, while it sticks; else None
-    cone : while it sticks, what its force is compared with, or how contacts share a load; None where others tell
-    load : while it slides on a contact, the rows from which its load follows, see `Friction.shares`
-    direction : (d,) of slip from which sliding goes on
+    held : indices of the slip components with rows, while it sticks; otherwise None
+    cone : while it sticks, the bound of its force, or the distribution of a shared load; None if other elements
+    determine it
+    load : while it slides on a contact, the rows that determine its load, see `Friction.shares`
+    direction : (d,) direction of slip at the start of sliding
     floor : m/s, slip below which it keeps that direction
-    side : of spheres, see `OfSurfaces`
-    slack : m/s by which slip has to turn back until bodies have come to rest; None where it cannot
-    heading : (d,) direction of slip where it was last looked at
+    side : smooth side of spheres, see `OfSurfaces`
+    slack : m/s, reverse slip at which the bodies come to rest; None if they cannot
+    heading : (d,) direction of slip at the last evaluation
     """
 
     held: tuple[int, ...] | None
@@ -53,7 +54,7 @@ class SlidingContact:
 
 
 class Frictions:
-    """All friction of a system that depends on loads."""
+    """All load-dependent friction elements of a system."""
 
     def __init__(self, system: System) -> None:
         self._system = system
@@ -61,11 +62,11 @@ class Frictions:
         self.names = frozenset(friction.name for friction in self.all)
 
     def bare(self, base: Configuration) -> Configuration:
-        """Return a configuration without any friction."""
+        """Return a configuration without friction."""
         return base.with_forces(off=self.names) if self.all else base
 
     def acting(self, base: Configuration, pushing: Container[str]) -> list[Friction]:
-        """Return those whose joint is active, or whose contact pushes."""
+        """Return the friction elements whose joint is active or whose contact pushes."""
         return [
             one
             for one in self.all
@@ -75,7 +76,7 @@ class Frictions:
     def configured(
         self, base: Configuration, rubbing: Mapping[str, SlidingContact], parts: Mapping[str, int]
     ) -> Configuration:
-        """Return a configuration in which friction acts as it slides or sticks, on these parts of bounded surfaces."""
+        """Return a configuration with friction in its present state, on the touched parts of bounded surfaces."""
         found = self.bare(base)
         for friction in self.all:
             rub = rubbing.get(friction.name)
@@ -85,7 +86,7 @@ class Frictions:
             if rub.held == ():
                 continue
             if rub.held is None:
-                # What begins to slide keeps its direction until it has become faster.
+                # Sliding keeps its initial direction until it has become faster.
                 floor = rub.floor if rub.slack in (0.0, None) else KEEPS * FASTER * rub.floor
                 part = parts.get(friction.on.name, 0)
                 acting: Any = friction.sliding(rub.direction, floor, rub.side, part, rub.load)
@@ -97,7 +98,7 @@ class Frictions:
         return found
 
     def guards(self, rubbing: Mapping[str, SlidingContact]) -> list[EventFunction]:
-        """Return what is to be watched: whether slip ends, forces reach their limit, or there are no such forces."""
+        """Return the event functions of friction: end of slip, limit of static friction, existence of a solution."""
         found, slides = [], False
         for friction in self.all:
             rub = rubbing.get(friction.name)
@@ -125,7 +126,7 @@ class Frictions:
         return found
 
     def side(self, friction: Friction, state: State, push: np.ndarray | None = None) -> int:
-        """On which side of its first surface a contact is; `push` (3,) in N is the normal, which gaps of users give."""
+        """Return the smooth side of a contact's first surface; `push` (3,) is the inertial normal of a user's gap."""
         if isinstance(friction.slip, OfGap):
             _, R = self._frame(friction.ends[0], state)
             return 1 if push is None or R[:, 2] @ push >= 0 else -1
@@ -136,12 +137,12 @@ class Frictions:
         return friction.slip.side_of(float(R_one[:, 2] @ (r_two - r_one)))
 
     def axis(self, friction: Friction, state: State) -> np.ndarray:
-        """Its axis (3,) in N."""
+        """Return the axis of a friction element (3,) in the inertial frame."""
         _, R = self._frame(friction.ends[0], state)
         return np.asarray(R[:, friction.axis])
 
     def _frame(self, end: tuple[Any, Any], state: State) -> tuple[np.ndarray, np.ndarray]:
-        """Origin and axes of a frame in N."""
+        """Return origin and axes of a frame in the inertial frame."""
         body, frame = end
         if body in self._system.bodies:
             row = self._system.bodies.index(body)
@@ -152,7 +153,7 @@ class Frictions:
 
 
 def head(solver: Solver, rubbing: Mapping[str, SlidingContact]) -> None:
-    """Let the friction of a solver that slides follow the direction of slip, from what it is now."""
+    """Let the sliding friction of a solver follow the current direction of slip."""
     inputs, table = solver.applied.table.inputs, solver.frictions
     sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
     for k, element in enumerate(sliding):
@@ -162,7 +163,7 @@ def head(solver: Solver, rubbing: Mapping[str, SlidingContact]) -> None:
 
 
 def components(friction: Friction) -> list[tuple[SlipComponent, int]]:
-    """Return the components of slip of a friction, on either side of its first surface, with that side."""
+    """Return the components of slip of a friction element, on both sides of its first surface, with the side."""
     turns = isinstance(friction.slip, OfSurfaces | OfGap) and friction.slip.has_sides
     sides = (1, -1) if turns else (1,)
     return [(SlipComponent(friction, c, side), side) for side in sides for c in range(friction.slip.size)]
@@ -178,12 +179,12 @@ def rub_of(
     before: SlidingContact | None,
     load: tuple[tuple[str, int, float], ...],
 ) -> SlidingContact:
-    """Return what a friction does from now on that slides, from the solution at a state, with the rows of its load."""
+    """Return the state of a friction element that slides, from the solution at a state and the rows of its load."""
     e = found.sliding[k]
     assert e is not None
     heading, moving = tuple(float(part) for part in e), grip.moving is not None
     if moving and before is not None and before.held is None and before.side == side and before.slack == 0.0:
-        # It goes on: the same plant serves, if its load is shared as before.
+        # Continued sliding uses the same compiled model if its load is shared as before.
         return replace(before, heading=heading, load=load)
     slack: float | None = 0.0 if moving else floor
     if not moving and found.driven[k]:

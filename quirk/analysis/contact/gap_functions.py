@@ -1,4 +1,4 @@
-"""Gaps of unilateral constraints, and slip, at a state: how far open, how fast, and where forces along them push."""
+"""Gaps of unilateral constraints and slip at a state: values, rates, and the directions of their forces."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from quirk.system.system import System
 from .friction_states import components
 from .parts_touched import part_at
 
-# What friction is told of a user's gap may be off by this part: the normal is as long as 1, and the load passes the
-# point at this distance over the arm.
+# Tolerance for user-defined gaps with friction: deviation of the gradient's length from 1, and distance at which the
+# force passes the contact point, relative to the arm.
 MISFIT = 1e-6
 
 
@@ -40,10 +40,10 @@ class ContactPoint:
 
     Attributes
     ----------
-    constraint, number : which
-    gap : the law of it
-    at_rest : the law of it from one part of a bounded surface, that which its numbers select; else the same as `gap`
-    rows : of its bodies among all, the ground last
+    constraint, number : the constraint and the index of the gap
+    gap : gap function
+    at_rest : gap function of the part of a bounded surface that its numbers select; otherwise equal to `gap`
+    rows : indices of its bodies, with the ground last
     """
 
     constraint: Unilateral
@@ -54,7 +54,7 @@ class ContactPoint:
 
     @property
     def key(self) -> tuple[str, int]:
-        """Name of the constraint, and number of the gap."""
+        """Name of the constraint, and index of the gap."""
         return self.constraint.name, self.number
 
     @property
@@ -64,7 +64,7 @@ class ContactPoint:
 
     @property
     def label(self) -> str:
-        """What the gap is, for messages."""
+        """Label of the gap for messages."""
         return self.constraint.gaps[self.number].labels[0]
 
     @property
@@ -75,14 +75,14 @@ class ContactPoint:
 
 @dataclass(frozen=True)
 class Slipping:
-    """A component of the slip of a friction.
+    """A component of the slip of a friction element.
 
     Attributes
     ----------
-    component : the law of it
+    component : function of the component
     on : the joint or contact
-    side : of spheres on which it is smooth
-    rows : of its bodies among all, the ground last
+    side : side of spheres on which it is smooth
+    rows : indices of its bodies, with the ground last
     """
 
     component: SlipComponent
@@ -93,12 +93,12 @@ class Slipping:
 
 @dataclass(frozen=True)
 class Opening:
-    """Gaps, and behind them components of slip, at a state.
+    """Gaps, followed by components of slip, at a state.
 
     Attributes
     ----------
-    value, rate : (c,) m and m/s, or rad and rad/s; of slip the rate alone
-    push : (c, n, 6) force and moment about the center of mass on each body, in N, of a unit multiplier
+    value, rate : (c,) m and m/s, or rad and rad/s; for slip only the rate
+    push : (c, n, 6) force and moment about the center of mass on each body for a unit multiplier, inertial frame
     push_in_body : the same with moments in body axes
     """
 
@@ -108,18 +108,18 @@ class Opening:
     push_in_body: np.ndarray
 
     def of(self, which: Sequence[int]) -> Opening:
-        """Return the same of some gaps."""
+        """Return the entries of some gaps."""
         chosen = list(which)
         return Opening(self.value[chosen], self.rate[chosen], self.push[chosen], self.push_in_body[chosen])
 
     def changed(self, change: np.ndarray) -> np.ndarray:
-        """Return by how much rates (c,) change with velocities (n, 6), in N and in body axes."""
+        """Return the changes of rates (c,) by velocities (n, 6), in the inertial frame and in body axes."""
         by: np.ndarray = np.einsum("cni,ni->c", self.push_in_body, change)
         return by
 
 
 class Gaps:
-    """All gaps of a system's unilateral constraints, and all slip of its frictions."""
+    """All gaps of a system's unilateral constraints, and all slip of its friction elements."""
 
     def __init__(self, system: System, frictions: Sequence[Friction] = ()) -> None:
         n = len(system.bodies)
@@ -138,16 +138,16 @@ class Gaps:
         ]
         self._watches: dict[Solver, EventMonitor] = {}
         self._bounded = [one for one in system.constraints if isinstance(one, Contact) and one.parts is not None]
-        # Of contacts with bounded surfaces the part that counts, by name.
+        # Index of the touched part of each contact with a bounded surface, by name.
         self.parts = {one.name: 0 for one in self._bounded}
 
     def locate(self, state: State, before: Mapping[str, int]) -> None:
-        """Find which parts of bounded surfaces are nearest; those `before` count as long as their borders allow."""
+        """Find the nearest parts of bounded surfaces; those in `before` are kept while their borders allow."""
         for one in self._bounded:
             self.parts[one.name] = part_at(self._system, one, state, before.get(one.name))
 
     def row_of(self, touch: ContactPoint) -> int:
-        """Return the number of the row that a closed gap has."""
+        """Return the index of the row of a closed gap."""
         return self.parts.get(touch.constraint.name, touch.number)
 
     def at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> Opening:
@@ -182,13 +182,13 @@ class Gaps:
         return Opening(values, rates, push, in_body)
 
     def push_on_j(self, opening: Opening, c: int) -> np.ndarray:
-        """Return the force (3,) in N on body j of a unit multiplier of a gap."""
+        """Return the force (3,) on body j of a unit multiplier of a gap, in the inertial frame."""
         i, j = self.touches[c].rows[:2]
         push: np.ndarray = opening.push[c, j, :3] if j < opening.push.shape[1] else -opening.push[c, i, :3]
         return push
 
     def check_slip(self, friction: Friction, opening: Opening, c: int, slips: Sequence[int]) -> None:
-        """Raise SwitchingError unless a user's gap is a length, and its load passes through the point given for it.
+        """Raise a SwitchingError unless a user's gap is a length whose force passes through the given contact point.
 
         At an arm a the load f = u x v, of two tangents, has the moment a x f = u (a v) - v (a u), where
         a v = -(a x u) f and a u = (a x v) f.
@@ -214,9 +214,10 @@ class Gaps:
     def accelerations(
         self, t: float, y: np.ndarray, angles: np.ndarray, which: Sequence[int], accelerations: np.ndarray
     ) -> np.ndarray:
-        """Return second derivatives of some gaps, and rates of slip, (c,) with accelerations (n, 6).
+        """Return second derivatives of some gaps, and rates of slip, (c,), for accelerations (n, 6).
 
-        Accelerations are in N and in body axes; slip is numbered behind all gaps.
+        Linear accelerations are in the inertial frame, angular ones in body axes; indices of slip follow those of the
+        gaps.
         """
         model = self._system.model
         kin = Kinematics.of(model.carried.state(y))
@@ -237,18 +238,18 @@ class Gaps:
         return np.array(found)
 
     def _numbers(self, on: Any, parameter: str) -> dict[str, np.ndarray]:
-        """The numbers of the part that counts, of a contact with a bounded surface, by the name of the parameter."""
+        """Return the numbers of the touched part of a bounded surface, by the name of the parameter."""
         part = self.parts.get(on.name)
         return {} if part is None else {parameter: np.array(on.numbers_of(part))}
 
     def _select_parts(self, watch: EventMonitor) -> None:
-        """Let gaps and slip be those of the parts that count."""
+        """Set the touched parts in the gap and slip functions."""
         inputs, entries = watch.table.laws.inputs, watch.table.laws.entries
         owners = [*(touch.constraint for touch in self.touches), *(slip.on for slip in self.slips)]
         for c, on in enumerate(owners):
             part = self.parts.get(on.name)
             if part is not None:
-                # They are the first parameters of gaps and of slip.
+                # The numbers are the first parameters of gaps and of slip.
                 first, numbers = entries[ELEMENT_SIZE * c + INPUT], on.numbers_of(part)
                 inputs[first : first + len(numbers)] = numbers
 
@@ -262,7 +263,7 @@ class Gaps:
             if abs(x[c]) <= 0:
                 continue
             (owner, rows), size = owners[k], x[c]
-            # What acts on the ground is read off body i.
+            # Loads on the ground are computed from those on body i.
             row, sign = (rows[1], 1.0) if rows[1] < n else (rows[0], -1.0)
             load = sign * size * opening.push[c, row]
             origin, on = owner.ends[1][1].origin, rows[1]
@@ -275,5 +276,5 @@ class Gaps:
 
 
 def _at_rest(gap: Gap, constraint: Unilateral, number: int) -> Gap:
-    """The law of a gap from one part of a bounded surface; others are the same at rest."""
+    """Return the gap function at rest: for bounded surfaces that of one part, otherwise the gap itself."""
     return gap if constraint.parts is None else Gap(constraint, number, relation=constraint.resting_gaps[0])

@@ -1,4 +1,4 @@
-"""Which part of a bounded surface a sphere touches: the face, an edge or a corner."""
+"""The part of a bounded surface that a sphere touches: face, edge or corner."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.events.quantity import Gap
 from quirk.system.system import System
 
-# A contact keeps its part until the sphere's center is beyond a border by this part of the size of the system. Below
-# that round-off would switch a center that moves along a border to and fro; what the gap is in error there is of second
+# Distance beyond a border, relative to the system's size, at which a contact changes to another part. Without it
+# round-off would switch a center that moves along a border back and forth; the resulting error of the gap is of second
 # order.
 BEYOND = 1e-13
 
 
 def part_at(system: System, contact: Contact, state: State, before: int | None = None) -> int:
-    """Return the number of the part of a bounded surface that is nearest to the sphere at a state.
+    """Return the index of the part of a bounded surface nearest to the sphere at a state.
 
-    The part `before` counts as long as the center is not beyond its borders.
+    The part `before` is kept unless the center is beyond its borders.
     """
     assert contact.parts is not None
     ends = [_frame(system, body, frame, state) for body, frame in contact.ends]
@@ -37,7 +37,7 @@ def part_at(system: System, contact: Contact, state: State, before: int | None =
 
 
 def border_guards(system: System, parts: Mapping[str, int]) -> list[EventFunction]:
-    """Return what is watched of contacts that touch these parts, by name: whether they pass a border."""
+    """Return the event functions for borders of touched parts, given by name of contact."""
     slack, found = BEYOND * system.model.length, list[EventFunction]()
     for name, part in parts.items():
         contact: Any = system[name]
@@ -48,7 +48,7 @@ def border_guards(system: System, parts: Mapping[str, int]) -> list[EventFunctio
 
 
 def _frame(system: System, body: Any, frame: Any, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """Origin and axes of a frame in N."""
+    """Return origin and axes of a frame in the inertial frame."""
     if body not in system.bodies:
         return frame.origin, frame.matrix
     row = system.bodies.index(body)

@@ -1,7 +1,8 @@
-"""Unilateral constraints in statics: what they push with is unknown, beside where the bodies are.
+"""Unilateral constraints in statics, with their contact forces as unknowns in addition to the poses.
 
-Each gap gets an element whose load is the gap's gradient times an internal variable, the push. So one smooth system has
-derivatives by poses and pushes, and which gaps are closed is said by complementarity: gap >= 0, push >= 0, one is zero.
+Each gap gets an element whose load is the gradient of the gap times an internal variable, the contact force. The
+resulting smooth system has derivatives by poses and contact forces; complementarity selects the closed gaps: gap >= 0,
+force >= 0, one of them zero.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from .operating_point import Point
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Singular values below this part of the largest are none: what has no stiffness stays where it is.
+# Relative cutoff of singular values: directions without stiffness are not moved.
 INDIFFERENT = 1e-11
-# Pushes below this part of the largest are round-off.
+# Contact forces below this fraction of the largest are round-off.
 NO_PUSH = 1e-9
 
 
 class ContactForce(Gap):
-    """What a unilateral constraint pushes with along one of its gaps: an internal variable that stays as it is."""
+    """Contact force of a unilateral constraint along one of its gaps, as a constant internal variable."""
 
     internal = ("push",)
     aside: tuple[str, ...] = ("title", "turned_joint", "label", "constraint", "number")
@@ -44,22 +45,22 @@ class ContactForce(Gap):
     number: int
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the push."""
+        """Return the contact force."""
         return self.push
 
     def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 0."""
+        """Return zero: the force is constant."""
         return 0.0
 
 
 @dataclass(frozen=True)
 class Pushes:
-    """All gaps of unilateral constraints that are switched on, c of them.
+    """All c gaps of enabled unilateral constraints, with their contact forces.
 
     Attributes
     ----------
-    system : the given one, with an element for each gap
-    elements : these
+    system : the given system with an element for each gap
+    elements : these elements
     """
 
     system: System
@@ -67,47 +68,47 @@ class Pushes:
 
     @classmethod
     def of(cls, system: System) -> Pushes:
-        """Return those of a system, which stays as it is."""
+        """Return the gaps and contact forces of a system, which is not changed."""
         acting = [one for one in system.constraints if isinstance(one, Unilateral) and system.is_active(one.name)]
         elements = tuple(ContactForce(one, k) for one in acting for k in range(len(one.gaps)))
         return cls(system.with_parts(*elements) if elements else system, elements)
 
     def gaps(self, point: Point) -> np.ndarray:
-        """Return how far open all are (c,), m or rad."""
+        """Return all gaps (c,), m or rad."""
         rows: dict[Any, tuple[int, ...]] = dict(point.model.forces)
         angles = point.state.angles
         found = [coordinate_at(one, rows[one], point.motion, point.t, angles).value for one in self.elements]
         return np.array(found, dtype=float).reshape(len(self.elements))
 
     def at(self, state: State) -> np.ndarray:
-        """Return the pushes (c,) that a state of the system with them has noted."""
+        """Return the contact forces (c,) stored in a state."""
         return np.array([float(np.ravel(state.internal.get(one.name, 0.0))[0]) for one in self.elements])
 
     def noted(self, state: State, x: np.ndarray) -> State:
-        """Return the state with these pushes (c,)."""
+        """Return the state with the contact forces x (c,)."""
         named = {**state.internal, **{one.name: np.array([push]) for one, push in zip(self.elements, x, strict=True)}}
         return State(*state.parts, angles=state.angles, internal=named, bodies=state.bodies)
 
     def missing(self, x: np.ndarray, gaps: np.ndarray) -> float:
-        """Return how far gaps that push are from closed, and others from open; over the length of the system."""
+        """Return the largest complementarity error of the gaps, relative to the length of the system."""
         if not len(x):
             return 0.0
         return float((np.where(x > 0, np.abs(gaps), np.maximum(-gaps, 0.0)) / self.units).max())
 
     @property
     def units(self) -> np.ndarray:
-        """The length of the system for gaps that are lengths, 1 rad for those that are angles, (c,)."""
+        """Units of the gaps (c,): the length of the system for lengths, 1 rad for angles."""
         return np.array([1.0 if one.turning else self.system.model.length for one in self.elements])
 
     def without(self, state: State) -> State:
-        """Return the state of the given system."""
+        """Return the state of the given system, without contact forces."""
         own = {one.name for one in self.elements}
         internal = {name: numbers for name, numbers in state.internal.items() if name not in own}
         parts = (np.array(part) for part in state.parts)
         return State(*parts, angles=state.angles, internal=internal, bodies=state.bodies)
 
     def closed(self, system: System, x: np.ndarray) -> System:
-        """Return the given system with the rows of those that push, as if they held both ways."""
+        """Return the given system with bilateral rows for the gaps that push."""
         rows = {
             one.constraint.name: one.constraint.closed[one.number]
             for one, push in zip(self.elements, x, strict=True)
@@ -118,9 +119,9 @@ class Pushes:
 
 
 def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a step (v,) with B du = g + G x and pushes x (c,) that keep gaps + G^T du >= 0 apart; see `near_step`.
+    """Return a step (v,) with B du = g + G x, and forces x (c,), that keeps gaps + G^T du >= 0; see `near_step`.
 
-    The symmetric part of B is positive definite: as if it were all there is, least squares tell what pushes.
+    The symmetric part of B is positive definite; the closed gaps are found from a least-squares problem with it.
     """
     alike = 0.5 * (B + B.T)
     by_push = np.linalg.solve(alike, G)
@@ -131,9 +132,9 @@ def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> t
 def near_step(
     B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray, closed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a step (v,) with B du = g + G x, and pushes x (c,) of those that close, from a guess of these (c,) bool.
+    """Return a step (v,) with B du = g + G x, and forces x (c,) of closed gaps, from an initial guess (c,) bool.
 
-    What would pull opens, and what would pass through closes, until nothing does (an active-set method).
+    An active-set method: gaps with negative force are opened, and penetrating gaps are closed, until none is left.
     """
     v, closed = len(g), closed.copy()
     tried: set[bytes] = set()
@@ -150,7 +151,7 @@ def near_step(
 
 
 def _least(A: np.ndarray, b: np.ndarray, v: int) -> np.ndarray:
-    """The least solution, with unknowns (v, then pushes) in units in which all columns are alike."""
+    """Return the least-norm solution, with unknowns (v, then forces) scaled so that all columns are of similar size."""
     size = np.abs(A[:, :v]).max(initial=0.0)
     across = np.abs(A[:, v:]).max(axis=0, initial=0.0)
     unit = np.ones(len(b))

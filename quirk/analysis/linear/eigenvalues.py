@@ -1,30 +1,30 @@
-"""Eigenvalues and eigenvectors of a state matrix, with those that are zero found exactly.
+"""Eigenvalues and eigenvectors of a state matrix, with exact zero eigenvalues.
 
-What is free to go anywhere, such as the place of a bicycle on its plane, gives eigenvalues of zero in Jordan blocks,
-which plain algorithms spread over a circle whose radius is a root of round-off. So null vectors are split off first,
-repeatedly (Golub and Wilkinson, SIAM Review 18 (1976), section 10), and what is left has the other eigenvalues.
+Neutral directions, such as the position of a bicycle on its plane, give zero eigenvalues in Jordan blocks, which
+standard algorithms perturb by a root of round-off. Therefore null vectors are deflated first, repeatedly (Golub and
+Wilkinson, SIAM Review 18 (1976), section 10); the remaining matrix has the other eigenvalues.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-# Singular values below this part of the largest are zero.
+# Relative cutoff of singular values that count as zero.
 ZERO = 1e-12
-# Entries below this part of the largest are zero where units are chosen.
+# Relative cutoff of entries that count as zero in the choice of units.
 ROUND_OFF = 1e-14
 
 
 def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndarray:
-    """Return units (F,) of states in which entries of A are alike and round-off is small beside them.
+    """Return units (F,) of states for which the entries of A are of similar size and round-off is small beside them.
 
-    Poses keep theirs, velocities are in those of poses times a rate, and each internal variable has one of its own.
+    Poses keep theirs, velocities are in units of poses times a rate, and each internal variable has its own unit.
 
     Parameters
     ----------
-    A : (F, F) of poses, velocities and internal variables, in this order
-    poses, velocities : how many of these states there are
-    rate : 1/s, of loads and of the motion: what accelerations change by is round-off if it is small beside its square
+    A : (F, F) over poses, velocities and internal variables, in this order
+    poses, velocities : numbers of these states
+    rate : 1/s, of loads and of the motion: changes of accelerations are round-off if small beside its square
     """
     free = poses + velocities
     units = np.ones(len(A))
@@ -38,7 +38,7 @@ def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndar
 
 
 def units_between(into: np.ndarray, out: np.ndarray, rate: float) -> np.ndarray:
-    """Return units (k,) of variables that depend on others by `into` (k,), and others on them by `out` (k,), alike."""
+    """Return units (k,) of variables with couplings `into` (k,) from and `out` (k,) to others, which balance both."""
     alike = np.sqrt(np.divide(into, out, out=np.ones_like(into), where=out > 0))
     alike = np.where(out > 0, alike, into / rate)
     alike = np.where(into > 0, alike, np.divide(rate, out, out=np.ones_like(out), where=out > 0))
@@ -46,13 +46,13 @@ def units_between(into: np.ndarray, out: np.ndarray, rate: float) -> np.ndarray:
 
 
 def eigenvalues(A: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return all eigenvalues (F,), by size, of A whose states have such `units`."""
+    """Return all eigenvalues (F,) of A in increasing size, for the given units of the states."""
     zeros, values, _ = _split(_in(A, units))
     return sorted_by_size(np.concatenate([np.zeros(zeros), values]))
 
 
 def eigenvectors(A: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues (r,) and vectors (F, r) as columns, fewer than F where zeros are in Jordan blocks."""
+    """Return eigenvalues (r,) and eigenvectors (F, r) as columns; fewer than F if zeros are in Jordan blocks."""
     if not A.size:
         return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
     A = _in(A, units)
@@ -63,24 +63,24 @@ def eigenvectors(A: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _in(A: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """A over states in such units."""
+    """Return A in scaled states."""
     return np.asarray(A * units / units[:, None])
 
 
 def sorted_by_size(values: np.ndarray) -> np.ndarray:
-    """Return eigenvalues by absolute value, then by real part, each pair with the positive imaginary part first."""
+    """Return eigenvalues by absolute value, then real part, each pair with the positive imaginary part first."""
     return values[order(values)]
 
 
 def order(values: np.ndarray) -> np.ndarray:
-    """Return the order of `sorted_by_size`; rounded so that the two of a pair stay together."""
+    """Return the order of `sorted_by_size`, with rounding so that complex pairs stay together."""
     size = np.abs(values)
     scale = np.where(size > 0, 10.0 ** np.floor(np.log10(np.where(size > 0, size, 1.0)) - 9), 1.0)
     return np.lexsort((-values.imag, np.round(values.real / scale), np.round(size / scale) * scale))
 
 
 def _split(A: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """Return how many eigenvalues are zero, the others, and their vectors (F, r)."""
+    """Return the number of zero eigenvalues, the other eigenvalues, and their eigenvectors (F, r)."""
     from scipy.linalg import eig
 
     if not A.size:
@@ -94,16 +94,16 @@ def _split(A: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
     rest = Q[:, zeros:]
     more, values, inner = _split(rest.T @ A @ rest)
     vectors = rest @ inner
-    # Of A (L y + K x) = s (L y + K x), with A K = 0.
+    # From A (L y + K x) = s (L y + K x) with A K = 0.
     vectors = vectors + null @ (null.T @ (A @ vectors)) / values
     return zeros + more, values, vectors
 
 
 def _null(A: np.ndarray) -> np.ndarray:
-    """Orthonormal null vectors (F, k) of A, found with its states in units that make rows and columns alike."""
+    """Return orthonormal null vectors (F, k) of A, computed with balanced rows and columns."""
     from scipy.linalg import matrix_balance
 
-    # Without what is round-off, which else would be made as large as the rest.
+    # Round-off entries are removed, because balancing would enlarge them.
     clean = np.where(np.abs(A) > ROUND_OFF * np.abs(A).max(), A, 0.0)
     balanced, (scale, _) = matrix_balance(clean, permute=False, separate=True)
     _, s, Vt = np.linalg.svd(balanced)

@@ -1,4 +1,4 @@
-"""Equilibria: states at rest in which nothing accelerates, found with the exact tangent."""
+"""Equilibria: states at rest without accelerations, computed with exact derivatives."""
 
 from __future__ import annotations
 
@@ -28,43 +28,43 @@ if TYPE_CHECKING:
     from quirk.system.system import System
 
 OWNER = "System.equilibrium"
-# Accelerations below this part of what loads alone would give are round-off of an equilibrium.
+# Accelerations below this fraction of those that loads alone would cause are round-off: the search has converged.
 FOUND = 1e-13
-# A result whose accelerations are above this part is none,
+# A result whose accelerations exceed this fraction is rejected,
 MISSED = 1e-8
-# unless Newton's method would move nothing by more than this, in lengths of the system or rad: nothing is loaded there.
+# unless a Newton step would move nothing by more than this, in lengths of the system or rad: nothing is loaded there.
 STANDS = 1e-10
-# Such a step must account for all but this part of the accelerations: it is none, too, where these have no slope.
+# Such a step must account for all but this fraction of the accelerations; they must not be independent of the poses.
 ANSWERED = 0.5
-# Loads that are so small a part of the largest on the way, while steps are long, fade out: nothing ever balances them.
+# Loads below this fraction of the largest during the search vanish at infinity: no equilibrium exists.
 FADED = 1e-100
 MOST_STEPS, MOST_IN_VAIN = 1000, 100
-# Accelerations of which more than this part has no stiffness are those of a fall. Under gravity alone it ends nowhere:
-# so few steps in vain tell it.
+# Fraction of accelerations without stiffness that counts as a free fall, and the maximum number of unsuccessful steps
+# if gravity is the only load, because the fall has no end.
 UNOPPOSED, MOST_FALLING = 0.5, 10
-# By how much longer moves may be after each step in vain, and after each that misses less: it may be far to go.
+# Growth of the maximum step after unsuccessful and after successful steps: the distance may be large.
 FASTER = 1.1
-# Within this part an equilibrium is near, and is the one that is meant even if it is not stable.
+# Residual below which the nearest equilibrium is computed even if it is unstable.
 NEAR = 1e-3
-# Part of the largest derivative by which steps are slowed down where they miss more.
+# Increase of damping after a step with a larger residual, relative to the largest derivative.
 SLOWER = 0.1
-# Real parts above this part of the largest eigenvalue grow.
+# Real parts above this fraction of the largest eigenvalue count as growing.
 GROWS = 1e-9
-# Gaps within this part of the size of the system may share a load.
+# Gaps below this fraction of the system's size may share a load.
 CLOSED = 1e-9
 
 
 @explained
 @dataclass
 class Equilibrium(State):
-    """A state at rest that stays at rest; a `State` with what follows from it.
+    """A state of equilibrium, with its loads and stability.
 
     Attributes
     ----------
-    time : s
-    touching : names of the unilateral constraints that are closed and push
-    residual : what is left of accelerations, as a part of what the loads alone would give; 0 where nothing is loaded
-    system : System, in which those are closed
+    time : time, s, at which loads and drivers are evaluated
+    touching : names of the closed unilateral constraints that push
+    residual : largest acceleration, relative to that which the loads alone would cause; 0 without loads
+    system : System with these constraints closed
     """
 
     time: float = field(default=0.0, kw_only=True)
@@ -79,23 +79,23 @@ class Equilibrium(State):
 
     @cached_property
     def loads(self) -> dict[str, JointLoad]:
-        """Force and torque of every active constraint by name, as of `System.joint_loads`; zero where a gap is open."""
+        """Force and torque of every active constraint by name, as in `System.joint_loads`; zero for open gaps."""
         found = self.system.joint_loads(self, self.time)
         none = (one.name for one in self.system.constraints if isinstance(one, Unilateral) and one.name not in found)
         return {**found, **{name: JointLoad(np.zeros(3), np.zeros(3)) for name in none}}
 
     def of(self, name: str) -> float:
-        """Return a quantity there, such as "hinge.angle", "spring.length" or "hinge.force.x", SI units."""
+        """Return a quantity at equilibrium, such as "hinge.angle", "spring.length" or "hinge.force.x", SI units."""
         return value_of("Equilibrium.of", self.system, self.copy(), self.time, name)
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
-        """Eigenvalues of small motions about it, complex, 1/s, by size."""
+        """Eigenvalues of small motions about the equilibrium, complex, 1/s, in increasing size."""
         return linearize(self.system, self.copy(), self.time).eigenvalues
 
     @property
     def stable(self) -> bool:
-        """Whether no small motion grows: no eigenvalue has a positive real part. Without damping none need decay."""
+        """Whether no eigenvalue has a positive real part: no small motion grows, but undamped ones do not decay."""
         values = self.eigenvalues
         return bool((values.real <= GROWS * np.abs(values).max(initial=0.0)).all())
 
@@ -124,7 +124,7 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
 
 
 def _not_found(pushes: Pushes, state: State, left: float, t: float) -> ConvergenceError:
-    """Return the error that names the body which accelerates most at the best state, and has that state."""
+    """Return the error with the best state and the body that has the largest acceleration there."""
     free = NullSpaceBasis.at(Point(pushes.system, state, t))
     model, (g, K, _) = free.point.model, accelerations(free, len(pushes.at(state)))
     falls = _falls(free)
@@ -133,14 +133,14 @@ def _not_found(pushes: Pushes, state: State, left: float, t: float) -> Convergen
     turns = model.length * angular[worst] > linear[worst]
     residual, unit = (float(angular[worst]), "rad/s^2") if turns else (float(linear[worst]), "m/s^2")
     if falls:
-        why = "nothing resists its motion there; does it fall freely? Then hold it"
+        why = "nothing resists its motion there; if it falls freely, hold it"
     elif len(pushes.at(state)):
-        why = "does it fall freely, or slide off what it touches? Then hold it, or start nearer to an equilibrium"
+        why = "if it falls freely or slides off its contact, hold it, or start nearer to an equilibrium"
     else:
-        why = "does it turn or move without ever coming to rest? Else start nearer to an equilibrium"
+        why = "it may keep moving without coming to rest; otherwise start nearer to an equilibrium"
     return ConvergenceError(
-        f"{OWNER}: none was found; what is left of the accelerations is {left:.2g} of what the loads alone would give, "
-        f'most at body "{model.body_names[worst]}" with {residual:.3g} {unit}: {why}; the best state is in this '
+        f"{OWNER}: no equilibrium was found; the accelerations are {left:.2g} of those due to the loads alone, "
+        f'the largest at body "{model.body_names[worst]}" with {residual:.3g} {unit}: {why}; the best state is in this '
         "error's .state",
         state=pushes.without(state),
         body=model.body_names[worst],
@@ -155,12 +155,12 @@ def _falls(free: NullSpaceBasis) -> bool:
 
 
 def _unopposed(g: np.ndarray, K: np.ndarray) -> np.ndarray:
-    """Return the part of accelerations (f,) that no step changes, of which the derivative is K (f, f)."""
+    """Return the part of accelerations (f,) outside the range of their derivative K (f, f)."""
     return np.asarray(g - K @ np.linalg.lstsq(K, g, rcond=INDIFFERENT)[0])
 
 
 def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
-    """Return what unilateral constraints push with at an equilibrium: the least where those that are closed share."""
+    """Return the contact forces at an equilibrium, the least-norm ones if closed gaps share a load."""
     x = pushes.at(state)
     if not len(x):
         return x
@@ -171,15 +171,15 @@ def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
 
 
 def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
-    """Return the best state that is found, and how much of the accelerations is left there, over those of loads alone.
+    """Return the best state found, and its accelerations relative to those of the loads alone.
 
-    Steps (k - K) du = g + G x with the accelerations g in free coordinates and their derivative K: Newton's where k is
-    zero. Where K has growing directions, k is more than these, and the step goes downhill as that of a strongly damped
-    motion does, implicitly (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)); but for states so near to an equilibrium
-    that this one is meant. Steps after which more is left than before make k larger; after others the next may be
-    longer, as the way may be many times the size of the system. What is left is measured by the largest loads so far:
-    those of the state alone vanish with it where they all do. Pushes x of unilateral constraints follow in each step
-    by complementarity (Josephy 1979).
+    Steps (k - K) du = g + G x with the accelerations g in free coordinates and their derivative K are Newton steps for
+    k = 0. If K has growing directions, k exceeds their rates, and the step is an implicit one of a strongly damped
+    descent (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)), except for states so close to an equilibrium that
+    Newton's method finds it. Steps that increase the residual increase k; otherwise the next step may be longer,
+    because the path may be many times the size of the system. The residual is relative to the largest loads so far,
+    because those of the current state may vanish with it. Forces x of unilateral constraints satisfy complementarity in
+    each step (Josephy 1979).
     """
     best, best_step, slower, previous, stride, found = np.inf, 0, 0.0, np.inf, 1.0, (state, np.inf)
     loaded = 0.0
@@ -222,11 +222,11 @@ def _part(g: np.ndarray, size: float) -> float:
 
 
 def _downhill(point: Point, K: np.ndarray, g: np.ndarray, longer: float, definite: bool) -> float:
-    """Return by how much steps are to be slowed down, 1/s^2, so that they go downhill."""
+    """Return the damping k, 1/s^2, that makes steps descend."""
     largest = float(np.abs(K).max())
     growing = float(np.linalg.eigvalsh(0.5 * (K + K.T))[-1] if definite else np.linalg.eigvals(K).real.max())
     found = 1.5 * growing if growing > GROWS * largest else 0.0
-    # What has no stiffness, such as a free fall, is moved by steps of the size of the system.
+    # Directions without stiffness, such as a free fall, are moved by steps of the size of the system.
     falling = float(np.abs(_unopposed(g, K)).max(initial=0.0)) / (
         longer * point.model.length * np.sqrt(point.model.mass.max())
     )
@@ -234,7 +234,7 @@ def _downhill(point: Point, K: np.ndarray, g: np.ndarray, longer: float, definit
 
 
 def _at_rest(system: System, start: State, t: float) -> State:
-    """The nearest state on the constraints, at rest; InputError where drivers move."""
+    """Return the nearest state at rest that satisfies the constraints; InputError if drivers are in motion."""
     still = replace(
         start, velocity=np.zeros_like(start.velocity), angular_velocity=np.zeros_like(start.angular_velocity)
     )
@@ -249,7 +249,7 @@ def _at_rest(system: System, start: State, t: float) -> State:
 
 
 def _stands(free: NullSpaceBasis, step: np.ndarray) -> bool:
-    """Whether a step in free coordinates, then internal variables, changes nothing but by round-off."""
+    """Whether a step in free coordinates, then internal variables, is round-off."""
     point, v = free.point, free.velocities.shape[1]
     internal = point.model.carried.numbers(point.model.carried.flat(point.state))[: len(step) - v]
     rest = np.abs(step[v:]).max(initial=0.0) <= STANDS * np.abs(internal).max(initial=0.0)

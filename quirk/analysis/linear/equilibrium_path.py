@@ -1,13 +1,13 @@
-"""Equilibria over a parameter, followed through turning points by pseudo-arclength continuation (Keller 1977).
+"""Paths of equilibria over a parameter, through turning points, by pseudo-arclength continuation (Keller 1977).
 
-Equilibria are g(u, p) = 0 with the accelerations g in free coordinates u. Along the path K du + g_p dp = 0: a step goes
-along this tangent, and Newton's method comes back to the path at right angles to it. g_p alone is not exact: it is from
-a difference where the step has led, and stays the same from there to the path. The points do not depend on it, nor do
-turning points, where K is singular.
+Equilibria satisfy g(u, p) = 0 with the accelerations g in free coordinates u. The tangent of the path satisfies K du +
+g_p dp = 0: each step predicts along it, and Newton's method corrects perpendicular to it. g_p is approximated by a
+difference at the predicted point and kept during the correction. Neither the computed points nor the turning points,
+where K is singular, depend on it.
 
-Where a one-sided spring begins or ceases to act, K jumps and the path has a corner. It goes on in the direction in
-which the determinant of K with g_p and the tangent keeps its sign: both sides have the same derivatives along the
-border between them, so the path leaves it to the other side (Allgower and Georg, Introduction to Numerical Continuation
+Where a one-sided spring engages or disengages, K jumps and the path has a corner. It continues in the direction in
+which the determinant of K, g_p and the tangent keeps its sign: both sides have the same derivatives along their common
+border, so the path leaves the border on the other side (Allgower and Georg, Introduction to Numerical Continuation
 Methods, 2003, chapter 15).
 """
 
@@ -39,18 +39,19 @@ from .outputs import value_of
 from .stiffness_switching import switched
 
 OWNER = "equilibrium_path"
-# Differences by the parameter are over this part of its range.
+# Step of the finite difference by the parameter, relative to its range.
 DIFFERENCE = 1e-5
-# The path is met within this part of what loads alone would give, or where steps no longer gain.
+# Residual at which a point counts as converged, relative to that of the loads alone; largest residual that is accepted
+# if steps no longer improve it; maximum number of iterations.
 FOUND, MISSED, MOST_ITERATIONS = 1e-13, 1e-9, 8
-# Largest angle, rad, between tangents of two points; below half of it steps grow.
+# Largest angle, rad, between the tangents of consecutive points; below half of it steps grow.
 BEND = 0.15
-# Steps shorter than this part of the longest lead nowhere, unless there is a corner. Beyond that the path is met again
-# so far away, as a part of the range and of the size of the system: further than differences by the parameter reach.
+# Shortest step relative to the longest; shorter ones fail, unless there is a corner. Distance beyond a corner at which
+# the path is continued, relative to the parameter's range and the system's size: larger than the finite difference.
 SHORTEST, BEYOND = 1e-6, 1e-4
-# Points closer together than this part of the longest step, on the way to a corner, are not kept.
+# Points closer together than this fraction of the longest step, on the way to a corner, are discarded.
 CROWDED = 1e-2
-# A turning point is found when the parameter's part of the tangent, or the place in a step, is as small as this.
+# Tolerance of the parameter's component of the tangent at a turning point, or of the location in a step.
 TURNED, MOST_TRIES = 1e-11, 60
 
 
@@ -61,9 +62,9 @@ class EquilibriumPath:
 
     Attributes
     ----------
-    values : (p,) of the parameter
+    values : (p,) values of the parameter
     states : p equilibria, each a `State` with `loads`, `eigenvalues` and `stable`
-    turning : numbers of those at which the parameter turns back
+    turning : indices of the turning points, at which the parameter reverses
     """
 
     values: np.ndarray
@@ -86,7 +87,7 @@ class EquilibriumPath:
         return f"<EquilibriumPath: {len(self.values)} equilibria from {first:.6g} to {last:.6g}, {turning} turning>"
 
     def plot(self, name: str, **options: Any) -> Any:
-        """Draw a quantity over the parameter, unstable parts dashed; `options` as of `Result.plot`."""
+        """Plot a quantity over the parameter, with unstable parts dashed; `options` as for `Result.plot`."""
         from quirk.graphics.plot.roots import draw_equilibria
 
         return draw_equilibria(self.values, self.of(name), self.stable, self.turning, name, options)
@@ -94,10 +95,11 @@ class EquilibriumPath:
 
 @dataclass(frozen=True)
 class _Place:
-    """A state with a value of the parameter, g and K there.
+    """A state with a value of the parameter, and g and K there.
 
-    size : of the accelerations that loads alone would give there · loaded : the largest of these on the way there, by
-    which a place is judged where all loads vanish
+    size : of the accelerations that loads alone would cause there · loaded : largest such size so far, the reference
+    for
+    residuals where all loads vanish
     """
 
     value: float
@@ -111,13 +113,13 @@ class _Place:
 
     @property
     def left(self) -> float:
-        """What is left of the accelerations."""
+        """Largest remaining acceleration."""
         return float(np.abs(self.g).max(initial=0.0))
 
 
-# How accelerations of bodies (n, 6) and rates of internal variables (k,) change with the parameter, over its range.
+# Changes of the accelerations of bodies (n, 6) and rates of internal variables (k,) over the range of the parameter.
 _Slope = tuple[np.ndarray, np.ndarray]
-# A direction: of the bodies (n, 6), of internal variables (k,), and of the parameter over its range.
+# A direction: of the bodies (n, 6), of internal variables (k,), and of the parameter relative to its range.
 _Tangent = tuple[np.ndarray, np.ndarray, float]
 
 
@@ -126,30 +128,30 @@ class _Follower:
         self.build, self.span = build, span
 
     def made(self, value: float) -> tuple[System, State]:
-        """The system at a value, and where to start."""
+        """Return the system at a value of the parameter, and the starting state."""
         made = self.build(value)
         system, state = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
         if not isinstance(system, System) or not isinstance(state, State | None):
             raise InputError(f"{OWNER}: build must return a System, or a System and a State; got {made!r}")
         if any(isinstance(one, Unilateral) and system.is_active(one.name) for one in system.constraints):
-            raise InputError(f"{OWNER}: unilateral constraints are not followed; use one-sided springs in their place")
+            raise InputError(f"{OWNER}: unilateral constraints are not supported; replace them by one-sided springs")
         return system, system.initial_state() if state is None else system.checked(state)
 
     def point(self, value: float, state: State, system: System | None = None) -> Point:
-        """What is at a state, brought onto the constraints at a value."""
+        """Return the operating point at a state, projected onto the constraints at a value."""
         system = self.made(value)[0] if system is None else system
         plant, solver, parts = system.plant, system.plant.solver(), state.parts
         if system.model.rows:
             projected = project(system.model, plant.metric, state, 0.0, solver.verdict(state, 0.0).kept)
             if projected is None:
-                raise AssemblyError(f"{OWNER}: the constraints could not be followed")
+                raise AssemblyError(f"{OWNER}: the projection onto the constraints failed")
             parts = (*projected.state.parts[:2], *parts[2:])
         found = State(*parts, angles=state.angles, internal=state.internal, bodies=state.bodies)
         solver.settle_state(found, 0.0)
         return Point.along(system, plant, solver, found, 0.0, angles_at(system.model, found, 0.0))
 
     def place(self, value: float, state: State, system: System | None = None, loaded: float = 0.0) -> _Place:
-        """The place of such a point, on a way whose largest loads so far are given."""
+        """Return the place of a state at a value; `loaded` is the largest load size so far."""
         point = self.point(value, state, system)
         free = NullSpaceBasis.at(point)
         g, K, _ = accelerations(free, 0)
@@ -157,33 +159,33 @@ class _Follower:
         return _Place(value, point.state, point.system, free, g, K, size, max(size, loaded))
 
     def slope(self, at: _Place) -> _Slope:
-        """By how much accelerations and internal rates change over the range of the parameter, at the same state."""
+        """Return the changes of accelerations and internal rates over the range of the parameter, at fixed state."""
         more, now = self.point(at.value + DIFFERENCE * self.span, at.state), at.free.point
         bodies = np.concatenate([more.linear - now.linear, more.angular - now.angular], axis=1)
         return bodies / DIFFERENCE, (more.internal_rates - now.internal_rates) / DIFFERENCE
 
     def tangent(self, at: _Place, slope: _Slope, ahead: _Tangent | None) -> _Tangent:
-        """The direction of the path of size 1, on from another, or towards the end of the range."""
+        """Return the unit tangent of the path, in the direction of a previous one, or towards the end of the range."""
         along = np.linalg.svd(self._derivatives(at, slope))[2][-1]
         sign = float(along[-1]) if ahead is None else float(self._row(at, ahead) @ along)
         return self._direction(at, along if sign >= 0 else -along)
 
     def _derivatives(self, at: _Place, slope: _Slope) -> np.ndarray:
-        """K with g_p behind it, in units of the length of the system and the range."""
+        """Return K with the column g_p, in units of the length of the system and the range."""
         return np.column_stack([at.K * self._unit(at), self._inner(at, *slope)])
 
     def _direction(self, at: _Place, along: np.ndarray) -> _Tangent:
-        """The direction of which `_row` is given."""
+        """Return the direction for a given row of `_row`."""
         unit, v = self._unit(at), at.free.velocities.shape[1]
         bodies = at.free.spread(at.free.velocities @ (unit * along[:v, None]))[..., 0]
         return bodies, unit * along[v:-1], float(along[-1])
 
     def _way(self, at: _Place, slope: _Slope, row: np.ndarray) -> float:
-        """The sign of the determinant that a path keeps across corners."""
+        """Return the sign of the determinant that a path keeps across corners."""
         return float(np.linalg.slogdet(np.vstack([self._derivatives(at, slope), row]))[0])
 
     def past_corner(self, here: _Place, tangent: _Tangent) -> _Step | None:
-        """The step along the other side of a corner right behind a place; None if no stiffness jumps there."""
+        """Return the step beyond a corner just after a place, or None if no stiffness jumps there."""
         beyond = self.predicted(here, tangent, BEYOND)
         elements = switched(here.free.point, beyond.free.point)
         if not elements:
@@ -201,12 +203,12 @@ class _Follower:
         return _Step(self, here, there, turned, slope, BEYOND)
 
     def predicted(self, at: _Place, tangent: _Tangent, length: float) -> _Place:
-        """Where a step along a tangent leads, next to the path."""
+        """Return the place predicted by a step along a tangent."""
         state = displaced(at.state, length * tangent[0][:, :3], length * tangent[0][:, 3:])
         return self._with(at, state, length * tangent[1], at.value + length * tangent[2] * self.span)
 
     def corrected(self, now: _Place, tangent: _Tangent, slope: _Slope) -> _Place:
-        """The point of the path at right angles to a tangent; AssemblyError where there is none."""
+        """Return the point of the path perpendicular to a tangent; AssemblyError if none is found."""
         best = now
         for _ in range(MOST_ITERATIONS):
             if now.left <= FOUND * now.size:
@@ -222,7 +224,7 @@ class _Follower:
             if now.left >= 0.5 * before.left and before.left < MISSED * before.loaded:
                 break
         if best.left > MISSED * best.loaded:
-            raise AssemblyError(f"{OWNER}: no equilibrium is found near {now.value:g}")
+            raise AssemblyError(f"{OWNER}: no equilibrium was found near {now.value:g}")
         check_consistent(best.system, best.state, 0.0)
         return best
 
@@ -235,15 +237,15 @@ class _Follower:
         return self.place(value, state, loaded=before.loaded)
 
     def _row(self, at: _Place, direction: _Tangent) -> np.ndarray:
-        """A direction in the free coordinates of a place, in units of the length of the system and the range."""
+        """Return a direction in the free coordinates of a place, in units of the length of the system and the range."""
         bodies, internal, of_parameter = direction
         return np.append(self._inner(at, bodies, internal) / self._unit(at), of_parameter)
 
     @staticmethod
     def _inner(at: _Place, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-        """Motions of bodies (n, 6) and of internal variables (k,) in the free coordinates of a place.
+        """Return motions of bodies (n, 6) and of internal variables (k,) in the free coordinates of a place.
 
-        Places have bases of their own, which may be turned or opposite from one to the next.
+        Each place has its own basis, which may be rotated or reversed with respect to that of another.
         """
         whole = np.zeros((len(bodies), 12, 1))
         whole[:, 6:, 0] = bodies
@@ -261,12 +263,12 @@ def _lost(last: _Place, why: Any) -> ConvergenceError:
 
 def _said(elements: Sequence[ForceElement]) -> str:
     listed = ", ".join(str(one) for one in elements)
-    return f"there the stiffness of {listed} jumps: give a law that is rounded there"
+    return f"there the stiffness of {listed} jumps: use a smooth law"
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A step of the path and its length, with the tangent where it begins and the slope where that leads."""
+    """A step of the path with its length, its initial tangent, and the slope at its end."""
 
     follower: _Follower
     here: _Place
@@ -276,22 +278,22 @@ class _Step:
     length: float
 
     def turning_point(self) -> _Place:
-        """The point where the parameter turns back."""
+        """Return the point where the parameter reverses."""
         return self._where(lambda place: self.follower.tangent(place, self.slope, self.tangent)[2])
 
     def at(self, value: float) -> _Place:
-        """The point that belongs to a value of the parameter."""
+        """Return the point at a value of the parameter."""
         near = self._where(lambda place: (place.value - value) / self.follower.span)
         fixed = np.zeros_like(self.tangent[0]), np.zeros_like(self.tangent[1]), 1.0
         try:
             exactly = self.follower.place(value, near.state, loaded=near.loaded)
             return self.follower.corrected(exactly, fixed, self.slope)
         except AssemblyError:
-            # Next to a turning point what belongs to the value itself is not found as surely as what is near.
+            # Close to a turning point, the point at the exact value may not be found, but the nearby one is.
             return near
 
     def _where(self, function: Callable[[_Place], float]) -> _Place:
-        """The point where a function is zero, by the Illinois method; each point is found from the one before."""
+        """Return the point where a function is zero, by the Illinois method, each started from the previous one."""
         a, b, fa, fb, place = 0.0, self.length, function(self.here), function(self.there), self.there
         for _ in range(MOST_TRIES):
             middle = (a * fb - b * fa) / (fb - fa)
@@ -312,23 +314,23 @@ class _Step:
 def equilibrium_path(
     build: Callable[[float], Any], start: float, stop: float, *, step: float = 0.05, most: int = 1000
 ) -> EquilibriumPath:
-    """Return the equilibria of a system over a parameter, followed also where the parameter turns back.
+    """Return the equilibria of a system over a parameter, through turning points.
 
     Parameters
     ----------
     build : function of a value
-        Returns the system, or a pair of the system and a state. The path begins at the equilibrium near to that at
-        `start`. The system has the same parts at all values, and no unilateral constraints.
-    start, stop : the path is followed until it comes to `stop`, or as far to the other side of `start`
-    step : the longest step, as a part of the range and of the size of the system
-    most : points at most
+        Returns the system, or a pair of the system and a starting state. The path begins at the equilibrium near that
+        state at `start`. The system has the same parts at all values, and no unilateral constraints.
+        start, stop : the path ends when it reaches `stop`, or an equal distance on the other side of `start`
+        step : longest step, relative to the range and to the size of the system
+        most : maximum number of points
 
     Raises
     ------
     InputError
-        If an argument cannot be used, or `build` returns something else.
+        If an argument is invalid, or `build` returns something else.
     ConvergenceError
-        If there is no equilibrium at `start`, or the path cannot be followed; with its last state.
+        If there is no equilibrium at `start`, or the path cannot be continued; with its last state.
 
     Examples
     --------
@@ -375,7 +377,7 @@ def equilibrium_path(
             gone = follower.past_corner(here, tangent)
             if gone is None:
                 raise _lost(here, trouble if np.isinf(bend) else "it branches, or bends too sharply")
-            # Of the points on the way to the corner the last is there.
+            # The last point on the way to a corner has been added already.
             del places[len(places) - max(crowded, 1) : -1]
             there, ahead = gone.there, follower.tangent(gone.there, gone.slope, gone.tangent)
             if tangent[2] * ahead[2] < 0:

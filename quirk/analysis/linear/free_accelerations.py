@@ -1,4 +1,4 @@
-"""What accelerates in free coordinates, by how much it changes, and how a state moves along them."""
+"""Accelerations in free coordinates, their derivatives, and displacements along these coordinates."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .null_space import NullSpaceBasis
 from .operating_point import Point
 from .steady_motion import load_rate
 
-# Largest turn, rad, or move, in lengths of the system, in one step.
+# Largest rotation, rad, or displacement, in lengths of the system, in one step.
 LONGEST_STEP = 0.3
 
 
 def size_of_loads(point: Point) -> float:
-    """Return the accelerations in free coordinates, kg^(1/2) m/s^2, that loads give if none cancels another."""
+    """Return the accelerations in free coordinates, kg^(1/2) m/s^2, that loads would cause without cancellation."""
     return float(load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max()))
 
 
 def accelerations(free: NullSpaceBasis, pushes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Accelerations in free coordinates, then rates of internal variables; their derivatives by both, and by pushes.
+    """Return accelerations in free coordinates, then internal rates, with their derivatives by both and by forces.
 
-    The pushes are the last internal variables.
+    The contact forces are the last internal variables.
     """
     point, v = free.point, free.velocities.shape[1]
     own = point.internal - pushes
@@ -42,18 +42,18 @@ def accelerations(free: NullSpaceBasis, pushes: int) -> tuple[np.ndarray, np.nda
 
 
 def change_along(free: NullSpaceBasis, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How bodies move, (n, 3) m, and turn, (n, 3) rad, by a step in free coordinates."""
+    """Return displacements (n, 3), m, and rotations (n, 3), rad, of the bodies for a step in free coordinates."""
     change = free.spread(free.velocities @ step[: free.velocities.shape[1], None])[..., 0]
     return change[:, :3], change[:, 3:]
 
 
 def size_of_change(free: NullSpaceBasis, moves: np.ndarray, turns: np.ndarray, longer: float = 1.0) -> float:
-    """The largest of moves, in lengths of the system or so much longer ones, and of turns, in rad."""
+    """Return the largest displacement, in `longer` lengths of the system, or rotation, rad."""
     return float(max(np.abs(moves).max() / (longer * free.point.model.length), np.abs(turns).max()))
 
 
 def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, longer: float) -> State:
-    """The state after a step along the constraints, which is cut where it is long; moves may be so much longer."""
+    """Return the state after a step along the constraints, shortened if too large; `longer` scales the limit."""
     point, (moves, turns) = free.point, change_along(free, step)
     size = size_of_change(free, moves, turns, longer)
     part = min(1.0, LONGEST_STEP / size) if size > 0 else 1.0
@@ -65,7 +65,7 @@ def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, 
         part *= 0.5
     else:
         raise AssemblyError(
-            "System.equilibrium: the constraints could not be followed; start nearer to the equilibrium"
+            "System.equilibrium: the projection onto the constraints failed; start nearer to the equilibrium"
         )
     found, v = projected.state, free.velocities.shape[1]
     internal = point.model.carried.numbers(point.model.carried.flat(state))[: point.internal].copy()

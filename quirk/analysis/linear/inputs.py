@@ -1,4 +1,4 @@
-"""Inputs of a linear system: numbers in force elements, and motions that drivers follow, as directions."""
+"""Inputs of a linear system: numbers of force elements and motions of drivers, as directions."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from quirk.forces.value import Value
 
 OWNER = "System.linearize"
 LETTERS = "xyz"
-# What follows a motion of a driver among the inputs, and the factor of each among its Taylor coefficients.
+# Inputs of a driver's motion, and their factors in its Taylor coefficients.
 RATES = (("", 1.0), (".rate", 1.0), (".acceleration", 0.5))
 
 
 @dataclass(frozen=True)
 class Input:
-    """One input: its name, and what writes a unit of it into column c of directions."""
+    """An input: its name, and the function that writes its unit change into column c of directions."""
 
     name: str
     write: Callable[[Directions, int], None]
 
 
 def inputs_of(model: Model, given: Iterable[Any]) -> list[Input]:
-    """Return the inputs that names and pairs (name, parameter) mean; a vector gives one for each component."""
+    """Return the inputs for names and pairs (name, parameter); a vector gives one input per component."""
     if isinstance(given, str):
         raise InputError(f'{OWNER}: inputs must be a list, such as ["{given}"]; got the text {given!r}')
     return [one for what in given for one in _inputs(model, what)]
@@ -70,7 +70,7 @@ def _inputs(model: Model, what: Any) -> list[Input]:
 
 
 def _of_element(number: int, element: ForceElement, parameter: str | None, name: str) -> list[Input]:
-    """The inputs of a parameter or motion of an element; by default of what it exerts."""
+    """Return the inputs of a parameter or motion of an element; by default those of its load."""
     layout, places = element.layout(), _places(element)
     chosen = getattr(element, "argument", None) if parameter is None else parameter
     title = name if parameter is None else f"{name}.{parameter}"
@@ -89,8 +89,8 @@ def _of_element(number: int, element: ForceElement, parameter: str | None, name:
         if isinstance(given, Value):
             cure = "it is a function: add an element of the same kind beside it with the number 0 for the input"
         if chosen is None:
-            raise InputError(f"{OWNER}: {element} has no one number that stands for it: name the number, too; {cure}")
-        raise InputError(f"{OWNER}: {element} has no number {chosen!r} to vary; {cure}")
+            raise InputError(f"{OWNER}: {element} has no single value: give the parameter, too; {cure}")
+        raise InputError(f"{OWNER}: {element} has no number {chosen!r}; {cure}")
     first, shape = places[chosen]
     if shape == ():
         return [_law_input(title, number, first)]
@@ -101,7 +101,7 @@ def _of_element(number: int, element: ForceElement, parameter: str | None, name:
 
 
 def _places(element: ForceElement) -> dict[str, tuple[int, tuple[int, ...]]]:
-    """Of each parameter that is made of numbers its first place among the inputs of the law, and its shape."""
+    """Return the first input of the law and the shape, for each numerical parameter by name."""
     found, place = {}, 0
     for name in element.parameters:
         given = getattr(element, name)
@@ -120,7 +120,7 @@ def _law_input(name: str, number: int, place: int) -> Input:
 
 
 def _of_driver(model: Model, driver: Constraint, parameter: str) -> list[Input]:
-    """A motion that a constraint follows, its rate and its acceleration, as inputs of their own."""
+    """Return a constraint's motion, its rate and its acceleration as separate inputs."""
     motion = getattr(driver, parameter, None)
     rows = model.joint_rows[driver.name]
     for number, placed in enumerate(as_relations(model)):

@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 @explained
 @dataclass(frozen=True)
 class Linearization:
-    """x' = A x + B u and y = C x + D u, where x, u and y are small changes of states, inputs and outputs.
+    """Linear system x' = A x + B u, y = C x + D u for small changes x, u, y of states, inputs and outputs.
 
     Attributes
     ----------
     A, B, C, D : (F, F), (F, i), (o, F) and (o, i)
     states, inputs, outputs : names
-    about : "equilibrium"; "steady motion", in axes that take part in it (`frame`); or "instant" of a motion, whose
-        coefficients go on changing
+    about : "equilibrium"; "steady motion", in the co-moving axes of `frame`; or "instant" of a motion with time-varying
+       coefficients
     directions : (n, 12, F)
-        How the bodies move with each state: displacements of the centers of mass in N, m, turns in body axes, rad, and
-        changes of velocities in N and of angular velocities in body axes.
-    output_values : (o,) of the outputs at the state
-    state, time : about which it is
-    frame : the steady motion, with `velocity` of the point at the origin, `turning` in N and `spin` (n, 3) of each body
-        in its axes
-    units : (F,) of the states, in which entries of A are alike
+       Motion of the bodies with each state: displacements of the centers of mass in the inertial frame, m, rotations in
+       body axes, rad, changes of velocities in the inertial frame and of angular velocities in body axes.
+    output_values : (o,) values of the outputs at the state
+    state, time : the operating point
+    frame : the steady motion, with `velocity` of the point at the origin, `turning` in the inertial frame and `spin`
+       (n, 3) of each body in its axes
+    units : (F,) scaling of the states for which the entries of A are of similar size
     """
 
     A: np.ndarray
@@ -64,14 +64,14 @@ class Linearization:
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
-        """All eigenvalues (F,) of A, complex, 1/s, by size."""
+        """All eigenvalues (F,) of A, complex, 1/s, in increasing size."""
         return eigenvalues(self.A, self.units)
 
     def motion(self, x: Any) -> np.ndarray:
-        """Return how the bodies move (n, 12) with states x (F,), or (k, n, 12) with (k, F); see `directions`."""
+        """Return the motion of the bodies (n, 12) for states x (F,), or (k, n, 12) for (k, F); see `directions`."""
         given = np.asarray(x)
         if given.shape[-1:] != (len(self.states),) or given.dtype.kind not in "iufc":
-            raise InputError(f"Linearization.motion: x must have {len(self.states)} numbers, one a state; got {x!r}")
+            raise InputError(f"Linearization.motion: x must have {len(self.states)} numbers, one per state; got {x!r}")
         return np.einsum("ncf,...f->...nc", self.directions, given)
 
     def to_scipy(self) -> Any:
@@ -80,7 +80,7 @@ class Linearization:
 
         inputs, outputs = max(1, len(self.inputs)), max(1, len(self.outputs))
         B, C, D = np.zeros((len(self.A), inputs)), np.zeros((outputs, len(self.A))), np.zeros((outputs, inputs))
-        # SciPy knows no system without an input or output: there is one that does nothing.
+        # SciPy requires at least one input and output: a zero one is added.
         B[:, : self.B.shape[1]], C[: self.C.shape[0]], D[: self.D.shape[0], : self.D.shape[1]] = self.B, self.C, self.D
         return StateSpace(self.A, B, C, D)
 
@@ -93,7 +93,7 @@ class Linearization:
                 "Linearization.to_control needs python-control: pip install quirk-dynamics[control]"
             ) from error
         names = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
-        # Dots are its own, between the names of systems and signals.
+        # python-control uses dots to separate names of systems and signals.
         renamed = {what: [name.replace(".", "_") for name in given] for what, given in names.items()}
         return control.StateSpace(self.A, self.B, self.C, self.D, remove_useless_states=False, **renamed)
 

@@ -1,4 +1,4 @@
-"""A mode as a motion to be looked at."""
+"""A mode as an animated motion."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from .modes import Modes
 
-# Times of a period.
+# Number of times per period.
 PICTURES = 48
 
 
 def as_result(system: System, modes: Modes, number: int, amplitude: float, periods: int) -> Result:
-    """Return a mode as a motion about the state, held in its steady motion; see `Modes.result`."""
+    """Return a mode as a motion about the state, which is held in its steady motion; see `Modes.result`."""
     from quirk.result.result import Result
     from quirk.result.segment import Segment
 
@@ -35,7 +35,7 @@ def as_result(system: System, modes: Modes, number: int, amplitude: float, perio
     model, start = system.model, modes.state
     flat = []
     for phase in phases:
-        # Through the state in the middle of its motion.
+        # Start at the equilibrium state, in the middle of the oscillation.
         moved = amplitude * (modes.shapes[number] * np.exp(1j * (phase - 0.5 * np.pi))).real
         turned = rotation.multiply(start.orientation, rotation.exp(moved[:, TURN]))
         parts = start.position + moved[:, SHIFT], turned, moved[:, VELOCITY], moved[:, OMEGA]

@@ -1,4 +1,4 @@
-"""Modes: eigenvalues of small motions, with the shapes in which bodies move."""
+"""Modes of small motions: eigenvalues and mode shapes."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ if TYPE_CHECKING:
     from quirk.result.result import Result
     from quirk.system.system import System
 
-# Imaginary parts below this part of an eigenvalue are round-off.
+# Imaginary parts below this fraction of an eigenvalue are round-off.
 REAL = 1e-9
 
 
 @explained
 @dataclass(frozen=True)
 class Modes:
-    """k modes exp(s t) of small motions about a state, by abs(s); of each pair that with positive imaginary part.
+    """k modes exp(s t) of small motions about a state, by abs(s); of complex pairs only Im s > 0.
 
     Attributes
     ----------
     eigenvalues : (k,) complex, 1/s: real parts are rates of growth, imaginary parts angular frequencies, rad/s
     shapes : (k, n, 12) complex
-        How the bodies move: displacements of the centers of mass in N, turns in body axes, changes of velocities in N
-        and of angular velocities in body axes. The largest displacement, over the length of the system, or turn is 1.
+        Motion of the bodies: displacements of the centers of mass in the inertial frame, rotations in body axes,
+        changes of velocities in the inertial frame and of angular velocities in body axes. The largest displacement,
+        relative to the length of the system, or rotation is 1.
     internal : (k, s) complex, changes of all internal variables of force elements
-    about : "equilibrium", "steady motion" or "instant", as of a `Linearization`
-    state, time : about which they are
+    about : "equilibrium", "steady motion" or "instant", as in `Linearization`
+    state, time : the operating point
     """
 
     eigenvalues: np.ndarray
@@ -61,7 +62,7 @@ class Modes:
 
     @property
     def damping(self) -> np.ndarray:
-        """Damping ratios -Re s / abs(s) (k,): 1 decays without oscillation, negative ones grow; 0 where s is zero."""
+        """Damping ratios -Re s / abs(s) (k,): 1 decays without oscillation, negative ones grow; 0 for s = 0."""
         size = np.abs(self.eigenvalues)
         return np.asarray(np.where(size > 0, -self.eigenvalues.real / np.where(size > 0, size, 1.0), 0.0))
 
@@ -69,32 +70,33 @@ class Modes:
         return len(self.eigenvalues)
 
     def of(self, name: str) -> np.ndarray:
-        """Return by how much a quantity such as "hinge.angle" or "hinge.force.x" changes in each mode, (k,) complex."""
+        """Return the changes of a quantity such as "hinge.angle" or "hinge.force.x" in each mode, (k,) complex."""
         (one,) = quantities("Modes.of", "name", self._point.system, [name])
         changes = one.read(self._changes)[1]
         return np.asarray(changes[: len(self)] + 1j * changes[len(self) :])
 
     def result(self, number: int, amplitude: float = 0.2, periods: int = 1) -> Result:
-        """Return a mode as a motion to be looked at, exaggerated: a `Result` with pictures and animations.
+        """Return a mode as an exaggerated motion: a `Result` for plots and animations.
 
         Parameters
         ----------
-        number : of the mode, from 0
-        amplitude : of the largest turn, rad, or displacement, in lengths of the system
-        periods : how many; without growth or decay. A mode that does not oscillate goes to and fro in a second.
+        number : index of the mode, from 0
+        amplitude : of the largest rotation, rad, or displacement, in lengths of the system
+        periods : number of periods, without growth or decay; a mode that does not oscillate is shown with a period of 1
+        s
         """
         from .mode_animation import as_result
 
         return as_result(self._system, self, self._number(number), amplitude, periods)
 
     def animate(self, number: int, path: str | Path, *, amplitude: float = 0.2, **options: Any) -> Path:
-        """Write an animation of a mode, one period in two seconds; `options` as of `Result.animate`."""
+        """Write an animation of a mode, one period in two seconds; `options` as for `Result.animate`."""
         motion = self.result(number, amplitude)
         options.setdefault("speed", float(motion.time[-1]) / 2)
         return Path(motion.animate(path, **options))
 
     def plot(self, number: int, *, amplitude: float = 0.2, **options: Any) -> Any:
-        """Draw a mode at both ends of its motion and, between them, at rest; `options` as of `Result.plot.ghosts`."""
+        """Plot a mode at both extremes and at rest; `options` as for `Result.plot.ghosts`."""
         motion = self.result(number, amplitude)
         period = float(motion.time[-1])
         figure = motion.plot.ghosts([0.25 * period, 0.5 * period, 0.75 * period], **options)
@@ -112,7 +114,7 @@ class Modes:
 
     def _number(self, number: Any) -> int:
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 0 <= number < len(self):
-            raise InputError(f"Modes: number must be that of one of {len(self)} modes, from 0; got {number!r}")
+            raise InputError(f"Modes: number must be the index of one of {len(self)} modes, from 0; got {number!r}")
         return int(number)
 
     @cached_property
@@ -121,7 +123,7 @@ class Modes:
 
     @cached_property
     def _changes(self) -> QuantityDerivatives:
-        """Changes of the motion with the real parts of all shapes, and with the imaginary ones."""
+        """Changes of the motion along the real parts of all shapes, followed by the imaginary parts."""
         directions = Directions.of_shapes(self._point.model, self.shapes, self.internal)
         return QuantityDerivatives(self._point, self._point.variation(directions))
 
@@ -146,7 +148,7 @@ def modes(system: System, state: State, t: float, count: int | None = None) -> M
 def _chosen(
     values: np.ndarray, shapes: np.ndarray, inside: np.ndarray, length: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One of each pair, sorted, with shapes of size 1."""
+    """Return one mode of each pair, sorted, with shapes of size 1."""
     values = np.where(np.abs(values.imag) <= REAL * np.abs(values), values.real, values).astype(complex)
     kept = np.flatnonzero(values.imag >= 0)
     kept = kept[order(values[kept])]

@@ -1,7 +1,7 @@
-"""The directions that constraints leave free at a state: a basis of them, orthonormal in the mass metric.
+"""Basis of the directions that constraints leave free at a state, orthonormal in the mass metric.
 
-Of poses dq = N_q u satisfies the rows that hold poses. Of velocities dv = N_v w + P u satisfies all rows: these turn
-with the poses, and P u is what they ask for then. With rows of velocities, such as rolling, there are more u than w.
+Changes of poses dq = N_q u satisfy the position rows. Changes of velocities dv = N_v w + P u satisfy all rows, which
+rotate with the poses; P u is the particular solution. With velocity rows, such as rolling, u has more entries than w.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .operating_point import Point
 
 @dataclass(frozen=True)
 class NullSpaceBasis:
-    """What is free at a point; matrices over 6 n directions of poses or velocities in coordinates of the mass metric.
+    """Basis of free directions at a point; matrices over 6 n mass-metric coordinates of poses or velocities.
 
     Attributes
     ----------
     poses : (6 n, p) orthonormal, N_q
     velocities : (6 n, v) orthonormal, N_v
-    particular : (6 n, p) orthogonal to these, P
+    particular : (6 n, p) orthogonal to N_v, P
     """
 
     point: Point
@@ -40,7 +40,7 @@ class NullSpaceBasis:
 
     @classmethod
     def at(cls, point: Point) -> NullSpaceBasis:
-        """Find the basis at a point; InputError where it is singular."""
+        """Return the basis at a point; InputError if the point is singular."""
         model = point.model
         rows = tangent_rows(model, point.kin, point.t)
         alike, scaled = Metric.uniform(model).rows(rows), point.metric.rows(rows)
@@ -73,7 +73,7 @@ class NullSpaceBasis:
         return np.concatenate([translation, np.einsum("nij,njd->nid", metric.rotation, by_body[:, 3:])], axis=1)
 
     def directions(self) -> Directions:
-        """Return the basis: p directions of poses, v of velocities alone, then the internal variables."""
+        """Return the basis as directions: p of poses, v of velocities, then the internal variables."""
         p, v, point = self.poses.shape[1], self.velocities.shape[1], self.point
         made = Directions.none(point.model, self.size)
         made.bodies[:, :6, :p] = self.spread(self.poses)
@@ -83,7 +83,7 @@ class NullSpaceBasis:
         return made
 
     def coordinates(self, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-        """Return the coordinates (F, D) in the basis of motions (n, 12, D) and changes (k, D) of internal variables."""
+        """Return the coordinates (F, D), in the basis, of motions (n, 12, D) and internal changes (k, D)."""
         metric, n = self.point.metric, self.point.bodies
 
         def gathered(part: np.ndarray) -> np.ndarray:
@@ -95,9 +95,9 @@ class NullSpaceBasis:
         return np.concatenate([self.poses.T @ moved, self.velocities.T @ moving, internal])
 
     def completed(self, directions: Directions) -> Directions:
-        """Add to changes of parameters the least changes of poses and velocities that keep the constraints satisfied.
+        """Add the least changes of poses and velocities that keep the constraints satisfied to changes of parameters.
 
-        Those are orthogonal to the basis in the mass metric.
+        These are orthogonal to the basis in the mass metric.
         """
         for part, level, rows in ((slice(0, 6), 0, self._holding), (slice(6, 12), 1, self._all)):
             if self.point.model.rows:
@@ -107,12 +107,12 @@ class NullSpaceBasis:
 
     @staticmethod
     def _solved(rows: PseudoInverse, residual: np.ndarray) -> np.ndarray:
-        """The shortest changes (6 n, D) for which rows give (m, D)."""
+        """Return the shortest changes (6 n, D) for given residuals of the rows (m, D)."""
         return np.asarray(rows.Vt.T @ ((rows.U.T @ (rows.D[:, None] * residual)) / rows.s[:, None]))
 
 
 def _of_velocities(model: Model) -> np.ndarray:
-    """Which rows (m,) hold velocities alone."""
+    """Return which rows (m,) constrain velocities only."""
     found = np.zeros(model.rows, dtype=bool)
     for placed in model.relations:
         found[placed.rows] = placed.relation.of_velocities
@@ -120,7 +120,7 @@ def _of_velocities(model: Model) -> np.ndarray:
 
 
 def _require_regular(point: Point, alike: np.ndarray) -> None:
-    """Raise InputError where rows that are independent elsewhere are not: motions branch there."""
+    """Raise an InputError at a singular state, where otherwise independent rows become dependent: motions branch."""
     kept = point.kept
     if not kept.any():
         return
@@ -135,7 +135,7 @@ def _require_regular(point: Point, alike: np.ndarray) -> None:
 
 
 def _complement(rows: np.ndarray, size: int) -> np.ndarray:
-    """Orthonormal columns (size, size - r) at right angles to r orthonormal rows."""
+    """Return orthonormal columns (size, size - r) orthogonal to r orthonormal rows."""
     if not len(rows):
         return np.eye(size)
     return np.linalg.svd(rows)[2][len(rows) :].T

@@ -1,4 +1,4 @@
-"""A state at which a system is differentiated, with all that is asked of it there."""
+"""A state at which a system is linearized, with the quantities evaluated there."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from ..assembly import check_consistent
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Slip below this part of the largest velocity is round-off.
+# Slip below this fraction of the largest velocity is round-off.
 STANDS = 1e-12
 
 
 class Point:
-    """A state of n bodies on the constraints of a system.
+    """A state of n bodies that satisfies the constraints of a system.
 
     Attributes
     ----------
-    linear, angular : (n, 3) accelerations in N, and derivatives of the angular velocities in body axes
-    internal_rates : (k,) of the internal variables
-    magnitudes : (C,) N, of friction that slides and is in proportion to loads
+    linear, angular : (n, 3) accelerations, inertial frame, and derivatives of the angular velocities in body axes
+    internal_rates : (k,) rates of the internal variables
+    magnitudes : (C,) forces of sliding friction that is proportional to loads, N
     """
 
     def __init__(self, system: System, state: State, t: float) -> None:
@@ -55,7 +55,7 @@ class Point:
     def along(
         cls, system: System, plant: CompiledModel, solver: Solver, state: State, t: float, angles: np.ndarray
     ) -> Point:
-        """Return a state of a motion at time t, with a solver whose rows have been chosen, and angles (K, 3)."""
+        """Return a state of a motion at time t, with a solver whose rows have been selected, and angles (K, 3)."""
         point: Point = object.__new__(cls)
         point._stand(system, plant, solver, state, t)
         point.rank = solver.rank
@@ -79,7 +79,7 @@ class Point:
         self.magnitudes = self.solver.frictions.magnitude.copy()
 
     def _require_slip(self) -> None:
-        """Raise InputError if there is friction without slip, which has no derivative; slip is that evaluated last."""
+        """Raise an InputError for friction without slip, which is not differentiable, from the last evaluated slip."""
         table, outputs = self.solver.frictions, self.solver.applied.table.outputs
         fastest = max(np.abs(self.state.velocity).max(), self.model.length * np.abs(self.state.angular_velocity).max())
         for k, friction in enumerate(self.frictions):
@@ -87,13 +87,13 @@ class Point:
             slip = outputs[first : first + COORDINATE * friction.slip.size : COORDINATE]
             if not np.abs(slip).max() > STANDS * fastest:
                 raise InputError(
-                    f"{friction}: nothing slides in this state, and where it sticks or begins to slide there is no "
-                    f"derivative: take it out, system.without({friction.name!r}), or give a state in which it slides"
+                    f"{friction}: nothing slides in this state, and sticking or beginning slip has no "
+                    f"derivative: remove it with system.without({friction.name!r}), or use a state in which it slides"
                 )
 
     @property
     def frictions(self) -> list[Friction]:
-        """All friction that slides and is in proportion to loads."""
+        """All sliding friction elements that are proportional to loads."""
         return [element for element, _ in self.model.forces if isinstance(element, Friction)]
 
     @property
@@ -108,17 +108,17 @@ class Point:
 
     @property
     def kept(self) -> np.ndarray:
-        """Which rows are taken to be independent, (m,) bool."""
+        """Mask of the rows that are taken as independent, (m,) bool."""
         return self.solver.kept
 
     @cached_property
     def loaded(self) -> ConstrainedMotion:
-        """The motion with its multipliers, those of least norm where rows are redundant."""
+        """The motion with its multipliers, those of least norm for redundant rows."""
         return constrained_motion(self.solver, self.t, self.kin, self._y)
 
     @cached_property
     def motion(self) -> MotionTower:
-        """Poses with their first two derivatives."""
+        """Poses with their first two time derivatives."""
         motion = MotionTower.of(self.kin, 2)
         motion.position[:-1, 2] = self.linear
         motion.spin[:-1, 1] = np.einsum("nij,nj->ni", self.kin.rotation[:-1], self.angular)
@@ -126,11 +126,11 @@ class Point:
 
     @cached_property
     def differential(self) -> Differential:
-        """What finds tangents; its arrays are those of the last eight directions."""
+        """Evaluator of tangents; its arrays contain the last eight directions."""
         return Differential(self.solver)
 
     def tangent(self, directions: Directions) -> Tangent:
-        """Return how the accelerations change along directions, of which there may be none."""
+        """Return the changes of accelerations along directions, of which there may be none."""
         if directions.count:
             return self.differential.at(self._y, self.t, directions)
         one = self.differential.at(self._y, self.t, Directions.none(self.model, 1))
@@ -139,7 +139,7 @@ class Point:
         )
 
     def variation(self, directions: Directions) -> OperatingVariation:
-        """Return how the whole state goes on along directions."""
+        """Return the rates of the whole state's changes along directions."""
         tangent = self.tangent(directions)
         given = directions.bodies
         bodies = np.zeros_like(given)
@@ -152,13 +152,13 @@ class Point:
 
 @dataclass(frozen=True)
 class OperatingVariation:
-    """Rates of D directions z, z' = J z.
+    """Rates z' = J z of D directions z.
 
     Attributes
     ----------
-    directions, tangent : of which it is made
-    bodies : (n, 12, D) rates of the changes of poses and velocities, as `quirk.dynamics.model.directions` has them
-    internal : (k, D)
+    directions, tangent : the directions and the tangent from which it is computed
+    bodies : (n, 12, D) rates of the changes of poses and velocities, as in `quirk.dynamics.model.directions`
+    internal : (k, D) rates of the changes of internal variables
     """
 
     directions: Directions

@@ -1,4 +1,4 @@
-"""Outputs of a linear system: quantities by name, with their exact changes along directions."""
+"""Outputs of a linear system: quantities by name, with exact changes along directions."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from quirk.system.system import System
 from .operating_point import Point
 from .quantity_derivatives import QuantityDerivatives
 
-# The value of an output, and its changes along directions (D,), from these.
+# Function that returns the value of an output and its changes along directions (D,).
 Output = Callable[[QuantityDerivatives], tuple[float, np.ndarray]]
 
 
 @dataclass(frozen=True)
 class Named:
-    """A quantity of a system, with its name and the law behind it; `owner` is in whose name errors are."""
+    """A quantity of a system with its name; `owner` is the name in errors."""
 
     name: str
     of: Quantity | Gap | Reading
@@ -47,7 +47,7 @@ class Named:
             return _energy(reading.what, changes)
         if isinstance(reading.of, Constraint):
             if reading.of.name not in point.model.joint_rows:
-                raise InputError(f'{self.owner}: "{self.name}": {reading.of} is switched off, and has no load')
+                raise InputError(f'{self.owner}: "{self.name}": {reading.of} is disabled, and has no load')
             load, moved = changes.joint_load(reading.of)
             return _component(load, moved, reading)
         numbers = {element.name: k for k, (element, _) in enumerate(point.model.forces)}
@@ -58,7 +58,7 @@ class Named:
                 return 0.0, np.zeros(changes.variation.directions.count)  # it sticks, or has no load
             return _component(*changes.joint_load(held), reading)
         if number is None:
-            raise InputError(f'{self.owner}: "{self.name}": {reading.of} is switched off, and has no load')
+            raise InputError(f'{self.owner}: "{self.name}": {reading.of} is disabled, and has no load')
         element, rows = point.model.forces[number]
         if reading.what in element.coordinates:
             value, along = changes.coordinate(element, rows, element.coordinates.index(reading.what))
@@ -66,7 +66,7 @@ class Named:
         loads, moved, energy, stored = changes.load(number)
         if reading.what == "energy":
             return energy, stored
-        # On the body of the last end, about the origin of the frame there.
+        # On the body of the last end, about the origin of its frame.
         body, origin = rows[-1], element.ends[-1][1].origin
         load, change = loads[-1].copy(), moved[-1].copy()
         arm, moving = point.kin.rotation[body] @ origin, np.einsum("rcd,c->rd", changes.rotation[body], origin)
@@ -93,20 +93,20 @@ def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) 
 
 
 def rows_of(point: Point, element: Quantity | Gap) -> tuple[int, ...]:
-    """The numbers of the bodies of an element in the model; the ground comes last."""
+    """Return the indices of an element's bodies in the model; the ground is last."""
     names = point.model.body_names
     return tuple(names.index(b.name) if b.name in names else len(names) for b in element.bodies)
 
 
 def value_of(owner: str, system: System, state: State, t: float, name: str) -> float:
-    """Return a quantity at a state, in SI units; InputError, in the name of `owner`, for a name that is none."""
+    """Return a quantity at a state, in SI units; an unknown name raises an InputError that names `owner`."""
     point = Point(system, state, t)
     (one,) = quantities(owner, "name", system, [name])
     return one.read(QuantityDerivatives(point, point.variation(Directions.none(point.model, 0))))[0]
 
 
 def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[float, np.ndarray]:
-    """A component of a load (6,), or its magnitude, with its changes from those (6, D) of the load."""
+    """Return a component or the magnitude of a load (6,), with its changes from those (6, D) of the load."""
     first = 3 if reading.what == "torque" else 0
     vector, change = load[first : first + 3], moved[first : first + 3]
     if reading.axis is not None:
@@ -116,7 +116,7 @@ def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[f
 
 
 def _energy(what: str, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
-    """An energy of the system."""
+    """Return an energy of the system and its changes."""
     point, model, state = changes.point, changes.point.model, changes.point.state
     given = changes.variation.directions.bodies
     kinetic = (

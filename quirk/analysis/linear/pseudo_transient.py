@@ -1,12 +1,12 @@
-"""The way downhill along valleys that are narrow and bend, such as those of long levers on stiff bushings.
+"""Implicit pseudo-transient continuation for equilibria in narrow curved valleys of the potential energy.
 
-The strongly damped motion du/dtau = g(u) with the accelerations g in free coordinates goes downhill, first to the floor
-of a valley and then along it. A step of one linear system leaves a floor that bends, by more the stiffer its sides are,
-so that only short steps leave less to accelerate. Implicit steps
+Such valleys occur for long levers on stiff bushings. The strongly damped motion du/dtau = g(u), with the accelerations
+g in free coordinates, first descends to the bottom of the valley and then along it. A single linear step leaves a
+curved bottom, by more the stiffer the sides are, so that only short steps reduce the residual. Implicit steps
 
-    k (u - u_0) = g(u),   k = 1 / dtau,
+ k (u - u_0) = g(u),   k = 1 / dtau,
 
-end on the floor however stiff the sides are (Hairer and Wanner, Solving Ordinary Differential Equations II, IV).
+end at the bottom for any stiffness (Hairer and Wanner, Solving Ordinary Differential Equations II, IV).
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from .operating_point import Point
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Accelerations below this part of what loads alone would give are so small that Newton's method finds the rest.
+# Accelerations below this fraction of those that loads alone would cause are left to Newton's method.
 NEAR = 1e-5
-# The first step is as if all were so much slower than what is stiffest, and none is slower than this.
+# Damping of the first step, and its lower limit, relative to the stiffest direction.
 FIRST, SLOWEST = 0.1, 1e12
-# Steps are so many times shorter after one that is not found, and longer after one that takes few iterations.
+# Factor by which steps are shortened after a failure, and lengthened after a step with few iterations.
 FACTOR, FEW = 4.0, 2
 MOST_STEPS, MOST_ITERATIONS = 400, 6
-# A step is found where it misses this part of k (u - u_0).
+# Accepted residual of a step, relative to k (u - u_0).
 FOUND = 0.1
-# By how much more than the fastest growth steps are slowed down.
+# Ratio of the damping to the fastest growth.
 OVER_GROWTH = 1.5
 
 
 def followed(system: System, state: State, t: float) -> State | None:
-    """Return a state at rest near to an equilibrium downhill from another one, or None if no way is found."""
+    """Return a state at rest near an equilibrium of lower energy, or None if the descent fails."""
     try:
         return _followed(system, state, t)
-    except (AssemblyError, InputError):  # the way leads to a singular state, or constraints cannot be followed
+    except (AssemblyError, InputError):  # a singular state, or a failed projection onto the constraints
         return None
 
 
@@ -68,7 +68,7 @@ def _followed(system: System, state: State, t: float) -> State | None:
 
 
 def _step(free: NullSpaceBasis, state: State, t: float, k: float) -> tuple[State, int] | None:
-    """Return the state after an implicit step, and its number of iterations; None if it is too long to be found."""
+    """Return the state after an implicit step, and its number of iterations; None without convergence."""
     system, here = free.point.system, state
     moved, internal = np.zeros(len(free.velocities)), np.zeros(free.point.internal)
     for iteration in range(MOST_ITERATIONS):

@@ -1,4 +1,4 @@
-"""An equilibrium in a few lines of text: where it is, how well it was found, whether it is stable, and its loads."""
+"""Text report of an equilibrium: coordinates, residuals, stability and loads."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .equilibrium import GROWS
 if TYPE_CHECKING:
     from .equilibrium import Equilibrium
 
-# So many joints, bodies and loads have lines of their own; and so many eigenvalues and names stand in one line.
+# Maximum number of joints, bodies and loads with separate lines, and of eigenvalues and names in one line.
 MOST_LINES, MOST_NAMED = 12, 4
-# Of more bodies stability, and of more rows uniqueness, takes so long that it is left to be asked for.
+# Maximum number of bodies for which stability, and of rows for which uniqueness, is computed without request.
 MOST_BODIES, MOST_ROWS = 60, 500
 
 FREE = (("angle", "rotation", "rad"), ("travel", "translation", "m"))
 
 
 def report(found: Equilibrium) -> str:
-    """Return what `print(equilibrium)` shows; of some thirty lines at most, however large the system."""
+    """Return the text of `print(equilibrium)`, of at most some thirty lines for any system."""
     model, count = found.system.model, len(found.position)
     errors = residuals(model, Kinematics.of(found), found.time, 0)[:, 0] if model.rows else np.zeros(0)
     lines = [
@@ -50,23 +50,23 @@ def _stability(found: Equilibrium) -> str:
     if not len(values):
         return "nothing is free to move"
     said = "stable" if found.stable else "not stable"
-    # What is not above this counts as none where stability is judged, too.
+    # The same threshold as for `stable`.
     least = GROWS * float(np.abs(values).max())
     real, imaginary = (np.where(np.abs(part) > least, part, 0.0) for part in (values.real, values.imag))
-    # Of each pair one, and what grows most, or decays least, first.
+    # One of each pair, in decreasing order of growth.
     pairs = sorted({(-a, b) for a, b in zip(real, imaginary, strict=True) if b >= 0})
     return f"{said}: eigenvalues {_listed([_number(-a, b) for a, b in pairs])} 1/s"
 
 
 def _number(real: float, imaginary: float) -> str:
-    """A real number, or a pair of complex ones."""
+    """Return a real number, or a complex pair, as text."""
     if not imaginary:
         return f"{real:.4g}"
     return f"{real:.4g} ± {imaginary:.4g}i" if real else f"± {imaginary:.4g}i"
 
 
 def _place(found: Equilibrium) -> list[str]:
-    """Lines with the free coordinates of joints; of systems without any, where bodies are."""
+    """Return lines with the free coordinates of joints, or with positions of bodies if there are no joints."""
     system = found.system
     joints = [c for c in system.constraints if isinstance(c, Joint) and system.is_active(c.name)]
     free = [
@@ -85,7 +85,7 @@ def _place(found: Equilibrium) -> list[str]:
 
 
 def _loads(found: Equilibrium) -> list[str]:
-    """Lines with the loads of constraints, the largest first if there are many, and whether they are unique."""
+    """Return lines with the loads of constraints, in decreasing size if there are many, and their uniqueness."""
     loads, model = found.loads, found.system.model
     if not loads:
         return []
@@ -109,7 +109,7 @@ def _uniqueness(found: Equilibrium) -> str:
 
 
 def _table(head: str, of_values: str, rows: Sequence[tuple[str, str]], what: str) -> list[str]:
-    """Lines of names and values, and one that says how many there are beyond them."""
+    """Return lines of names and values, and one with the number of omitted lines."""
     shown = rows[:MOST_LINES]
     width = max(len(head), *(len(name) for name, _ in shown))
     lines = [f"{head:<{width}}   {of_values}".rstrip(), *(f"{name:<{width}}   {said}" for name, said in shown)]

@@ -1,4 +1,4 @@
-"""Root loci: how eigenvalues move with a parameter."""
+"""Root loci: eigenvalues over a parameter."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class RootLocus:
 
     Attributes
     ----------
-    values : (p,) of the parameter
-    eigenvalues : (p, F) complex, 1/s; each column goes on from value to value as smoothly as can be
+    values : (p,) values of the parameter
+    eigenvalues : (p, F) complex, 1/s; columns are matched to be as smooth as possible
     """
 
     values: np.ndarray
@@ -36,7 +36,7 @@ class RootLocus:
         return f"<RootLocus: {count} eigenvalues at {values} values from {first:.6g} to {last:.6g}>"
 
     def plot(self, **options: Any) -> Any:
-        """Draw the eigenvalues in the complex plane, colored by the value; `options` as of `Result.plot`."""
+        """Plot the eigenvalues in the complex plane, colored by the parameter; `options` as for `Result.plot`."""
         from quirk.graphics.plot.roots import draw_roots
 
         return draw_roots(self.values, self.eigenvalues, options)
@@ -49,7 +49,7 @@ def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLo
     Parameters
     ----------
     build : function of a value
-        Returns the system, to be looked at in its initial state; or a pair of the system and a state.
+        Returns the system, which is linearized at its initial state, or a pair of the system and a state.
     values : (p,) numbers
 
     Raises
@@ -80,14 +80,14 @@ def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLo
         now = linearize(system, system.initial_state() if state is None else system.checked(state), 0.0).eigenvalues
         if found and len(now) != len(found[-1]):
             raise InputError(
-                f"root_locus: at {value:g} there are {len(now)} states, before there were {len(found[-1])}"
+                f"root_locus: at {value:g} there are {len(now)} states, but previously there were {len(found[-1])}"
             )
         found.append(_continued(found, now))
     return RootLocus(given, np.array(found))
 
 
 def _continued(before: list[np.ndarray], now: np.ndarray) -> np.ndarray:
-    """Eigenvalues in the order in which they go on from those before, straight where there are two of these."""
+    """Return eigenvalues matched to the previous ones, or to their linear extrapolation if there are two."""
     from scipy.optimize import linear_sum_assignment
 
     if not before:

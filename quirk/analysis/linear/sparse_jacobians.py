@@ -1,8 +1,8 @@
-"""Local Jacobians of a large system as sparse matrices, found with few directions.
+"""Sparse local Jacobians of a large system, from few directions.
 
-What accelerates a body while multipliers stay depends on the bodies with which it shares a force element or constraint.
-So many bodies are moved at once, in one direction, as long as no body depends on two of them (Curtis, Powell and Reid,
-IMA J. Appl. Math. 13 (1974)): for a chain of any length 36 directions do.
+At fixed multipliers the acceleration of a body depends only on bodies that share a force element or constraint with it.
+Many bodies are therefore varied in the same direction, as long as no body depends on two of them (Curtis, Powell and
+Reid, IMA J. Appl. Math. 13 (1974)): 36 directions suffice for a chain of any length.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Local:
 
     Attributes
     ----------
-    accelerations : (6 n, 12 n + k) of each body, linear in N and angular in body axes, while multipliers stay
+    accelerations : (6 n, 12 n + k) at fixed multipliers, linear in the inertial frame and angular in body axes
     rates : (k, 12 n + k) of the internal variables
     positions, velocities : (m, 12 n + k) of the rows and their rates
     """
@@ -39,7 +39,7 @@ class Local:
 
     @classmethod
     def at(cls, point: Point) -> Local:
-        """Find them at a point."""
+        """Return the Jacobians at a point."""
         from scipy.sparse import csr_array
 
         refuse_friction(point.solver, "a few modes: ask for all of them, without count=")
@@ -62,12 +62,12 @@ class Local:
 def _note(
     point: Point, directions: Directions, owners: list[np.ndarray], parts: np.ndarray, entries: dict[str, Any]
 ) -> None:
-    """Find what directions do, and note it in the columns of the bodies that are moved."""
+    """Evaluate directions, and add the results to the columns of the varied bodies."""
     accelerations, tangent = _free(point, directions)
     bodies, internal, rows = owners
 
     def add(name: str, values: np.ndarray, owner: np.ndarray, size: int) -> None:
-        """Note values (count, size, directions) of what depends on the bodies `owner`, -1 for none."""
+        """Add values (count, size, directions) that depend on the bodies `owner`, -1 for none."""
         moved = np.flatnonzero(owner >= 0)
         row = size * moved[:, None, None] + np.arange(size)[:, None] + 0 * parts
         column = FREEDOMS * owner[moved][:, None, None] + parts + 0 * row
@@ -80,7 +80,7 @@ def _note(
 
 
 def _note_internal(point: Point, entries: dict[str, Any]) -> None:
-    """Note what internal variables do, one after the other."""
+    """Add the effects of internal variables, one after the other."""
     for number in range(point.internal):
         directions = Directions.none(point.model, 1)
         directions.internal[number] = 1.0
@@ -92,7 +92,7 @@ def _note_internal(point: Point, entries: dict[str, Any]) -> None:
 
 
 def _free(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
-    """Accelerations (n, 6, D) by what changes while multipliers stay, and the tangent, for eight directions at most."""
+    """Return changes of accelerations (n, 6, D) at fixed multipliers, and the tangent; at most eight directions."""
     tangent = point.tangent(directions)
     model, slots = point.model, point.solver.slots
     loads = point.differential.tangents.loads.reshape(-1, 6, WIDTH)[slots.slot[: point.bodies], :, : directions.count]
@@ -101,7 +101,7 @@ def _free(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
 
 
 def _neighbors(point: Point) -> tuple[Any, Any, Any]:
-    """Which bodies each body, each row and each internal variable depends on, as sparse matrices over n bodies."""
+    """Return the dependence of each body, row and internal variable on the n bodies as sparse matrices."""
     from scipy.sparse import csr_array, eye_array
 
     model, n = point.model, point.bodies
@@ -136,7 +136,7 @@ def _pattern(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> Any:
 
 
 def _colors(near: Any) -> list[np.ndarray]:
-    """Sets of bodies of which no body depends on two: a greedy coloring, of bodies up to two steps apart."""
+    """Return sets of bodies of which no body depends on two: a greedy coloring of the distance-2 graph."""
     apart = (near @ near).tocsr()
     color = np.full(apart.shape[0], -1)
     for body in np.argsort(-np.diff(apart.indptr), kind="stable"):
@@ -146,7 +146,7 @@ def _colors(near: Any) -> list[np.ndarray]:
 
 
 def _owners(touching: Any, members: np.ndarray) -> np.ndarray:
-    """Of each row of a sparse matrix the one of the members that it depends on, or -1."""
+    """Return, for each row of a sparse matrix, the member on which it depends, or -1."""
     found = np.full(touching.shape[0], -1)
     part = touching[:, members].tocoo()
     found[part.coords[0]] = members[part.coords[1]]

@@ -1,13 +1,13 @@
-"""A few modes of a large system, by shift and inversion of sparse matrices.
+"""Some modes of a large system, by shift-and-invert iteration with sparse matrices.
 
 Small motions are the pencil s E y = F y over poses, velocities, internal variables and multipliers,
 
-    dq' = dv,   dv' = (accelerations while multipliers stay) z + M^-1 A^T dlambda,   0 = dPhi,
+ dq' = dv,   dv' = (accelerations at fixed multipliers) z + M^-1 A^T dlambda,   0 = dPhi,
 
-with the rows that are independent, in axes that take part in a steady motion (`quirk.analysis.linear.steady_motion`).
-Nothing is eliminated, so F - sigma E is as sparse as the system, and is factorized once. Multipliers and rows give
-infinite eigenvalues, which the inverse maps to zero. All is in units of the system itself, as what round-off leaves of
-these depends on how alike the entries are.
+with the independent rows, in the co-moving axes of a steady motion (`quirk.analysis.linear.steady_motion`). Nothing is
+eliminated, so F - sigma E is as sparse as the system, and is factorized once. Multipliers and rows give infinite
+eigenvalues, which the inverse maps to zero. All quantities are scaled by those of the system, because the perturbation
+of infinite eigenvalues by round-off depends on the scaling.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from .steady_motion import Steady, frames, rests
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# The shift over the rate of what is stiff on the average, as if it were so much slower as a whole.
+# Ratio of the shift to the average stiff rate.
 SHIFT_RATE = 1e-3
-# Vectors that ARPACK keeps for so many eigenvalues, as by its default.
+# Number of Arnoldi vectors per eigenvalue, and its minimum, as in ARPACK's defaults.
 MOST_VECTORS, LEAST_VECTORS = 2, 20
-# Modes of a steady motion are those of the motion later, too, to this part of the fastest rate.
+# Tolerance for modes of a steady motion to be modes at a later time, relative to the fastest rate.
 SAME = 1e-6
 
 # Eigenvalues (k,), shapes (k, n, 12) and internal variables (k, variables).
@@ -42,10 +42,10 @@ Found = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Found, str] | None:
-    """Return so many modes of least |s| or a few more, and whether they are about an "equilibrium" or "steady motion".
+    """Return `count` or slightly more modes of least |s|, and the kind of state: "equilibrium" or "steady motion".
 
-    None where there are hardly more modes than that, and all of them are found as easily: more vectors than there are
-    finite eigenvalues would be made of infinite ones.
+    Return None if the system has hardly more modes, for which a full computation is as easy: the Arnoldi vectors would
+    exceed the number of finite eigenvalues.
     """
     point = Point(system, state, t)
     wanted, finite = 2 * count + 4, 2 * (6 * point.bodies - int(point.kept.sum())) + point.internal
@@ -60,13 +60,13 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
         if _same(found, steady, later, tau, rate):
             return found, "steady motion"
     raise InputError(
-        "System.modes: count is for equilibria and steady motions, and this state does not go on as it is: "
-        "leave count out for all modes, or start from system.equilibrium()"
+        "System.modes: count requires an equilibrium or steady motion, and this state is neither: "
+        "omit count to compute all modes, or start from system.equilibrium()"
     )
 
 
 def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: float) -> Found:
-    """Return all but two of so many eigenvalues near zero, with their vectors."""
+    """Return all but two of `wanted` eigenvalues nearest to zero, with their eigenvectors."""
     from scipy.sparse import diags_array
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
 
@@ -78,7 +78,7 @@ def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: floa
     def inverse(y: np.ndarray) -> np.ndarray:
         return np.asarray(factors.solve(E @ y))
 
-    # Twice inverted nothing is left of the infinite ones.
+    # The second application of the inverse removes the infinite eigenvalues.
     start = inverse(inverse(inverse(np.random.default_rng(0).normal(size=size))))
     try:
         found, vectors = eigs(
@@ -87,20 +87,20 @@ def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: floa
         )  # fmt: skip
     except ArpackNoConvergence as error:
         raise ConvergenceError(
-            f"System.modes: the iteration for the eigenvalues nearest to zero has found {len(error.eigenvalues)} of "
-            f"{wanted}: give another count, or leave it out for all modes",
+            f"System.modes: the iteration for eigenvalues near zero converged for {len(error.eigenvalues)} of "
+            f"{wanted}: use another count, or omit it to compute all modes",
             state=point.state,
         ) from error
     values, vectors = rate * (SHIFT_RATE + 1.0 / found), columns[:, None] * vectors
     shapes = vectors[: FREEDOMS * point.bodies].T.reshape(-1, point.bodies, FREEDOMS)
-    # The last may be one of a pair alone.
+    # The last one may be half of a complex pair.
     nearest = np.argsort(np.abs(values))[: wanted - 2]
     inside = vectors[FREEDOMS * point.bodies :][: point.internal].T
     return values[nearest], shapes[nearest], inside[nearest]
 
 
 def _units(point: Point, F: Any, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """Units of the rows and of the columns of F, over the rate, in which its entries are alike."""
+    """Return units of the rows and columns of F, relative to the rate, for entries of similar size."""
     from scipy.sparse import diags_array
 
     units = np.ones((point.bodies, FREEDOMS))
@@ -121,18 +121,18 @@ def _units(point: Point, F: Any, rate: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _largest(A: Any, axis: int) -> np.ndarray:
-    """The largest entries of a sparse matrix along an axis."""
+    """Return the largest entries of a sparse matrix along an axis."""
     return np.asarray(A.max(axis=axis).toarray()).ravel() if min(A.shape) else np.zeros(A.shape[1 - axis])
 
 
 def _same(found: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
-    """Whether modes, carried along, are modes at a point some time tau later, where rates are of this size, 1/s."""
+    """Whether modes, carried by the steady motion, are modes at a point tau later; `rate` is a typical rate, 1/s."""
     values, shapes, inside = found
     moved = steady.carried_later(Directions.of_shapes(later.model, shapes, inside), tau)
     goes_on = steady.seen(later.variation(moved)).bodies
     x, rates = (of[..., : len(values)] + 1j * of[..., len(values) :] for of in (moved.bodies, goes_on))
     rate = max(rate, float(np.abs(values).max()))
-    # Lengths in those of the system, and times in those of the rate.
+    # Lengths relative to that of the system, times to the rate.
     units = np.ones((FREEDOMS, 1))
     units[SHIFT] = units[VELOCITY] = 1.0 / later.model.length
     units[6:] /= rate
@@ -141,7 +141,7 @@ def _same(found: Found, steady: Steady, later: Point, tau: float, rate: float) -
 
 
 def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
-    """Return E and F, sparse, over (bodies (12 n), internal variables (k), multipliers of the rows that are kept)."""
+    """Return sparse E and F over bodies (12 n), internal variables (k), and multipliers of the kept rows."""
     from scipy.sparse import block_array, block_diag, coo_array, csr_array, eye_array
 
     n, k, kept = point.bodies, point.internal, point.kept
@@ -152,7 +152,7 @@ def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
         + coo_array((of_velocities.astype(float), (np.arange(len(kept)),) * 2), (len(kept),) * 2) @ local.velocities
     )
     rows = csr_array(rows)[kept]
-    # What a unit of each multiplier accelerates.
+    # Accelerations of a unit of each multiplier.
     velocity = (FREEDOMS * np.arange(n)[:, None] + np.arange(6, 12)).ravel()
     A = csr_array(local.velocities)[kept][:, velocity]
     inverse = inverse_root(point.model.inertia)
@@ -174,7 +174,7 @@ def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
 
 
 def _kinematic(point: Point, steady: Steady, size: int) -> Any:
-    """How poses go on with velocities, and all with the turning of axes of a steady motion."""
+    """Return the kinematic part: rates of poses from velocities, and the rotation of the axes of a steady motion."""
     from scipy.sparse import csr_array
 
     blocks = np.zeros((point.bodies, FREEDOMS, FREEDOMS))
@@ -193,7 +193,7 @@ def _of_velocities(point: Point) -> np.ndarray:
 
 
 def _rate(local: Local, length: float) -> float:
-    """A rate, 1/s, of what is stiff on the average, or of what is damped where nothing is."""
+    """Return an average rate, 1/s, of stiffness, or of damping if there is no stiffness."""
     from scipy.sparse import csr_array, diags_array
 
     bodies = local.accelerations.shape[0] // 6

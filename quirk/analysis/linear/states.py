@@ -1,4 +1,4 @@
-"""What the states of a linear system are: the orthonormal basis of free directions, or named coordinates and rates."""
+"""States of a linear system: an orthonormal basis of free directions, or named coordinates and rates."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .outputs import Named, quantities, rows_of
 from .quantity_derivatives import QuantityDerivatives
 
 OWNER = "System.linearize"
-# Coordinates are dependent where the least singular value of their changes, each of length 1, is below this; and what
-# changes by less than this part of what its bodies' motions could change it by is round-off.
+# Smallest singular value of the normalized changes of coordinates that counts as independent; also the smallest change
+# of a coordinate, relative to what its bodies' motions could cause, that is not round-off.
 INDEPENDENT = 1e-8
-# Quantities whose rate has a name of its own.
+# Quantities whose rate has its own name.
 RATE_NAMES = {"angle": "angle_rate", "rotation": "angle_rate", "travel": "travel_rate", "translation": "travel_rate"}
 
 
@@ -30,10 +30,10 @@ class States:
 
     Attributes
     ----------
-    names : of each state
-    directions : of each state, what changes with it
-    coordinates : of which the states are made, or none for the orthonormal basis
-    rates : which of the coordinates have their rate among the states
+    names : name of each state
+    directions : motion of the bodies with each state
+    coordinates : coordinates that define the states; empty for the orthonormal basis
+    rates : indices of the coordinates whose rates are states
     """
 
     free: NullSpaceBasis
@@ -44,7 +44,7 @@ class States:
 
     @classmethod
     def of(cls, free: NullSpaceBasis, names: Sequence[str] | None) -> States:
-        """Return the states in named coordinates, or in the orthonormal basis if there are no names."""
+        """Return the states in named coordinates, or in the orthonormal basis if `names` is None."""
         point, basis = free.point, free.directions()
         internal = [f"{element}.{name}" for element, name in _internal(point)]
         p, v = free.poses.shape[1], free.velocities.shape[1]
@@ -71,7 +71,7 @@ class States:
         return self._rates_of_names(frame)
 
     def input_matrix(self, directions: Directions) -> tuple[np.ndarray, OperatingVariation]:
-        """Return B (F, i) of changes of parameters with what moves along at constant x, and how all of it goes on."""
+        """Return B (F, i) for changes of parameters, and the variation of the motion with them at constant x."""
         point = self.free.point
         completed = self.free.completed(directions)
         if not self.coordinates:
@@ -91,14 +91,14 @@ class States:
 
 
 def _changes(chosen: list[Named], changes: QuantityDerivatives) -> np.ndarray:
-    """Changes (c, 3, D) of coordinates, their rates and second derivatives."""
+    """Return the changes (c, 3, D) of coordinates, their rates and second derivatives."""
     point = changes.point
     found = [changes.coordinate(one.of, rows_of(point, one.of))[1] for one in chosen]  # type: ignore[arg-type]
     return np.array(found).reshape(len(chosen), 3, changes.variation.directions.count)
 
 
 def _combined(basis: Directions, columns: np.ndarray) -> Directions:
-    """Directions that are combinations (F, D) of those of a basis of states."""
+    """Return linear combinations (F, D) of the directions of a basis."""
     size = columns.shape[1]
     internal = np.einsum("kf,fd->kd", basis.internal, columns)
     bodies = np.einsum("ncf,fd->ncd", basis.bodies, columns)
@@ -115,7 +115,7 @@ def _combined(basis: Directions, columns: np.ndarray) -> Directions:
 
 
 def _internal(point: Point) -> list[tuple[str, str]]:
-    """Element and name of each internal variable."""
+    """Return element and name of each internal variable."""
     by_name = {element.name: element for element in point.system.forces}
     return [(own, name) for own in point.model.carried.internal for name in by_name[own].internal]
 
@@ -124,24 +124,24 @@ def _require_coordinates(chosen: list[Named]) -> None:
     for one in chosen:
         if isinstance(one.of, Reading):
             raise InputError(
-                f'{OWNER}: coordinates: "{one.name}" is no coordinate of joints or bodies, such as "hinge.angle", '
+                f'{OWNER}: coordinates: "{one.name}" is not a coordinate of joints or bodies, such as "hinge.angle", '
                 '"slider.travel" or "rod.position.x"'
             )
 
 
 def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: np.ndarray) -> None:
-    """Raise InputError unless the coordinates (c, F) say all poses, each its own part; bodies move by (n, 6, p)."""
+    """Raise an InputError unless the coordinates (c, F) determine all poses; bodies move by (n, 6, p)."""
     p = moved.shape[2]
     for one, row in zip(chosen, values, strict=True):
         if not np.isfinite(row).all() or np.abs(row[p:]).max(initial=0.0) > INDEPENDENT * np.abs(row[:p]).max(
             initial=0.0
         ):
-            raise InputError(f'{OWNER}: coordinates: "{one.name}" does not depend on poses alone, or not smoothly here')
+            raise InputError(f'{OWNER}: coordinates: "{one.name}" depends on more than poses, or is not smooth here')
     lengths = np.linalg.norm(values[:, :p], axis=1)
     for one, size, most in zip(chosen, lengths, _most(point, chosen, moved), strict=True):
         if size <= INDEPENDENT * most:
             raise InputError(
-                f'{OWNER}: coordinates: "{one.name}" does not change at this state, however the system moves; '
+                f'{OWNER}: coordinates: "{one.name}" does not change at this state, for any motion of the system; '
                 "name another, such as the angle of a joint that turns"
             )
     scaled = values[:, :p] / lengths[:, None]
@@ -155,16 +155,16 @@ def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: n
         )
     if rank < p:
         raise InputError(
-            f"{OWNER}: coordinates: {rank} do not say where all is: the system has {p} free coordinates; name "
-            f"{p - rank} more, such as the angle of another joint, or leave coordinates out for an orthonormal basis"
+            f"{OWNER}: coordinates: {rank} do not determine all poses: the system has {p} free coordinates; name "
+            f"{p - rank} more, such as the angle of another joint, or omit coordinates to use an orthonormal basis"
         )
 
 
 def _most(point: Point, chosen: list[Named], moved: np.ndarray) -> np.ndarray:
-    """By how much coordinates (c,) would change if their bodies moved as far as they do (n, 6, p), but the best way.
+    """Return the largest possible changes of coordinates (c,) for motions of their bodies of this size (n, 6, p).
 
-    Translation and rotation of each body count apart, by the product of the gradient and the motion, so that neither
-    units nor other bodies play a part.
+    Translation and rotation of each body are bounded separately, by the product of the norms of gradient and motion, so
+    that the result does not depend on units or on other bodies.
     """
     rows = sorted({row for one in chosen for row in rows_of(point, one.of) if row < len(moved)})  # type: ignore[arg-type]
     alone = Directions.none(point.model, 6 * len(rows))
@@ -178,7 +178,7 @@ def _most(point: Point, chosen: list[Named], moved: np.ndarray) -> np.ndarray:
 
 
 def _independent(rates: np.ndarray, count: int) -> list[int]:
-    """The first rows (c, v) that are independent, as many as there are free velocities."""
+    """Return the indices of the first independent rows (c, v), one for each free velocity."""
     found: list[int] = []
     left = rates.copy()
     for k, row in enumerate(left):

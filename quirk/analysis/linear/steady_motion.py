@@ -1,8 +1,8 @@
-"""Steady motions: all bodies move as one, and spin each about an axis of its own, so that nothing seems to change.
+"""Steady motions: a common rigid motion of all bodies, in which each may also spin about an axis of its own.
 
-The velocities are those of one rigid motion, v = V + Omega x r, and of spins sigma_i that are constant in body axes. In
-axes that take part in it the equations of small motions have constant coefficients, z' = (J - dXi) z, where dXi z is
-the rate of changes z that are carried along.
+The velocities are those of a rigid motion, v = V + Omega x r, and of spins sigma_i that are constant in body axes. In
+co-moving axes the equations of small motions have constant coefficients, z' = (J - dXi) z, where dXi z is the rate of
+changes z that are carried along.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from quirk.errors import InconsistentStateError
 from .null_space import NullSpaceBasis
 from .operating_point import OperatingVariation, Point
 
-# Accelerations below this part of those that loads alone would give are round-off, or of a state given in few digits.
+# Accelerations below this fraction of those that loads alone would cause are round-off, or a state with few digits.
 AT_REST = 1e-7
-# So are those of a body below this part of what it would get if poses differed by the size of the system, or a radian:
-# where springs carry no load there are no loads to compare with.
+# The same for a body, relative to its acceleration for a displacement by the size of the system, or a radian: springs
+# without load give no loads for comparison.
 ROUND_OFF = 1e-13
-# A motion is steady if velocities and accelerations fit within this part of them,
+# Relative tolerance for velocities and accelerations of a steady motion,
 FITS = 1e-7
-# and if a moment later all is the same within this part.
+# and for their agreement a moment later.
 SAME = 1e-8
-# Angle, rad, by which the fastest body has turned then.
+# Rotation angle, rad, of the fastest body until that moment.
 LATER = 0.7
-# Below this angle, rad, sines and cosines lose their digits, and series have all.
+# Angle, rad, below which series replace sines and cosines, which lose accuracy.
 SMALL_ANGLE = 1e-4
 
 
 @dataclass(frozen=True)
 class Steady:
-    """A rigid motion and spins.
+    """A rigid motion with spins.
 
     Attributes
     ----------
-    velocity : (3,) V, of the point at the origin of N, m/s
-    turning : (3,) Omega, in N, rad/s
-    spin : (n, 3) sigma, in body axes, rad/s
+    velocity : (3,) V of the point at the inertial origin, m/s
+    turning : (3,) Omega, inertial frame, rad/s
+    spin : (n, 3) sigma, body axes, rad/s
     """
 
     velocity: np.ndarray
@@ -53,7 +53,7 @@ class Steady:
 
     @classmethod
     def none(cls, bodies: int) -> Steady:
-        """Return that of axes at rest."""
+        """Return the steady motion of axes at rest."""
         return cls(np.zeros(3), np.zeros(3), np.zeros((bodies, 3)))
 
     def carried(self, bodies: np.ndarray) -> np.ndarray:
@@ -66,11 +66,11 @@ class Steady:
         return found
 
     def seen(self, varied: OperatingVariation) -> OperatingVariation:
-        """Return rates of changes as seen from the axes that take part."""
+        """Return rates of changes in the co-moving axes."""
         return replace(varied, bodies=varied.bodies - self.carried(varied.directions.bodies))
 
     def later(self, state: State, tau: float) -> State:
-        """Return the state after some time of this motion."""
+        """Return the state after a time tau of this motion."""
         spun = rotation.exp(self.spin * tau)
         whole = rotation.exp(self.turning * tau)
         R = rotation.matrix(whole)
@@ -82,7 +82,7 @@ class Steady:
         return replace(state, position=moved, orientation=turned, velocity=state.velocity @ R.T, angular_velocity=omega)
 
     def carried_later(self, directions: Directions, tau: float) -> Directions:
-        """Return directions that have been carried along for some time."""
+        """Return directions after they have been carried along for a time tau."""
         R, back = rotation.matrix(rotation.exp(self.turning * tau)), rotation.matrix(rotation.exp(self.spin * tau))
         bodies = np.empty_like(directions.bodies)
         for part in (SHIFT, VELOCITY):
@@ -93,9 +93,9 @@ class Steady:
 
 
 def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, Steady]:
-    """Return "equilibrium", "steady motion" or "instant", and the axes in which small motions are seen.
+    """Return "equilibrium", "steady motion" or "instant", and the axes for small motions.
 
-    `variation` is that of the basis of what is free.
+    `variation` is that of the basis of free directions.
     """
     point = free.point
     at_rest = Steady.none(point.bodies)
@@ -103,7 +103,7 @@ def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, S
         return "instant", at_rest
     if rests(point):
         return ("equilibrium", at_rest) if not _changes_in_time(point) else ("instant", at_rest)
-    # What starts to move from rest does not go on as it is.
+    # A motion that starts from rest is not steady.
     for candidate, later, tau in frames(point):
         if _stays(free, variation, candidate, later, tau):
             return "steady motion", candidate
@@ -111,7 +111,7 @@ def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, S
 
 
 def _internal_rests(point: Point) -> bool:
-    """Whether internal variables stay as they are."""
+    """Whether the internal variables are constant."""
     size = np.append(_internal_size(point), 1.0).max()
     return bool(np.abs(point.internal_rates).max(initial=0.0) <= AT_REST * size)
 
@@ -122,17 +122,17 @@ def _internal_size(point: Point) -> np.ndarray:
 
 
 def load_rate(point: Point) -> float:
-    """Return the rate, 1/s, at which loads alone would move what they act on if none canceled another."""
+    """Return the rate, 1/s, of the motion that loads would cause without cancellation."""
     return _scales(point)[0]
 
 
 def rate_of(point: Point) -> float:
-    """Return the larger of the rates, 1/s, of loads alone and of the motion."""
+    """Return the larger of the rates, 1/s, of loads and of the motion."""
     return max(_scales(point))
 
 
 def _scales(point: Point) -> tuple[float, float]:
-    """Rate, 1/s, of loads alone, and of the motion, over the length of the system."""
+    """Return the rates, 1/s, of loads and of the motion, relative to the length of the system."""
     linear, angular = gross_accelerations(point.model, point.t, point.kin)
     length = point.model.length
     state = point.state
@@ -141,7 +141,7 @@ def _scales(point: Point) -> tuple[float, float]:
 
 
 def rests(point: Point) -> bool:
-    """Return whether nothing moves and nothing accelerates."""
+    """Whether all velocities and accelerations are zero."""
     loads, moving = _scales(point)
     if not (moving <= AT_REST * loads or moving <= 0):
         return False
@@ -150,12 +150,12 @@ def rests(point: Point) -> bool:
 
 
 def _sizes(point: Point, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
-    """Sizes (2, n), 1/s^2, of accelerations (n, 3): linear ones over the size of the system, and angular ones."""
+    """Return the sizes (2, n), 1/s^2, of linear accelerations (n, 3), over the system's length, and angular ones."""
     return np.stack([np.linalg.norm(linear, axis=1) / point.model.length, np.linalg.norm(angular, axis=1)])
 
 
 def _stiffness(point: Point) -> np.ndarray:
-    """Changes (2, n), 1/s^2, of accelerations if bodies move by some part of the system's size and of a radian."""
+    """Return changes (2, n), 1/s^2, of accelerations for random displacements up to the system's length or 1 rad."""
     directions, rng = Directions.none(point.model, 1), np.random.default_rng(0)
     directions.bodies[:, SHIFT] = point.model.length * rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))
     directions.bodies[:, TURN] = rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))
@@ -164,7 +164,7 @@ def _stiffness(point: Point) -> np.ndarray:
 
 
 def _changes_in_time(point: Point) -> bool:
-    """Whether loads or drivers let the accelerations change though nothing moves."""
+    """Whether loads or drivers change the accelerations in time although nothing moves."""
     model = point.model
     timed = any(element.motions or element.of_user for element, _ in model.forces)
     if not timed and not any(placed.relation.motions or placed.relation.of_user for placed in model.relations):
@@ -177,7 +177,7 @@ def _changes_in_time(point: Point) -> bool:
 
 
 def _candidates(point: Point) -> list[Steady]:
-    """The rigid motion of least size, and that which leaves least spin, of those that fit; none if no one does."""
+    """Return the rigid motion of least norm, and the one with the least spin, of those that fit; or none."""
     length, state, R = point.model.length, point.state, point.kin.rotation[:-1]
     middle = state.position.mean(axis=0)
     time = 1.0 / _scales(point)[1]
@@ -189,7 +189,7 @@ def _candidates(point: Point) -> list[Steady]:
     rows[0, :, :, :3], rows[0, :, :, 3:] = np.eye(3), -rotation.skew(arms)
     rows[1, :, :, 3:] = -rotation.skew(v)
     rows[2, :, :, 3:] = -rotation.skew(omega) @ np.swapaxes(R, 1, 2)
-    # Velocities are exact, and accelerations have the round-off of what loads would do.
+    # Velocities are exact; accelerations have the round-off of the loads.
     sure = np.array([1.0, *2 * [1.0 / (1.0 + (_scales(point)[0] * time) ** 2)]])[:, None, None]
     A, b = (sure[..., None] * rows).reshape(-1, 6), (sure * np.stack([v, a, alpha])).ravel()
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
@@ -210,9 +210,9 @@ def _candidates(point: Point) -> list[Steady]:
 
 
 def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
-    """Yield the rigid motions and spins of which a moving state has the velocities and accelerations, now and later.
+    """Yield the rigid motions with spins that match a moving state's velocities and accelerations, now and later.
 
-    With each the point a time tau later, and tau, s. Whether small motions are the same there is not looked at.
+    Each is accompanied by the point a time tau later, and tau, s. The coefficients of small motions are not compared.
     """
     if not _scales(point)[1] > 0 or not _internal_rests(point):
         return
@@ -223,7 +223,7 @@ def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
 
 
 def _later(point: Point, steady: Steady) -> tuple[Point, float] | None:
-    """Return where a motion leads after some time, and this time, s; None if all is not the same there."""
+    """Return the point of a motion after some time, and this time, s; None if the state is not steady."""
     tau = LATER / max(
         np.abs(point.state.angular_velocity).max(), np.abs(point.state.velocity).max() / point.model.length
     )
@@ -240,11 +240,11 @@ def _later(point: Point, steady: Steady) -> tuple[Point, float] | None:
 
 
 def _stays(free: NullSpaceBasis, variation: OperatingVariation, steady: Steady, later: Point, tau: float) -> bool:
-    """Whether small motions are the same at a point some time later."""
+    """Whether the coefficients of small motions are the same at a later point."""
     point = free.point
     scale = max(_scales(point)) ** 2
     one = _coefficients(free, steady.seen(variation))
-    # Poses and velocities compared in units of the fastest rate there is.
+    # Poses and velocities are compared in units of the fastest rate.
     p, v = free.poses.shape[1], free.velocities.shape[1]
     rate = max(
         np.sqrt(np.abs(one[p : p + v, :p]).max(initial=0.0)),
@@ -270,7 +270,7 @@ def _coefficients(free: NullSpaceBasis, seen: OperatingVariation) -> np.ndarray:
 
 
 def _integral(turning: np.ndarray, tau: float) -> np.ndarray:
-    """The integral (3, 3) of rotations about a fixed axis from 0 to a time."""
+    """Return the integral (3, 3) of rotations about a fixed axis from time 0 to tau."""
     angle = float(np.linalg.norm(turning)) * tau
     cross = rotation.skew(turning * tau)
     if angle < SMALL_ANGLE:

@@ -1,4 +1,4 @@
-"""Where the stiffness of force elements jumps between two places next to each other, as one-sided springs touch."""
+"""Detection of jumps in stiffness between two adjacent states, such as one-sided springs that engage."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from quirk.forces import ForceElement
 from .operating_point import OperatingVariation, Point
 from .quantity_derivatives import QuantityDerivatives
 
-# A stiffness jumps if it changes by more than this part of its largest number.
+# Change of a stiffness, relative to its largest entry, that counts as a jump.
 JUMPS = 1e-3
 
 
 def switched(one: Point, other: Point) -> list[ForceElement]:
-    """Return the force elements whose stiffness or damping jumps between two points, which are next to each other."""
+    """Return the force elements whose stiffness or damping jumps between two adjacent points."""
     elements = [element for element, _ in one.model.forces]
     pairs = ((element, _by_bodies(one, k), _by_bodies(other, k)) for k, element in enumerate(elements))
     return [
@@ -27,9 +27,9 @@ def switched(one: Point, other: Point) -> list[ForceElement]:
 
 
 def _by_bodies(point: Point, number: int) -> np.ndarray:
-    """How the loads of a force element on its bodies (b, 6) change with their poses and velocities (b, 6, 12 bodies).
+    """Return the derivatives of a force element's loads (b, 6) by poses and velocities of its bodies (b, 6, 12 b).
 
-    With the length of the system as unit.
+    The length of the system is the unit of length.
     """
     model, rows = point.model, point.model.forces[number][1]
     bodies = sorted({row for row in rows if row < len(model.mass)})

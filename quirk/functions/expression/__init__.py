@@ -23,11 +23,9 @@ class Expression(Immutable):
     """A function given as text, such as ``quirk.Expression("2*sin(3*t)")``, accepted wherever functions are.
 
     The language has numbers, ``+ - * / **``, comparisons in ``where(x > 0, a, b)``, sin, cos, tan, asin, acos, atan,
-    atan2,
-    sinh, cosh, tanh, exp, log, sqrt, abs, sign, min, max, clip, hypot, radians, vectors ``[a, b, c]`` with dot, cross
-    and
-    norm, and pi, tau and e. The text is parsed, never executed by Python; it is compiled, and its derivatives are
-    exact.
+    atan2, sinh, cosh, tanh, exp, log, sqrt, abs, sign, min, max, clip, hypot, radians, vectors ``[a, b, c]`` with dot,
+    cross and norm, and pi, tau and e. The text is parsed, never executed by Python; it is compiled, and its derivatives
+    are exact.
 
     Parameters
     ----------

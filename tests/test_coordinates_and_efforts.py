@@ -130,10 +130,10 @@ def test_names_in_every_way_out(tmp_path):
 @pytest.mark.parametrize(
     ("read", "said"),
     [
-        (lambda r: r["hinge"].travel, 'Revolute "hinge": it has no travel, as there is no single axis'),
+        (lambda r: r["hinge"].travel, 'Revolute "hinge": it has no travel, because it has no single axis'),
         (lambda r: r["hinge"].travel, "it has angle, displacement"),
-        (lambda r: r["hinge"].effort, "effort is of drivers of one coordinate"),
-        (lambda r: r["push"].effort, "effort is of actuators of joints and of drivers"),
+        (lambda r: r["hinge"].effort, "only drivers of one coordinate"),
+        (lambda r: r["push"].effort, "only actuators of joints and drivers have effort"),
         (
             lambda r: curve("here", r, "rod.position.q"),
             r'no quantity "rod.position.q"; did you mean "rod.position.x"\?',

@@ -196,7 +196,7 @@ def test_parts_that_functions_have_put_in_are_told(tmp_path):
     other = quirk.Spring("spring", GROUND, system["tip"], point_i=[0, 0, 1], stiffness=50.0)
     swap = quirk.Event("swap", "time", level=0.05, action=lambda t, state: quirk.replace("spring", other))
     path = quirk.simulate(system, 0.1, output=0.02, events=[swap]).save(tmp_path / "r.nc")
-    with pytest.raises(quirk.InputError, match=r'put in the place of "spring".*xarray'):
+    with pytest.raises(quirk.InputError, match=r'replacement of "spring".*xarray'):
         Result.load(path)
 
 

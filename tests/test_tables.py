@@ -210,5 +210,5 @@ def test_loads_along_coordinates_are_complete():
             frame[f"{name}.load [{along}]"], stiffness * (rest - value) - damping * rate, atol=1e-12
         )
     assert not [column for column in frame if column.startswith("rub.") and "load" in column]
-    with pytest.raises(InputError, match='Friction "rub": it does not act along its coordinates alone; take its force'):
+    with pytest.raises(InputError, match='Friction "rub": it does not act only along its coordinates; use force'):
         result["rub"].load("ahead")

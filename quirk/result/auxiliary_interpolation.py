@@ -1,4 +1,4 @@
-"""Numbers that runs carry beside the motion, between the times at which they were kept."""
+"""Interpolation of auxiliary states, such as work and internal variables, between the recorded times."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from ..bodies.state import STATE_SIZE
 from ..dynamics.sparse.solver.along_states import dynamics_along
 from .state_interpolation import Abscissa, Interpolant
 
-# Nodes of Gauss-Lobatto quadrature on [-1, 1]: its ends, and where a Legendre polynomial is steepest or flat.
+# Nodes of Gauss-Lobatto quadrature on [-1, 1]: the ends and the extrema of a Legendre polynomial.
 COUNT = 8
 NODES = np.array([-1.0, *legendre.Legendre.basis(COUNT - 1).deriv().roots(), 1.0])
 PARTS = 0.5 + 0.5 * NODES
-# Coefficients of Legendre polynomials from values at the nodes.
+# Matrix from values at the nodes to coefficients of Legendre polynomials.
 COEFFICIENTS = np.linalg.inv(legendre.legvander(NODES, COUNT - 1))
-# Internal variables are corrected so often, at most, for their own effect on their rates, or until they stay.
+# Maximum number of fixed-point iterations for internal variables that affect their own rates, and relative tolerance.
 SWEEPS, CONVERGED = 8, 1e-13
 
 
 def with_carried(between: Interpolant, place: Abscissa, flat: np.ndarray) -> np.ndarray:
-    """Return states (p, 13 n + k) with the numbers carried there: what their rates along the motion add up to.
+    """Return states (p, 13 n + k) with auxiliary states integrated from their rates along the motion.
 
-    The sum over an interval differs by what the interpolation is wrong; it is brought to the row behind in proportion.
+    The integral over an interval differs from the recorded change by the interpolation error, which is distributed
+    proportionally.
     """
     model = between.segment.model
     carried = model.carried
@@ -44,7 +45,7 @@ def with_carried(between: Interpolant, place: Abscissa, flat: np.ndarray) -> np.
         better = before[:, None] + _sums(PARTS, rates, before, after, h)
         change = np.abs(better - held).max()
         if not change < last:
-            break  # rates that depend on the variables too much: the way there does not converge
+            break  # rates that depend strongly on the variables: the iteration does not converge
         held, last = better, change
         if change <= CONVERGED * np.abs(held).max():
             break
@@ -59,14 +60,14 @@ def with_carried(between: Interpolant, place: Abscissa, flat: np.ndarray) -> np.
 
 
 def _sums(x: np.ndarray, rates: np.ndarray, before: np.ndarray, after: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """What numbers have grown by (i, p, k) at parts x (p,) of i intervals, from rates (i, nodes, k)."""
+    """Return integrals (i, p, k) of the rates (i, nodes, k) up to the fractions x (p,) of each interval."""
     weights, whole = (_integrals(2 * at - 1) @ COEFFICIENTS for at in (x, np.ones(1)))
     sums, total = (h[:, None] * np.einsum("pn,ink->ipk", of, rates) for of in (weights, whole))
     return sums + x[:, None] * ((after - before)[:, None] - total)
 
 
 def _integrals(at: np.ndarray) -> np.ndarray:
-    """Integrals (p, COUNT) of Legendre polynomials from -1 to places (p,) on [-1, 1], over the length of this."""
+    """Return integrals (p, COUNT) of Legendre polynomials from -1 to points (p,) on [-1, 1], over its length."""
     values = legendre.legvander(at, COUNT)
     lower = np.concatenate([-np.ones((len(at), 1)), values[:, : COUNT - 1]], axis=1)
     return 0.5 * (values[:, 1:] - lower) / (2 * np.arange(COUNT) + 1)

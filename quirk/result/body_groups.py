@@ -1,4 +1,4 @@
-"""Several bodies of a result taken together: their center of mass and their momenta."""
+"""Center of mass and momenta of several bodies of a result."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class CenterOfMass:
     Attributes
     ----------
     mass : float
-        Of all of them, kg.
-    position, velocity, acceleration : (nt, 3) in N; m, m/s, m/s^2
+        Total mass, kg.
+    position, velocity, acceleration : (nt, 3) in the inertial frame; m, m/s, m/s^2
     """
 
     def __init__(self, result: Result, rows: Sequence[int]) -> None:
@@ -42,17 +42,17 @@ class CenterOfMass:
 
     @cached_property
     def position(self) -> np.ndarray:
-        """Mean of the bodies' centers of mass, weighed by mass (nt, 3) in N, m."""
+        """Position of the center of mass (nt, 3) in the inertial frame, m."""
         return self._mean(self._result.state.position)
 
     @cached_property
     def velocity(self) -> np.ndarray:
-        """Its velocity (nt, 3) in N, m/s."""
+        """Velocity of the center of mass (nt, 3) in the inertial frame, m/s."""
         return self._mean(self._result.state.velocity)
 
     @cached_property
     def acceleration(self) -> np.ndarray:
-        """Its acceleration (nt, 3) in N, m/s^2: the sum of all loads from outside over the mass."""
+        """Acceleration of the center of mass (nt, 3) in the inertial frame, m/s^2: external loads over mass."""
         return self._mean(self._result._accelerations[0])
 
     def _mean(self, vectors: np.ndarray) -> np.ndarray:
@@ -79,7 +79,7 @@ def momentum_of(result: Result, bodies: Any, about: Any) -> Momentum:
 
 
 def rows_of(system: System, owner: str, bodies: Any) -> list[int]:
-    """Return the rows of bodies in arrays: of one or several, by their names or themselves; of all if there is None."""
+    """Return the indices of one or several bodies, given by name or as objects; None means all."""
     if bodies is None:
         return list(range(len(system.bodies)))
     given: Any = [bodies] if isinstance(bodies, str | Body) else bodies

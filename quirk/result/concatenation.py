@@ -1,4 +1,4 @@
-"""Runs that go on where others ended, as one result."""
+"""Concatenation of consecutive runs to one result."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ from .result import Result
 from .segment import Segment
 from .segment_records import described, rebuilt
 
-# Times meet that differ by this part of the span; states that differ by this part of the size of the system, or of its
-# largest speed: as far as the start of a run may be from the constraints, onto which it is then moved.
+# Relative differences at the joint of two runs: of times with respect to the time span, and of states with respect to
+# the system's size or largest speed, because the start of a run may have been projected onto the constraints.
 SAME_TIME, SAME_STATE = 1e-12, 1e-7
-# Angles that differ by more, rad, differ by whole turns.
+# Differences of angles, rad, above this are full turns.
 SAME_TURN = 1.0
 
 
 @explained
 def join(first: Result, *others: Result) -> Result:
-    """Return one result of runs of which each goes on where the one before ended.
+    """Return one result of consecutive runs.
 
-    Such are made with ``quirk.simulate(system, duration, initial_state=first.state_at(), start=first.time[-1])``.
-    Where they meet, the state is there twice, as at an event.
+    Each run starts where the previous one ended, as with ``quirk.simulate(system, duration,
+    initial_state=first.state_at(), start=first.time[-1])``. The common state is contained twice, as at an event.
 
     Parameters
     ----------
     first, others : Result
-        Of the same system, or of systems that are alike in all their names and numbers, in the order of time; all of
-        them of simulations, or all of kinematic analyses.
+        In chronological order, of the same system or of systems with equal names and numbers; either all of
+        simulations or all of kinematic analyses.
 
     Returns
     -------
     Result
-        With the segments and events of all, the sum of their statistics, and the status of the last. Derivatives by
-        parameters are left out, since those of each run are by its own start; a `SensitivityWarning` says so.
+        With the segments and events of all runs, the sum of their statistics, and the status of the last. Parameter
+        derivatives are omitted, because those of each run refer to its own start; a `SensitivityWarning` says so.
 
     Raises
     ------
     InputError
-        If what is given is no result, or runs are of different systems, or do not meet in time or in their states.
+        If an argument is not a result, or the runs are of different systems or not consecutive in time or state.
 
     Examples
     --------
@@ -82,8 +82,8 @@ def join(first: Result, *others: Result) -> Result:
         end = result
     if any(result._sensitivities is not None or result._judged is not None for result in results):
         warnings.warn(
-            "join: the joined result has no sensitivities and no gradient, as those of each run are by its own start: "
-            "read them from the single results",
+            "join: the joined result has no sensitivities and no gradient, because those of each run refer to the "
+            "start of that run; read them from the single results",
             SensitivityWarning,
             stacklevel=outside(),
         )
@@ -95,13 +95,13 @@ def join(first: Result, *others: Result) -> Result:
 
 
 def run_events(result: Result) -> list[Event]:
-    """Return all events that may have changed the parts of a result: of its system, and those of single runs."""
+    """Return all events that may have changed parts of a result: those of the system and of single runs."""
     given = [event for options in result.options for event in options.get("events", ()) if isinstance(event, Event)]
     return [*result.system.events, *given]
 
 
 def _of(segment: Segment, system: System, result: Result) -> Segment:
-    """The same segment with the objects of another system."""
+    """Return a segment with the objects of another system."""
     told = described(segment, result.system, run_events(result))
     configuration, changes = rebuilt(told, system, [*run_events(result), *system.events])
     plant = system.plant_for(configuration)
@@ -110,7 +110,7 @@ def _of(segment: Segment, system: System, result: Result) -> Segment:
 
 
 def _from(segments: list[Segment], start: float) -> list[Segment]:
-    """Segments of which the first time is exactly where the run before has ended."""
+    """Return segments whose first time is exactly the end of the previous run."""
     first = segments[0]
     if first.time[0] == start:
         return segments
@@ -125,14 +125,14 @@ def _check_time(which: str, before: Result, after: Result) -> None:
     end, start = float(before.time[-1]), float(after.time[0])
     if abs(start - end) > SAME_TIME * max(abs(end), abs(after.time[-1]), float(np.ptp(before.time))):
         raise InputError(
-            f"{which} starts at t = {start:.9g} s, and the one before ends at {end:.9g} s: let it go on from there, "
+            f"{which} starts at t = {start:.9g} s, and the one before ends at {end:.9g} s: start it there, "
             "with start=before.time[-1]"
         )
 
 
 def _check_state(which: str, before: State, after: State, length: float) -> None:
-    """Raise InputError if a run does not start where the one before has ended."""
-    cure = "let it go on from there, with initial_state=before.state_at()"
+    """Raise an InputError if a run does not start in the final state of the previous one."""
+    cure = "start it there, with initial_state=before.state_at()"
     speed = max(float(np.abs(before.velocity).max()), length * float(np.abs(before.angular_velocity).max()))
     far = max(length, 1e-6 * float(np.abs(before.position).max()))
     sign = np.sign((before.orientation * after.orientation).sum(axis=1, keepdims=True))
@@ -157,7 +157,7 @@ def _check_state(which: str, before: State, after: State, length: float) -> None
 
 
 def _add(total: Statistics, more: Statistics) -> None:
-    """Add what a run cost to a sum."""
+    """Add the cost of a run to a total."""
     for part in fields(Statistics):
         if part.name != "in_python":
             setattr(total, part.name, getattr(total, part.name) + getattr(more, part.name))

@@ -1,4 +1,4 @@
-"""How well the constraints are along a motion, and whether it keeps all of them."""
+"""Quality of the constraints along a motion, and detection of violated ones."""
 
 from __future__ import annotations
 
@@ -22,26 +22,27 @@ from .segment import Segment, joined
 if TYPE_CHECKING:
     from .result import Result
 
-# Violations beyond this part of the size of the system, over the tolerance of ranks, at any of so many states are no
-# round-off, nor what rows left out as nearly dependent may be violated by.
+# Factor between the rank tolerance and violations, relative to the system's size, that are neither round-off nor due to
+# rows omitted as nearly dependent; and the number of states that are checked.
 CONTRADICTION, CHECKED_STATES = 10.0, 10
 
 
 @dataclass(frozen=True)
 class Health:
-    """The state of the constraints over time, arrays (nt,).
+    """Quality of the constraints over time, arrays (nt,).
 
     Attributes
     ----------
     time : s
     rank : number of independent rows
-    smallest_singular_value : over the largest, of the rows that are independent most of the time, scaled to unit
-        length, for bodies all alike; it falls towards zero where a configuration is singular
-    nearly_dependent : rows that nearly follow from others at some time, by label, with their least distance from them
+    smallest_singular_value : relative to the largest, of the rows that are usually independent, scaled to unit length,
+    for
+       equal bodies; it approaches zero at a singular configuration
+    nearly_dependent : rows that are nearly dependent at some time, by label, with their minimum distance from others
     position, velocity : largest ``|Phi|`` and ``|Phi_dot|``
-    norm : largest departure of a quaternion from unit length
-    power : W, of all constraint forces: that of drivers, zero without any
-    power_balance : W, rate of the kinetic energy less the power of applied and constraint forces
+    norm : largest deviation of a quaternion from unit length
+    power : total power of all constraint forces, W: that of drivers, zero without any
+    power_balance : rate of the kinetic energy minus the power of applied and constraint forces, W
     """
 
     time: np.ndarray
@@ -80,7 +81,7 @@ class Health:
 
 
 def health(result: Result) -> Health:
-    """Look at the constraints at all times of a result."""
+    """Return the quality of the constraints at all times of a result."""
     found = [_along(segment) for segment in result.segments]
     near: dict[str, float] = {}
     for part in found:
@@ -118,7 +119,7 @@ def _along(segment: Segment) -> Health:
 
 
 def check_kept(result: Result, owner: str) -> None:
-    """Raise SimulationError where constraints contradict each other: of redundant rows some are left out."""
+    """Raise a SimulationError if constraints contradict each other, so that some redundant rows are violated."""
     rows = np.unique(np.linspace(0, len(result.time) - 1, CHECKED_STATES).astype(int))
     first = 0
     for segment in result.segments:
@@ -135,7 +136,7 @@ def check_kept(result: Result, owner: str) -> None:
 
 
 def _missed(segment: Segment, here: np.ndarray) -> np.ndarray:
-    """How far each row is from satisfied at some of the times, (k, m), angles in rad and lengths over the size."""
+    """Return the violation of each row at some of the times, (k, m), angles in rad and lengths relative to the size."""
     state, model = State(*(part[here] for part in segment.state.parts)), segment.model
     if segment.recorded:
         residuals = segment.residuals[here]
@@ -147,7 +148,7 @@ def _missed(segment: Segment, here: np.ndarray) -> np.ndarray:
 
 
 def _contradiction(result: Result, owner: str, segment: Segment, row: int, worst: int) -> None:
-    """Raise the error of the row that is violated the most at one of the times."""
+    """Raise the error of the most violated row at one of the times."""
     state, t = segment.state_at(row), float(segment.time[row])
     system = result.system.as_computed_by(segment.plant)
     amount, _, angular = violations(system, state, t)

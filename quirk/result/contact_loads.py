@@ -1,8 +1,8 @@
-"""Loads of contacts and of their friction along a result, where several contacts share a load.
+"""Loads of contacts and their friction along a result, if several contacts share a load.
 
-Rigid bodies determine what such contacts exert together. Of all ways to share it that friction allows the one of least
-norm is shown: while nothing slides, the least norm of all loads inside the friction cones; where something does, loads
-are those to which its friction is in proportion. Contacts that run without a row of their own take part.
+Rigid bodies determine only the resultant of such contacts. Of all distributions that friction allows, the one of least
+norm is reported: without sliding, the least norm of all loads inside the friction cones; with sliding, loads to which
+the friction is proportional. Contacts without rows of their own during the run are included.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ..forces import Friction
 from ..system.system import System
 from .segment import Segment
 
-# A gap is closed within this part of the size of the system, or within this angle in rad; and nothing moves there if
-# it is slower than this part of the largest speed, or of that of a free fall over the size of the system.
+# A gap is closed within this fraction of the system's size, or this angle in rad; it is at rest below this fraction of
+# the largest speed, or of that of a free fall over the system's size.
 CLOSED, STILL = 1e-9, 1e-8
 
 
@@ -34,10 +34,10 @@ class _Contact:
 
     Attributes
     ----------
-    number : of its gap among all
-    friction : on it, or None
-    slips : numbers of the components of slip of that, among all gaps and slips; none unless it sticks
-    slides : the friction as it acts where it slides, or None
+    number : index of its gap
+    friction : friction element of the contact, or None
+    slips : indices of its slip components among all gaps and slips; empty unless it sticks
+    slides : the sliding friction, or None
     """
 
     number: int
@@ -52,12 +52,12 @@ class ContactLoads:
     Parameters
     ----------
     system : System
-    gaps : of it, with all its friction
+    gaps : all gaps and friction elements of the system
     segment : Segment
 
     Attributes
     ----------
-    sticking : names of the frictions of closed contacts whose slip is zero
+    sticking : names of the friction elements of closed contacts without slip
     """
 
     def __init__(self, system: System, gaps: Gaps, segment: Segment) -> None:
@@ -79,7 +79,7 @@ class ContactLoads:
         return found
 
     def _closed(self) -> list[_Contact]:
-        """The contacts that are closed all along the segment."""
+        """Return the contacts that are closed during the whole segment."""
         gaps, model, length = self._gaps, self._segment.model, self._system.model.length
         values = np.abs([one.value for one in self._openings]).max(axis=0)
         rates = np.abs([one.rate for one in self._openings]).max(axis=0)
@@ -109,7 +109,7 @@ class ContactLoads:
         return found
 
     def _slips(self, friction: Friction, side: int | None) -> tuple[int, ...]:
-        """Numbers of the components of slip of a friction, on the side on which it is held."""
+        """Return the indices of the slip components of a friction element on its smooth side."""
         first = len(self._gaps.touches)
         own = [(first + k, one) for k, one in enumerate(self._gaps.slips) if one.component.name == friction.name]
         side = own[0][1].side if side is None else side
@@ -117,7 +117,7 @@ class ContactLoads:
 
     @property
     def loads(self) -> dict[str, np.ndarray]:
-        """Force and torque (nt, 2, 3) in N on body j, at its joint point, of what shares loads with others, by name."""
+        """Force and torque (nt, 2, 3) on body j at its joint point, inertial, of contacts that share loads, by name."""
         found: dict[str, np.ndarray] = {}
         for group in self._groups():
             numbers = [number for one in group for number in (one.number, *one.slips)]
@@ -132,7 +132,7 @@ class ContactLoads:
 
     @cached_property
     def shared(self) -> frozenset[str]:
-        """Names of the contacts, and of frictions on them, that share loads."""
+        """Names of the contacts, and of their friction elements, that share loads."""
         return frozenset(name for group in self._groups() for name in self._names(group))
 
     def _names(self, group: Sequence[_Contact]) -> list[str]:
@@ -140,7 +140,7 @@ class ContactLoads:
         return [*(self._gaps.touches[one.number].constraint.name for one in group), *frictions]
 
     def _groups(self) -> list[list[_Contact]]:
-        """The contacts that share loads, those of each group together."""
+        """Return groups of contacts that share loads."""
         rows = [[one.number, *one.slips] for one in self._contacts]
         numbers = [number for own in rows for number in own]
         if not numbers:
@@ -154,13 +154,13 @@ class ContactLoads:
         return [[self._contacts[k] for k, own in enumerate(together) if own[0] in group] for group in groups]
 
     def _matrix(self, opening: Opening, numbers: Sequence[int]) -> np.ndarray:
-        """Forces and scaled moments (6 n, r) of unit loads along rows; the loads of angular gaps are scaled, too."""
+        """Return forces and scaled moments (6 n, r) of unit loads along rows; loads of angular gaps are scaled, too."""
         push = opening.push[list(numbers)].copy()
         push[..., 3:] /= self._system.model.length
         return np.asarray(push.reshape(len(numbers), -1).T)
 
     def _shared(self, group: Sequence[_Contact], numbers: Sequence[int], opening: Opening, row: int) -> np.ndarray:
-        """The loads (r,) along the rows of a group at one time."""
+        """Return the loads (r,) along the rows of a group at one time."""
         A = self._matrix(opening, numbers)
         multipliers, model = self._segment.dynamics.multipliers[row], self._segment.model
         goal = np.zeros(len(A))
@@ -181,7 +181,7 @@ class ContactLoads:
         return _within(A, goal, group, z)
 
     def _held(self, group: Sequence[_Contact]) -> list[tuple[str, list[int]]]:
-        """Names of the constraints of a group that have rows in the equation, with the numbers of these."""
+        """Return the names of a group's constraints with rows in the equation of motion, and these rows' indices."""
         placed = {one.name: one for one, _ in self._segment.model.joint_bodies}
         found = []
         for one in group:
@@ -199,7 +199,7 @@ def _side_of(held: Sticking) -> int:
 
 
 def _within(A: np.ndarray, goal: np.ndarray, group: Sequence[_Contact], z: np.ndarray) -> np.ndarray:
-    """The loads (r,) of least norm inside the cones that exert the goal; outside of them if that is not found."""
+    """Return the loads (r,) of least norm with a given resultant, inside the friction cones where possible."""
     left, sizes, right = np.linalg.svd(A, full_matrices=False)
     rank = int((sizes > DEPENDENT * sizes[0]).sum())
     V, c = right[:rank].T, left[:, :rank].T @ goal / sizes[:rank]

@@ -1,4 +1,4 @@
-"""Quantities over time that are drawn, and what axes call them."""
+"""Named quantities over time for plots, with axis labels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# What axes call quantities of a unit.
+# Axis labels by unit.
 OF_UNITS = {
     "s": "Time",
     "m": "Length",
@@ -26,27 +26,27 @@ OF_UNITS = {
     "J": "Energy",
     "W": "Power",
 }
-# Lengths that axes call by name.
+# Lengths whose names are used as axis labels.
 LENGTHS = ("position", "displacement", "travel", "distance", "length")
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A quantity over time: what it is called, its unit, and values (nt,)."""
+    """A quantity over time: its name, its unit, and its values (nt,)."""
 
     name: str
     unit: str
     values: np.ndarray
 
     def in_degrees(self, name: str) -> Curve | None:
-        """Return the quantity in degrees under a name; None if it is no angle or rate of one."""
+        """Return the quantity in degrees under a new name; None if it is not an angle or a rate of one."""
         if not self.unit.startswith("rad"):
             return None
         return Curve(name, self.unit.replace("rad", "deg", 1), np.degrees(self.values))
 
 
 def quantity_of(curves: Sequence[Curve]) -> str:
-    """Return what axes call quantities of one unit, such as "Force"; lengths by their names if these agree."""
+    """Return the axis label of quantities with the same unit, such as "Force"; for lengths their common name."""
     unit = curves[0].unit
     words = {word for one in curves for word in one.name.strip("|").split(".")[1:] if word in LENGTHS}
     return words.pop().capitalize() if unit == "m" and len(words) == 1 else OF_UNITS.get(unit, "Value")

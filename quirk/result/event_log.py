@@ -1,4 +1,4 @@
-"""What events have done along a run."""
+"""Log of the events of a run."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from ..util.misuse import explained
 @explained
 @dataclass(frozen=True, slots=True)
 class EventRecord:
-    """One event along a run.
+    """One occurrence of an event.
 
     Attributes
     ----------
     time : s
-    name : of the event
-    direction : 1 where the quantity rose through its level, -1 where it fell
+    name : name of the event
+    direction : 1 if the quantity increased through its level, -1 if it decreased
     energy_before, energy_after : total energy, J
-    impulse : of each constraint that exerted one, by name: `force` (3,) N s and `torque` (3,) N m s on body j, in N
-    restitution_kept : part of the restitution of its contacts that an impact kept: 1, or less where Newton's law would
-        have gained energy
+    impulse : impulses of constraints by name: `force` (3,) N s and `torque` (3,) N m s on body j, inertial frame
+    restitution_kept : fraction of the coefficients of restitution that an impact used; below 1 if Newton's law would
+    have
+       increased the energy
     """
 
     time: float
@@ -38,7 +39,7 @@ class EventRecord:
 
     @property
     def energy_loss(self) -> float:
-        """Energy before less energy after, J."""
+        """Energy before minus energy after, J."""
         return self.energy_before - self.energy_after
 
     def __str__(self) -> str:
@@ -49,7 +50,7 @@ class EventRecord:
 
 @explained
 class EventLog(Sequence[EventRecord]):
-    """The events of a run in the order of time, as rows; those of one name by `of`."""
+    """The events of a run in chronological order; `of` selects by name."""
 
     def __init__(self, rows: Sequence[EventRecord] = ()) -> None:
         self._rows = list(rows)
@@ -79,7 +80,7 @@ class EventLog(Sequence[EventRecord]):
         return "\n".join(str(row) for row in self._rows) or "no events"
 
     def of(self, name: str) -> EventLog:
-        """Return the events of one name."""
+        """Return the occurrences of the event named `name`."""
         return EventLog([row for row in self._rows if row.name == name])
 
     @property

@@ -1,4 +1,4 @@
-"""What a result shows of one force element."""
+"""Time histories of one force element."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .segment import Segment
 
 FRAMES = ("inertial", "i", "j")
-# Of coordinates of force elements, by their unit: of themselves, of their rates, and of what acts along them.
+# Units of a force element's coordinate, of its rate and of the load along it, by the unit of the coordinate.
 UNITS = {
     "m": {"m": "m", "m/s": "m/s", "N": "N"},
     "rad": {"m": "rad", "m/s": "rad/s", "N": "N m"},
@@ -36,11 +36,11 @@ UNITS = {
 
 @explained
 class ForceView:
-    """What a force element exerts over time (nt,), and the coordinates along which it acts.
+    """Loads of a force element over time (nt,), and its coordinates.
 
     Attributes
     ----------
-    of : the element
+    of : the force element
     """
 
     def __init__(self, result: Result, element: ForceElement) -> None:
@@ -56,7 +56,7 @@ class ForceView:
 
     @property
     def exerted(self) -> Exerted:
-        """All that the law gives: loads about centers of mass, energy, coordinates; zero while it does not act."""
+        """All results of the law: loads about centers of mass, energy, coordinates; zero while disabled."""
         found: Exerted | None = self._result._exerted.get(self.of.name)
         if found is not None:
             return found
@@ -66,45 +66,45 @@ class ForceView:
 
     @property
     def energy(self) -> np.ndarray:
-        """Stored energy (nt,), J; zero for elements that store none."""
+        """Stored energy (nt,), J; zero for elements that do not store energy."""
         return self.exerted.energy
 
     @property
     def power(self) -> np.ndarray:
-        """Power (nt,), W, of its loads on all its bodies."""
+        """Power (nt,), W, of the loads on all bodies."""
         return self._result.power.of.get(self.of.name, np.zeros(len(self._result.time)))
 
     def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
-        """Force (nt, 3), newton, on the body of one end, the last by default; in N or in the axes of body i or j."""
+        """Force (nt, 3), newton, on the body of one end, by default the last; inertial or in axes of body i or j."""
         return self._turned(self.exerted.loads[:, self._end(end), 0, :3], frame)
 
     def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
-        """Torque (nt, 3), N m, on the body of one of its ends, about the origin of the element's frame there."""
+        """Torque (nt, 3), N m, on the body of one end, about the origin of the element's frame there."""
         end = self._end(end)
         load = self.exerted.loads[:, end, 0]
         return self._turned(load[:, 3:] - np.cross(self._arm(end), load[:, :3]), frame)
 
     def coordinate(self, name: str | None = None) -> np.ndarray:
-        """Value (nt,) of a coordinate of the element, m or rad, by name; the only one by default."""
+        """Value (nt,) of a coordinate, m or rad, by name; the name is optional if there is only one."""
         return self.exerted.coordinates[:, self._number(name), 0]
 
     def rate(self, name: str | None = None) -> np.ndarray:
-        """Rate (nt,) of a coordinate, m/s or rad/s; as for `coordinate`."""
+        """Rate (nt,) of a coordinate, m/s or rad/s, as for `coordinate`."""
         return self.exerted.coordinates[:, self._number(name), 1]
 
     def along(self, name: str | None = None) -> np.ndarray:
-        """Force, N, or torque, N m, (nt,) that the law gives along a coordinate, without that of stored energy."""
+        """Force, N, or torque, N m, (nt,) of `along` on a coordinate, without that of the stored energy."""
         return self.exerted.coordinates[:, self._number(name), 2]
 
     def load(self, name: str | None = None) -> np.ndarray:
-        """Force, N, or torque, N m, (nt,) along a coordinate, of all that the element exerts.
+        """Total force, N, or torque, N m, (nt,) of the element along a coordinate.
 
-        Positive where it increases the coordinate: along its length, a spring under tension has a negative load.
+        Positive if it increases the coordinate: a spring under tension has a negative load along its length.
 
         Raises
         ------
         InputError
-            If the element does not act along its coordinates alone; `force` and `torque` then show what it exerts.
+            If the element does not act only along its coordinates; then see `force` and `torque`.
         """
         number = self._number(name)
         if isinstance(self.of, BetweenPoints):
@@ -112,18 +112,18 @@ class ForceView:
             length = np.linalg.norm(line, axis=1)
             return np.einsum("ti,ti->t", self.force(), line) / np.where(length > 0, length, 1.0)
         if not self.loads_coordinates:
-            raise InputError(f"{self.of}: it does not act along its coordinates alone; take its force() and torque()")
+            raise InputError(f"{self.of}: it does not act only along its coordinates; use force() and torque()")
         return self.along(name) + self._stored_loads()[:, number]
 
     @property
     def loads_coordinates(self) -> bool:
-        """Whether all that the element exerts are loads along its coordinates, see `load`."""
+        """Whether the element acts only along its coordinates, see `load`."""
         return isinstance(self.of, BetweenPoints) or not (
             self.of.has("potential") or self.of.has("load") or self.of.has("shown")
         )
 
     def _stored_loads(self) -> np.ndarray:
-        """Loads (nt, C) of the energy stored in the coordinates."""
+        """Return the loads (nt, C) of the energy stored in the coordinates."""
         if not self.of.has("stored"):
             return np.zeros((len(self._result.time), len(self.of.coordinates)))
         x, found, first = self.exerted.coordinates[:, :, 0], [], 0
@@ -138,15 +138,13 @@ class ForceView:
 
     @property
     def effort(self) -> np.ndarray:
-        """Force, N, or torque, N m, (nt,) of an actuator on its coordinate, as `effort` of drivers."""
+        """Force, N, or torque, N m, (nt,) of an actuator on its coordinate, like `effort` of drivers."""
         if not isinstance(self.of, Actuated | Controller):
-            raise InputError(
-                f"{self.of}: effort is of actuators of joints and of drivers; take its force() and torque()"
-            )
+            raise InputError(f"{self.of}: only actuators of joints and drivers have effort; use force() and torque()")
         return self.along()
 
     def internal(self, name: str | None = None) -> np.ndarray:
-        """Value (nt,) of an internal variable of the element by name; the only one by default."""
+        """Value (nt,) of an internal variable by name; the name is optional if there is only one."""
         known = self.of.internal
         if name is None and len(known) == 1:
             name = known[0]
@@ -176,11 +174,11 @@ class ForceView:
         return int(end) % count
 
     def _arm(self, end: int) -> np.ndarray:
-        """Origin of the frame of an end from the center of mass of its body (nt, 3) in N, m."""
+        """Return the vector from an end body's center of mass to the frame of the end (nt, 3), inertial frame, m."""
         return np.concatenate([R @ element.ends[end][1].origin for element, R in self._acting(end)])
 
     def _point(self, end: int) -> np.ndarray:
-        """Origin of the frame of an end (nt, 3) in N, m."""
+        """Return the origin of the frame of an end (nt, 3) in the inertial frame, m."""
         body, frame = self.of.ends[end]
         if not isinstance(body, Body):
             return np.broadcast_to(frame.origin, (len(self._result.time), 3))
@@ -191,9 +189,9 @@ class ForceView:
         return np.concatenate([R for _, R in self._acting(end)])
 
     def _acting(self, end: int) -> Iterator[tuple[ForceElement, np.ndarray]]:
-        """In each segment the element that acts under this name, and the axes (nt, 3, 3) of the body of an end.
+        """Yield, for each segment, the element in use under this name, and the axes (nt, 3, 3) of an end's body.
 
-        While it is switched off it has no load to be turned, and any axes do.
+        While the element is disabled it has no load, and the axes are arbitrary.
         """
         for segment in self._result.segments:
             acting = [(element, rows) for element, rows in segment.model.forces if element.name == self.of.name]
@@ -213,17 +211,17 @@ class ForceView:
 
 @explained
 class FrictionView(ForceView):
-    """What a friction exerts over time (nt,), sliding or sticking, and its slip.
+    """Friction force over time (nt,), sliding or sticking, and slip.
 
-    What it exerts as a law, `exerted`, is zero while it sticks. Where several contacts or joints could share a force
-    that holds bodies, one way to share it is shown.
+    The load of the law, `exerted`, is zero during sticking. If several contacts or joints can share a force that holds
+    bodies, one distribution is reported.
     """
 
     of: Friction
 
     @property
     def sticking(self) -> np.ndarray:
-        """Whether it sticks (nt,), bool: nothing slips, be it that it holds bodies or that others do."""
+        """Whether there is no slip (nt,), bool, whether this friction or other constraints hold the bodies."""
         pairs = zip(self._result.segments, self._result._contact_loads, strict=True)
         return np.concatenate([self._sticks_in(segment, contacts) for segment, contacts in pairs])
 
@@ -238,11 +236,11 @@ class FrictionView(ForceView):
 
     @property
     def slip(self) -> np.ndarray:
-        """Components of slip (nt, d), m/s; zero while it sticks."""
+        """Components of slip (nt, d), m/s; zero during sticking."""
         return self.exerted.coordinates[:, 1:, 0]
 
     def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
-        """Force (nt, 3), newton, on body j, or on body i for end 0; in N or in the axes of body i or j."""
+        """Force (nt, 3), newton, on body j, or on body i for end 0; inertial or in the axes of body i or j."""
         held, sign = self._held(), 1.0 if self._end(end) else -1.0
         return super().force(frame, end) + self._turned(sign * held[:, 0], frame)
 
@@ -257,7 +255,7 @@ class FrictionView(ForceView):
         return super().torque(frame, end) + self._turned(moment, frame)
 
     def _held(self) -> np.ndarray:
-        """Force and torque (nt, 2, 3) on body j at the origin of its frame, in N, while it sticks."""
+        """Return force and torque (nt, 2, 3) on body j at the origin of its frame, inertial frame, during sticking."""
         none = np.zeros((len(self._result.time), 2, 3))
         return self._result._joint_loads.get(self.of.name, none)
 

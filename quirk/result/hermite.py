@@ -1,4 +1,4 @@
-"""Polynomials through values and derivatives at both ends of intervals."""
+"""Hermite interpolation from values and derivatives at both ends of intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def between(before: np.ndarray, after: np.ndarray, x: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return values and rates (p, ...) of the polynomials of degree 2 K + 1 at parts x (p,), 0 to 1, of intervals.
+    """Return values and rates (p, ...) of polynomials of degree 2 K + 1 at fractions x (p,), 0 to 1, of intervals.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def between(before: np.ndarray, after: np.ndarray, x: np.ndarray, h: np.ndarray)
         scale = h**k
         for ends, at, sign in ((before, x, 1.0), (after, 1.0 - x, -1.0)):
             weight, slope = _basis(k, terms, at)
-            # The value at the start is added in the end: what is moved is known to more digits than where it is.
+            # The value at the start is added at the end, because the increment has higher precision.
             given = ends[:, k] - start if k == 0 else ends[:, k]
             value += (sign**k * scale * weight).reshape(shape) * given
             rate += (sign ** (k + 1) * scale / h * slope).reshape(shape) * given
@@ -32,7 +32,7 @@ def between(before: np.ndarray, after: np.ndarray, x: np.ndarray, h: np.ndarray)
 
 
 def _basis(k: int, n: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The polynomial of degree 2 n - 1 of which derivative k is 1 at x = 0 and the other n - 1 are 0, and all at x = 1.
+    """Return the polynomial of degree 2 n - 1 whose k-th derivative is 1 at x = 0 and all others are zero at both ends.
 
     x^k / k! (1 - x)^n (1 + n x + ... + C(n + j - 1, j) x^j + ...), j < n - k, and its derivative.
     """

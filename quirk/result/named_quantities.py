@@ -38,14 +38,14 @@ OF_JOINTS = {
     "torque": "N m",
 }
 OF_FORCES = {"force": "N", "torque": "N m"}
-# What some quantities are called in short.
+# Short names of quantities, whose value is a magnitude.
 SHORT = {"speed": "velocity", "angular_speed": "angular_velocity", "distance": "displacement"}
 # Units of free coordinates of joints.
 OF_FREE = {"angle": "rad", "travel": "m"}
-# Euler angles are called by this and their axes, such as "euler_zxz", and by number; in degrees, names end in this.
+# Prefix of Euler angles before the axes, such as "euler_zxz", their numbers, and the suffix of names in degrees.
 EULER, NUMBERS, DEGREES = "euler_", "123", ".deg"
 ENERGIES = ("kinetic", "potential", "total")
-# What follows from what by differentiation, for phase portraits.
+# Rates of quantities, for phase portraits.
 RATE_OF = {
     "angle": "angle_rate",
     "travel": "travel_rate",
@@ -59,7 +59,7 @@ RATE_OF = {
 
 
 def curves(owner: str, result: Result, what: Any) -> list[Curve]:
-    """Return a quantity as `curve` does, or all three Euler angles of a name such as "rod.euler_zxz"."""
+    """Return a quantity as `curve` does, or all three Euler angles for a name such as "rod.euler_zxz"."""
     name = what.removesuffix(DEGREES) if isinstance(what, str) else ""
     body, _, rest = name.rpartition(".")
     if rest.startswith(EULER) and body in {one.name for one in result.system.bodies}:
@@ -68,21 +68,21 @@ def curves(owner: str, result: Result, what: Any) -> list[Curve]:
 
 
 def curve(owner: str, result: Result, what: Any) -> Curve:
-    """Return a quantity by name, or one that is given as (label, values) or (label, values, unit).
+    """Return a quantity by name, or given as (label, values) or (label, values, unit).
 
-    Names are "time", "energy.kinetic", ".potential" and ".total", or begin with a part of the system:
+    Names are "time", "energy.kinetic", ".potential" and ".total", or start with a part of the system:
 
-    * of a body "position", "velocity", "acceleration", "jerk", "snap", "angular_velocity" and "angular_acceleration"
-      with ".x", ".y" or ".z", or their magnitude without; "speed" and "angular_speed"; "euler_zxz.1", ".2" and ".3" and
-      so on, of `BodyView.euler_angles`;
-    * of a joint "angle", "angle_rate", "travel" and "travel_rate", if it has a free one, and "displacement",
-      "velocity", "rotation", "rotation_rate", "angular_velocity", "force" and "torque" with a letter or without;
-      "distance"; the name alone stands for the angle or else the travel;
-    * of a force "force" and "torque" likewise, "energy", its coordinates, and their rates as "length_rate";
-    * of an actuator, or a driver of one coordinate, "effort": force or torque along what it drives, with its sign;
-    * of all that does work "power".
+    * for a body "position", "velocity", "acceleration", "jerk", "snap", "angular_velocity" and "angular_acceleration"
+    with ".x", ".y" or ".z", or without for the magnitude; "speed" and "angular_speed"; "euler_zxz.1", ".2" and ".3" and
+    so on, as in `BodyView.euler_angles`;
+    * for a joint "angle", "angle_rate", "travel" and "travel_rate", if it has a free one, and "displacement",
+    "velocity", "rotation", "rotation_rate", "angular_velocity", "force" and "torque" with a letter or without;
+    "distance"; the name alone is the angle or, without one, the travel;
+    * for a force "force" and "torque" likewise, "energy", its coordinates, and their rates as "length_rate";
+    * for an actuator, or a driver of one coordinate, "effort": signed force or torque along the coordinate;
+    * for all parts that do work "power".
 
-    Angles and their rates are in degrees with ".deg" at the end.
+    With ".deg" at the end, angles and their rates are in degrees.
     """
     if isinstance(what, tuple | list):
         return _given(owner, result, what)
@@ -108,11 +108,11 @@ def curve(owner: str, result: Result, what: Any) -> Curve:
     values, unit = found
     if values.ndim == 1:
         if letter is not None:
-            raise InputError(f'{owner}: "{name}.{rest}" is a number, and has no {letter}')
+            raise InputError(f'{owner}: "{name}.{rest}" is a scalar and has no component {letter}')
         return Curve(what, unit, values)
     letters = NUMBERS if rest.startswith(EULER) else LETTERS
     if (letters == NUMBERS) if letter is None else (letter not in letters):
-        raise InputError(f'{owner}: say which of three "{name}.{rest}" is meant, by .{", .".join(letters)}')
+        raise InputError(f'{owner}: select a component of "{name}.{rest}" by .{", .".join(letters)}')
     of_axis = np.linalg.norm(values, axis=1) if letter is None else values[:, letters.index(letter)]
     return Curve(f"|{what}|" if letter is None and rest not in SHORT else what, unit, of_axis)
 
@@ -132,7 +132,7 @@ def rate_of(owner: str, result: Result, what: Any) -> str:
         element = {f.name: f for f in result.system.forces}.get(head)
         if element is not None and rest in element.coordinates:
             return f"{name}_rate"
-    raise InputError(f"{owner}: the rate of {what!r} is not known; name the quantity of the vertical axis as `y`")
+    raise InputError(f"{owner}: the rate of {what!r} is not available; give the quantity of the vertical axis as `y`")
 
 
 def _given(owner: str, result: Result, what: Any) -> Curve:
@@ -150,17 +150,17 @@ def _in_degrees(owner: str, result: Result, what: str) -> Curve:
 
 
 def _alone(owner: str, result: Result, name: str) -> Curve:
-    """What the name of a joint stands for."""
+    """Return the quantity that the name of a joint alone refers to."""
     view = result[name]
     for kind in FREE if isinstance(view, JointView) else ():
         found = _of(result, name, kind)
         if found is not None:
             return Curve(f"{name}.{kind}", found[1], found[0])
-    raise InputError(f'{owner}: say what of "{name}" is meant; there are: {", ".join(_choices(result, name))}')
+    raise InputError(f'{owner}: select a quantity of "{name}"; there are: {", ".join(_choices(result, name))}')
 
 
 def _of(result: Result, name: str, rest: str) -> tuple[np.ndarray, str] | None:
-    """Values (nt,) or (nt, 3) and the unit of a quantity of a part; None if there is none."""
+    """Return the values (nt,) or (nt, 3) and the unit of a quantity of a part; None if unknown."""
     view = result[name]
     if rest == "power" and name in result.power:
         return result.power[name], "W"
@@ -201,7 +201,7 @@ def _free(view: JointView, rest: str) -> tuple[np.ndarray, str] | None:
 
 
 def _choices(result: Result, name: str) -> list[str]:
-    """What there is of a part, for messages."""
+    """Return the names of the quantities of a part, for messages."""
     view = result[name]
     if isinstance(view, BodyView):
         words = [f"{vector}.x" for vector in OF_BODIES] + ["speed", "angular_speed", f"{EULER}zxz.1"]
@@ -217,14 +217,16 @@ def _choices(result: Result, name: str) -> list[str]:
 
 
 def _hint(result: Result, what: str, known: Collection[str]) -> str:
-    """What may be meant by a name that stands for no quantity, and what there is."""
+    """Return the likely meaning of an unknown name, and the available names."""
     pieces = what.split(".")
     heads = [".".join(pieces[:count]) for count in range(len(pieces), 0, -1)]
     name = next((head for head in heads if head in known), None)
     if name is None:
         close = nearest_names(pieces[0], known)
         if not close:
-            return '; a quantity is "time", "energy.total", or a part and what is meant of it, such as "rod.position.x"'
+            return (
+                '; a quantity is "time", "energy.total", or a part and one of its quantities, such as "rod.position.x"'
+            )
         name = close[0]
         what = ".".join([name, *pieces[1:]])
     choices = _choices(result, name)

@@ -1,4 +1,4 @@
-"""How a result is drawn, written to files and read again."""
+"""Methods of a result for plots, animations and files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @explained
 class ResultOutput:
-    """Methods of a `Result` that show it or write it; each imports what it needs when it is called."""
+    """Methods of a `Result` for display and files; each imports its dependencies when called."""
 
     @property
     def _as_result(self) -> Result:
@@ -31,7 +31,7 @@ class ResultOutput:
 
     @property
     def plot(self) -> Plotter:
-        """Pictures of this result: `result.plot()` for an overview, `result.plot.energy()` and so on."""
+        """Plots of this result: `result.plot()` for an overview, `result.plot.energy()` and so on."""
         from ..graphics.plot.plot import Plotter
 
         return Plotter(self._as_result)
@@ -49,39 +49,39 @@ class ResultOutput:
     ) -> Path:
         """Write a GIF or MP4 of the motion.
 
-        Bodies have their shapes, wheels, gears, pinions and sheaves what their constraints know of them. Planes on
-        which bodies roll, or which they touch, fill the picture; rectangles, disks and bowls are drawn as they are.
+        Bodies are drawn with their shapes; wheels, gears, pinions and sheaves by the geometry in their constraints.
+        Planes of rolling or contact fill the picture; rectangles, disks and bowls are drawn with their size.
 
         Parameters
         ----------
         path : ".gif" or ".mp4"
-            MP4 needs the program ffmpeg.
+            MP4 requires the program ffmpeg.
         fps : int
-            Pictures per second.
+            Frames per second.
         speed : float
-            2 shows the motion twice as fast as it is.
+            Playback speed: 2 is twice real time.
         view : (elevation, azimuth), degrees
-            Direction of sight, as matplotlib's `view_init` counts it. The vertical is the coordinate axis along which
-            gravity acts: with z up, azimuth 0 looks from +x and -90 from -y; with y up, azimuth 0 looks from +z.
-            Default: one that shows most of the motion. Lengths are the same near and far.
+            Direction of view, as in matplotlib's `view_init`. The vertical is the coordinate axis along which gravity
+            acts: with z up, azimuth 0 looks from +x and -90 from -y; with y up, azimuth 0 looks from +z. Default: a
+            direction that shows most of the motion. The projection is orthographic.
         trails : ((body name, point), ...), a point being (3,) m in body coordinates or the name of a frame
-            Points that leave a trail.
+            Points whose trail is drawn.
         size : float
-            Width and height, inches (at 100 dots each).
+            Width and height, inches (at 100 dots per inch).
         follow : str, optional
-            Name of a body that stays in the middle, with what is joined to it in sight; or "ground" for a picture that
-            stands still. Default: the latter, and the center of mass of all bodies where these would take less than a
-            tenth of the picture, unless there are trails.
+            Name of a body that stays in the center, with the bodies joined to it in view; or "ground" for a fixed
+            picture. Default: "ground", or the center of mass of all bodies if these would fill less than a tenth of the
+            picture and there are no trails.
 
         Returns
         -------
         Path
-            Where it was written.
+            Path of the file.
 
         Raises
         ------
         InputError
-            If nothing can be written there, ffmpeg is missing, there is nothing to animate, or too much.
+            If the path is not writable, ffmpeg is missing, or there is nothing, or too much, to animate.
         QuirkError
             If ffmpeg fails.
         """
@@ -104,45 +104,44 @@ class ResultOutput:
         opacity: float = 1.0,
         plots: str | Iterable[Any] | None = None,
     ) -> Path:
-        """Write the motion as one HTML file that any browser plays, with nothing loaded from anywhere.
+        """Write the motion as a self-contained HTML file that any browser plays.
 
         Parameters
         ----------
         path : ".html" or ".htm"
         fps : float
-            Pictures per second of watching, at most 120.
+            Frames per second of playback, at most 120.
         speed : float
-            2 shows the motion twice as fast as it is, 0.01 a hundred times slower.
+            Playback speed: 2 is twice real time, 0.01 a hundredth.
         follow : str, optional
-            Name of a body that stays where it is, while all else moves about it; or "ground" for a picture that stands
-            still. Default: this, unless all bodies together go so far that they would be small; then these are
-            followed.
+            Name of a body that stays fixed while everything else moves about it; or "ground" for a fixed picture.
+            Default: "ground", unless the bodies together move so far that they would be small; then their center of
+            mass is followed.
         arrows : names of constraints and forces, or "all"
-            Whose force and torque on body j, or on their last body, are drawn at the joint point.
+            Parts whose force and torque on body j, or on their last body, are drawn at the joint point.
         trails : names of bodies, or pairs (body name, point), a point as for `animate`
-            Points that leave a trail; of a body alone, its center of mass.
+            Points whose trail is drawn; for a body alone, its center of mass.
         labels : bool
-            Whether names of bodies, joints and springs are written beside them.
+            Whether names of bodies, joints and springs are shown.
         dark : bool
-            Whether the page around the picture is dark.
+            Whether the page is dark.
         axes : bool
             Whether the axes of joints are shown.
         opacity : float
-            Of bodies: 1 hides what is behind them.
+            Opacity of bodies; 1 hides everything behind them.
         plots : names of quantities, as for `plot.quantity`, optional
-            What is plotted beside the picture, with a cursor at its time; () for nothing. Default: the angles and
-            travels of the first three joints that have any, or energies.
+            Quantities plotted beside the picture, with a cursor at the current time; () for none. Default: the angles
+            and travels of the first three joints that have any, or else energies.
 
         Returns
         -------
         Path
-            Where it was written.
+            Path of the file.
 
         Raises
         ------
         InputError
-            If viser is not installed, nothing can be written there, a name is unknown, or there would be too many
-            pictures.
+            If viser is not installed, the path is not writable, a name is unknown, or there would be too many frames.
         """
         from ..graphics.viewer.html import to_html
 
@@ -165,7 +164,7 @@ class ResultOutput:
         port: int = 0,
         block: bool = False,
     ) -> View:
-        """Show the motion in the browser, with a slider for the time; it goes on while Python does.
+        """Show the motion in a browser, with a time slider, while the Python process is running.
 
         A click on a part shows its values.
 
@@ -173,20 +172,20 @@ class ResultOutput:
         ----------
         fps, speed, follow, arrows, trails, labels, axes, opacity : as for `to_html`
         host, port : str and int
-            Who may look: "127.0.0.1", the default, is this machine alone, and "0.0.0.0" everyone who reaches it. Port 0
-            is any that is free.
+            Address of the server: "127.0.0.1", the default, for this machine only, "0.0.0.0" for all that can reach it.
+            Port 0 selects any free port.
         block : bool
-            Whether to wait until the view is closed or Ctrl-C is pressed: for scripts, whose views end with them.
+            Whether to wait until the view is closed or Ctrl-C is pressed; for scripts, at whose end views are closed.
 
         Returns
         -------
         View
-            With `url`, `close()` and `wait()`; in a notebook it shows itself.
+            With `url`, `close()` and `wait()`; notebooks display it.
 
         Raises
         ------
         InputError
-            If viser is not installed, a name is unknown, or there would be too many pictures.
+            If viser is not installed, a name is unknown, or there would be too many frames.
         """
         from ..graphics.viewer.player import view
 
@@ -195,7 +194,7 @@ class ResultOutput:
         return view(self._as_result, fps=fps, speed=speed, follow=follow, **options, host=host, port=port, block=block)
 
     def summary(self) -> str:
-        """Return a few lines that say what happened and how well."""
+        """Return a short text with what was simulated, its accuracy, events and largest loads."""
         from .summary import summary
 
         return summary(self._as_result)
@@ -213,23 +212,23 @@ class ResultOutput:
         quantities : name or list of names, optional
             Groups of variables: "motion", "activity", "events", "joints", "accelerations", "loads", "forces", "energy",
             "power", "momentum", "residuals", "sensitivities", "load_sensitivities", "derivatives"; default: all but the
-            last two, derivatives of accelerations and joint loads by parameters, and jerk and snap. Groups that are not
-            listed are not computed; "motion", "activity", "events", "joints", "momentum" and "sensitivities" are cheap.
+            last two, which are parameter derivatives of accelerations and joint loads, and jerk and snap. Other groups
+            are not computed; "motion", "activity", "events", "joints", "momentum" and "sensitivities" are cheap.
         only : name or list of names, optional
             Bodies, constraints and forces to include; default: all.
         frame : "inertial", "i", "j", "joint i" or "joint j"
-            In which joint loads are given.
+            Frame of joint loads.
 
         Returns
         -------
         xarray.Dataset
-            Of dimension "time", and "body", "joint", "force" and others by name. Where a run has failed, groups that
-            cannot be computed are left out unless asked for; its attributes say why.
+            With the dimension "time", and "body", "joint", "force" and others by name. For a failed run, groups that
+            cannot be computed are omitted unless requested; its attributes give the reason.
 
         Raises
         ------
         InputError
-            If an argument cannot be used, "derivatives" are not known of a part, or the run has no sensitivities.
+            If an argument is invalid, "derivatives" are unavailable for a part, or the run has no sensitivities.
         MissingLibraryError
             If xarray is not installed.
         """
@@ -243,7 +242,7 @@ class ResultOutput:
         only: str | Iterable[str] | None = None,
         frame: str = "inertial",
     ) -> pandas.DataFrame:
-        """Return the result as a `pandas.DataFrame`, with a column for each component and the times as its index.
+        """Return the result as a `pandas.DataFrame`, with a column per component and the times as index.
 
         Parameters
         ----------
@@ -252,12 +251,12 @@ class ResultOutput:
         Returns
         -------
         pandas.DataFrame
-            Columns are called "rod.position.x [m]", "hinge.force.z [N]" or "total_energy [J]"; its index is "time [s]".
+            Columns are named "rod.position.x [m]", "hinge.force.z [N]" or "total_energy [J]"; the index is "time [s]".
 
         Raises
         ------
         InputError
-            If an argument cannot be used, or two columns would have the same name.
+            If an argument is invalid, or two columns would have the same name.
         MissingLibraryError
             If pandas is not installed.
         """
@@ -272,7 +271,7 @@ class ResultOutput:
         only: str | Iterable[str] | None = None,
         frame: str = "inertial",
     ) -> Path:
-        """Write the table of `to_pandas` as a CSV file; numbers are written with all their digits.
+        """Write the table of `to_pandas` as a CSV file, with all digits of the numbers.
 
         Parameters
         ----------
@@ -283,13 +282,12 @@ class ResultOutput:
         Returns
         -------
         Path
-            Where it was written. Names of columns that spreadsheets would take for formulas have an apostrophe before
-            them.
+            Path of the file. Names of columns that spreadsheets would take for formulas are preceded by an apostrophe.
 
         Raises
         ------
         InputError
-            If an argument cannot be used, nothing can be written there, or two columns would have the same name.
+            If an argument is invalid, the path is not writable, or two columns would have the same name.
         MissingLibraryError
             If pandas is not installed.
         """
@@ -304,7 +302,7 @@ class ResultOutput:
         only: str | Iterable[str] | None = None,
         frame: str = "inertial",
     ) -> Path:
-        """Write the result as an NPZ file for `numpy.load`; it needs no further library.
+        """Write the result as an NPZ file for `numpy.load`; no further library is required.
 
         Parameters
         ----------
@@ -315,14 +313,14 @@ class ResultOutput:
         Returns
         -------
         Path
-            Where it was written. Arrays are called "rod.position [m]", "hinge.force [N]" or "total_energy [J]"; their
-            rows are times, and their columns the axes x, y, z, or w, x, y, z of quaternions. Those of events have a row
-            for each event or impulse.
+            Path of the file. Arrays are named "rod.position [m]", "hinge.force [N]" or "total_energy [J]"; their rows
+            are times, and their columns the axes x, y, z, or w, x, y, z of quaternions. Those of events have a row for
+            each event or impulse.
 
         Raises
         ------
         InputError
-            If an argument cannot be used, nothing can be written there, or two arrays would have the same name.
+            If an argument is invalid, the path is not writable, or two arrays would have the same name.
         """
         from ..io.resultfile.columns import to_npz
 
@@ -332,54 +330,54 @@ class ResultOutput:
         """Return the run at any times between its first and its last.
 
         Between two outputs, bodies follow the polynomials of degree 9 through positions, velocities, accelerations,
-        jerk and snap at both, moved onto the constraints; of lower degree where jerk or snap are not known.
-        Accelerations, loads and all else follow from the equation of motion there.
+        jerk and snap at both, projected onto the constraints; the degree is lower if jerk or snap are not available.
+        Accelerations, loads and all other quantities are computed from the equation of motion.
 
         Parameters
         ----------
         t : float or (nt,)
-            s, increasing.
+            Increasing times, s.
         side : "after" or "before"
-            Which state is meant at the time of an event, where there are two.
+            State at the time of an event, where there are two.
 
         Returns
         -------
         ResampledResult
-            A `Result` of which the only times are these, with its `uncertainty`.
+            A `Result` at these times, with its `uncertainty`.
 
         Raises
         ------
         InputError
-            If a time is outside of the run, or outputs around it are too far apart.
+            If a time is outside the run, or the outputs around it are too far apart.
         """
         from .resampling import at
 
         return at(self._as_result, t, side)
 
     def save(self, path: str | Path, quantities: str | Iterable[str] | None = None) -> Path:
-        """Write a netCDF file that `Result.load` and xarray open.
+        """Write a netCDF file that `Result.load` and xarray can open.
 
-        The file holds the variables of `to_xarray`, and in its group "run" all that `Result.load` needs to make the
-        same result again. It is written to another name and moved to its place at the end. A `SaveWarning` names parts
-        of the system that cannot be written, such as functions in Python.
+        The file contains the variables of `to_xarray`, and in its group "run" everything that `Result.load` needs to
+        reconstruct the result. It is written atomically. A `SaveWarning` names parts of the system that cannot be
+        saved, such as Python functions.
 
         Parameters
         ----------
         path : str or Path
             Ends in ".nc".
         quantities : name or list of names, optional
-            Groups of variables, as for `to_xarray`; the others are computed again when the file is read with QuIRK.
-            States and events are always written, and their sensitivities.
+            Groups of variables, as for `to_xarray`; QuIRK recomputes the others after loading. States, events and their
+            sensitivities are always written.
 
         Returns
         -------
         Path
-            Where it was written.
+            Path of the file.
 
         Raises
         ------
         InputError
-            If the path or an argument cannot be used.
+            If the path or an argument is invalid.
         MissingLibraryError
             If xarray or netCDF4 are not installed.
         """
@@ -389,26 +387,26 @@ class ResultOutput:
 
     @staticmethod
     def load(path: str | Path, system: System | None = None) -> Result:
-        """Return the result that `Result.save` has written to a file.
+        """Return a result from a file written by `Result.save`.
 
         Parameters
         ----------
         path : str or Path
         system : System, optional
-            Needed where parts of the system, such as functions in Python, could not be written: as the script of the
-            run makes it. It is compared with what was saved: names, masses, inertias, gravity, frames, rows and
+            Required if parts of the system, such as Python functions, could not be saved: the system as constructed by
+            the script of the run. It is compared with the saved one: names, masses, inertias, gravity, frames, rows and
             numbers.
 
         Returns
         -------
         Result
-            With the same segments, states, events, statistics and options; what follows from them is computed when it
-            is used, to the same last digit. Simulations can go on from it.
+            With the same segments, states, events, statistics and options; derived quantities are computed on demand,
+            with identical digits. Simulations can continue from it.
 
         Raises
         ------
         InputError
-            If the file is not there, is no such file, is damaged, or its system is not known.
+            If the file does not exist, is of another kind or damaged, or its system is not available.
         MissingLibraryError
             If xarray or netCDF4 are not installed.
         """

@@ -1,4 +1,4 @@
-"""What a result shows of one body or one constraint."""
+"""Time histories of one body or one constraint."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from ..constraints.planar import PlanarBody
     from .result import Result
 
-# The axes in which loads are given: of N, of the bodies, or of the joint frames.
+# Axes for joint loads: of the inertial frame, of the bodies, or of the joint frames.
 LOAD_FRAMES = ("inertial", "i", "j", "joint i", "joint j")
-# Free coordinates of joints, and what says which axis of joint frame i they are about or along.
+# Free coordinates of joints, and the attribute with their axis in joint frame i.
 FREE = {"angle": "rotation_axis", "travel": "translation_axis"}
 
 
@@ -36,9 +36,9 @@ class BodyView:
 
     Attributes
     ----------
-    position, velocity, acceleration, jerk, snap : (nt, 3) of the center of mass in N
+    position, velocity, acceleration, jerk, snap : (nt, 3) of the center of mass in the inertial frame
     orientation : (nt, 4) unit quaternions (w, x, y, z), body to inertial
-    quaternion : (nt,) the same as numpy-quaternion objects
+    quaternion : (nt,) orientations as numpy-quaternion objects
     angular_velocity, angular_acceleration, angular_jerk, angular_snap : (nt, 3) in body axes
     """
 
@@ -77,19 +77,20 @@ class BodyView:
         return quaternion.as_quat_array(np.ascontiguousarray(self.orientation))
 
     def euler_angles(self, sequence: str) -> np.ndarray:
-        """Return three angles (nt, 3), rad, of turns about body axes that lead from N to the body.
+        """Return Euler angles (nt, 3), rad, of the rotation from inertial to body axes.
 
-        `sequence` names the axes in order, each as it is after the turns before: R = R_z(t1) R_x(t2) R_z(t3) for "zxz".
-        There are six with two axes alike, "zyz" and so on, and six with three, such as "xyz" and "zyx".
+        `sequence` names the body axes in order, each rotated by the previous rotations: R = R_z(t1) R_x(t2) R_z(t3) for
+        "zxz". There are six sequences with two equal axes, such as "zyz", and six with three, such as "xyz" and "zyx".
 
         The first and third angle start in (-pi, pi], the second in [0, pi], or in [-pi/2, pi/2] if all axes differ.
-        From there they go on without jumps, over turns and through singularities, behind which the second angle leaves
-        its range. Between times the body is taken to turn about one axis, as far as the mean of the angular velocities
-        at both tells: what turns fast about several axes wants close times.
+        From there they are continuous, over turns and through singularities, beyond which the second angle leaves its
+        range. Between times the body is assumed to rotate about one axis, consistent with the mean of the angular
+        velocities at both: fast rotation about several axes requires closely spaced times.
 
-        On a singularity, where the second angle is 0 or pi, or a right one if all axes differ, the motion tells the sum
-        or the difference of the others alone. The rest is then taken from the times before and after, or is zero; and
-        a body that passes by closely, or leaves in another direction, turns the first and third angle quickly.
+        At gimbal lock, where the second angle is 0 or pi, or a right angle if all axes differ, only the sum or
+        difference of the first and third angle is determined. The individual angles are then interpolated from the
+        times before and after, or zero. A body that passes close to it, or leaves it in another direction, has fast
+        changes of these angles.
         """
         return euler.continued(
             validate.choice(f"{self.of}: euler_angles", "sequence", sequence, euler.SEQUENCES),
@@ -100,7 +101,7 @@ class BodyView:
 
     @property
     def acceleration(self) -> np.ndarray:
-        """Acceleration of the center of mass (nt, 3) in N, m/s^2."""
+        """Acceleration of the center of mass (nt, 3) in the inertial frame, m/s^2."""
         return self._result._accelerations[0][:, self._row]
 
     @property
@@ -110,26 +111,26 @@ class BodyView:
 
     @property
     def jerk(self) -> np.ndarray:
-        """Rate of the acceleration of the center of mass (nt, 3) in N, m/s^3."""
+        """Jerk of the center of mass (nt, 3) in the inertial frame, m/s^3."""
         return self._result._acceleration_derivative(2)[0][:, self._row]
 
     @property
     def angular_jerk(self) -> np.ndarray:
-        """Rate of `angular_acceleration` (nt, 3), of its components in body axes, rad/s^3."""
+        """Derivative of the components of `angular_acceleration` (nt, 3), body axes, rad/s^3."""
         return self._result._acceleration_derivative(2)[1][:, self._row]
 
     @property
     def snap(self) -> np.ndarray:
-        """Second derivative of the acceleration of the center of mass (nt, 3) in N, m/s^4."""
+        """Snap of the center of mass (nt, 3) in the inertial frame, m/s^4."""
         return self._result._acceleration_derivative(3)[0][:, self._row]
 
     @property
     def angular_snap(self) -> np.ndarray:
-        """Second derivative of `angular_acceleration` (nt, 3), of its components in body axes, rad/s^4."""
+        """Second derivative of the components of `angular_acceleration` (nt, 3), body axes, rad/s^4."""
         return self._result._acceleration_derivative(3)[1][:, self._row]
 
     def tower(self, order: int) -> MotionTower:
-        """Return the poses at all times with `order` derivatives, up to 4."""
+        """Return the poses at all times with `order` time derivatives, up to 4."""
         linear, angular = [self.position, self.velocity], [self.angular_velocity]
         if order > 1:
             linear.append(self.acceleration)
@@ -142,26 +143,26 @@ class BodyView:
         return MotionTower.in_body_axes(position, self.orientation, omega)
 
     def path(self, local: Any = (0, 0, 0)) -> PointPath:
-        """Return a point of the body along the motion, with velocity up to snap.
+        """Return a point of the body along the motion, with derivatives up to snap.
 
-        `local` is (3,) m in body coordinates, or the name of a frame of the body, whose origin is the point.
+        `local` is (3,), m, in body coordinates, or the name of a frame of the body, whose origin is used.
         """
         return PointPath(self, local_point(self.of, local, "BodyView"))
 
     def frame(self, name: str) -> FrameMotion:
-        """Return a named frame of the body in motion: `origin`, `velocity`, `spin` and `axes` in N."""
+        """Return the motion of a named frame of the body: `origin`, `velocity`, `spin`, `axes`; inertial frame."""
         R = rotation.matrix(self.orientation)
         spin = np.einsum("tij,tj->ti", R, self.angular_velocity)
         return FrameMotion.of(self.of.frame(name), self.position, R, self.velocity, spin)
 
     def point(self, local: Any) -> np.ndarray:
-        """Positions (nt, 3) in N of the point at `local`, as for `path`, which has more of it."""
+        """Return inertial positions (nt, 3), m, of the point at `local`; see `path` for its derivatives."""
         return self.path(local).position
 
 
 @explained
 class PlanarBodyView(BodyView):
-    """The motion of a body in a plane; `in_plane` shows it with two coordinates and an angle."""
+    """The motion of a planar body; `in_plane` gives two coordinates and an angle."""
 
     of: PlanarBody
 
@@ -176,11 +177,12 @@ class PlanarBodyView(BodyView):
 class JointView:
     """Relative motion and load of one joint over time.
 
-    Relative quantities are of frame j as seen from frame i, resolved in joint frame i; the load is what
-    body i exerts on body j at the origin of frame j.
+    Relative quantities are those of frame j relative to frame i, resolved in joint frame i; the load is exerted by
+    body i on body j at the origin of frame j.
 
-    `angle` and `travel`, with their rates, are what a joint leaves free, as in quantities by name ("hinge.angle");
-    `effort` is what a driver exerts along what it drives. Other constraints do not have them: InputError.
+    `angle` and `travel`, with their rates, are the free coordinates of a joint, as in quantities by name
+    ("hinge.angle"); `effort` is the load of a driver along its coordinate. Other constraints do not have them:
+    InputError.
     """
 
     def __init__(self, result: Result, constraint: Constraint) -> None:
@@ -196,12 +198,12 @@ class JointView:
 
     @property
     def of(self) -> Constraint:
-        """The constraint this is a view of."""
+        """The constraint of this view."""
         return self.constraint
 
     @property
     def angle(self) -> np.ndarray:
-        """Angle (nt,), rad, about the axis about which a joint is free to turn, with all turns made."""
+        """Angle (nt,), rad, about the free axis of a joint, with all turns counted."""
         return self.rotation[:, self._free("angle")]
 
     @property
@@ -211,7 +213,7 @@ class JointView:
 
     @property
     def travel(self) -> np.ndarray:
-        """Displacement (nt,), m, along the axis along which a joint is free to slide."""
+        """Displacement (nt,), m, along the free axis of a joint."""
         return self.displacement[:, self._free("travel")]
 
     @property
@@ -226,14 +228,14 @@ class JointView:
 
     @property
     def effort(self) -> np.ndarray:
-        """Force, N, or torque, N m, (nt,) of a driver on the one coordinate that it drives; zero while it is off.
+        """Force, N, or torque, N m, (nt,) of a driver on its single coordinate; zero while disabled.
 
-        Times the rate of that coordinate it is the power that the driver puts in, so it is positive where it pushes the
-        coordinate up.
+        Multiplied by the rate of the coordinate it is the power supplied by the driver, so it is positive if it
+        increases the coordinate.
         """
         if self.of.effort_unit is None:
             raise InputError(
-                f"{self.of}: effort is of drivers of one coordinate, such as quirk.Drive, and of actuators; take its "
+                f"{self.of}: only drivers of one coordinate, such as quirk.Drive, and actuators have effort; use "
                 "force() and torque()"
             )
         multipliers = self._result.multipliers.get(self.of.name)
@@ -242,30 +244,30 @@ class JointView:
         return multipliers[:, 0] * (2.0 * self.distance if self.of.of_squares else 1.0)
 
     def _free(self, kind: str) -> int:
-        """The axis of a free coordinate, "angle" or "travel"."""
+        """Return the axis of a free coordinate, "angle" or "travel"."""
         axis = getattr(self.of, FREE[kind], None)
         if axis is None:
             free = [name for name, attribute in FREE.items() if getattr(self.of, attribute, None) is not None]
             does, all_of = ("turn about", "rotation") if kind == "angle" else ("slide along", "displacement")
             raise InputError(
-                f"{self.of}: it has no {kind}, as there is no single axis that it is free to {does}; "
+                f"{self.of}: it has no {kind}, because it has no single axis to {does}; "
                 f"it has {', '.join([*free, all_of])} (nt, 3)"
             )
         return int(axis)
 
     @property
     def displacement(self) -> np.ndarray:
-        """Origin of frame j relative to that of frame i (nt, 3), m."""
+        """Position of the origin of frame j relative to that of frame i (nt, 3), m."""
         return relative.displacement(*self._frames)
 
     @property
     def velocity(self) -> np.ndarray:
-        """Rate of `displacement` (nt, 3), m/s: the velocity of frame j's origin as an observer on frame i sees it."""
+        """Rate of `displacement` (nt, 3), m/s: the velocity of frame j's origin relative to frame i."""
         return relative.velocity(*self._frames)
 
     @property
     def relative_velocity(self) -> np.ndarray:
-        """Velocity of frame j's origin in N less that of frame i's (nt, 3), m/s, resolved in frame i.
+        """Difference of the inertial velocities of both frames' origins (nt, 3), m/s, resolved in frame i.
 
         It differs from `velocity` by omega_i x displacement, with omega_i the angular velocity of body i.
         """
@@ -273,16 +275,17 @@ class JointView:
 
     @property
     def rotation(self) -> np.ndarray:
-        """1-2-3 angles (nt, 3), rad, of a `Universal` those about both axes of its cross and zero.
+        """1-2-3 angles (nt, 3), rad; for a `Universal` the angles about both axes and zero.
 
-        All turns count that the run has made, however far apart its outputs are: of the first and third angle, and of
-        both of a cross. A run starts in (-pi, pi], from the angles of its initial state, or where drivers start.
+        All turns of the run are counted, however far apart the outputs are, for the first and third angle, and for both
+        angles of a universal joint. A run starts in (-pi, pi], with the angles of its initial state, or at those of
+        drivers.
         """
         return self._result._angles[:, self._result._model.joints.number[self.constraint.name]]
 
     @property
     def rotation_rate(self) -> np.ndarray:
-        """Rates (nt, 3) of `rotation`, rad/s; of 1-2-3 angles not finite where the second is a right one."""
+        """Rates (nt, 3) of `rotation`, rad/s; those of 1-2-3 angles are not finite at gimbal lock."""
         rates = relative.cross_rates if relative.crossed(self.constraint) else relative.angle_rates
         return rates(self.rotation, self.angular_velocity)
 
@@ -293,12 +296,12 @@ class JointView:
 
     @property
     def point(self) -> np.ndarray:
-        """The joint point of body j (nt, 3) in N, m."""
+        """Joint point of body j (nt, 3) in the inertial frame, m."""
         return self._frames[1].origin
 
     @property
     def frames(self) -> tuple[FrameMotion, FrameMotion]:
-        """Both joint frames in motion: `origin`, `velocity`, `spin` (nt, 3) and `axes` (nt, 3, 3), all in N."""
+        """Motion of both joint frames: `origin`, `velocity`, `spin` (nt, 3) and `axes` (nt, 3, 3), inertial frame."""
         return self._frames
 
     @property
@@ -306,7 +309,7 @@ class JointView:
         """Whether the motion determines `force` and `torque`; see `Mobility.loads`."""
         rows = np.flatnonzero(self._result.active(self.constraint.name))
         if not len(rows):
-            raise InputError(f"{self.constraint}: it is switched off and carries no load")
+            raise InputError(f"{self.constraint}: it is disabled and carries no load")
         middle = len(self._result.time) // 2
         row = middle if middle in rows else int(rows[len(rows) // 2])
         return self._result.mobility_at(row).loads[self.constraint.name]
@@ -314,7 +317,8 @@ class JointView:
     def force(self, frame: str = "inertial") -> np.ndarray:
         """Force (nt, 3), newton, on body j by body i, in the inertial frame or the axes of a body or joint frame.
 
-        `frame` is "inertial", "i", "j", "joint i" or "joint j"; `unique` says whether the motion determines it.
+        `frame` is "inertial", "i", "j", "joint i" or "joint j"; see `unique` for whether the motion determines the
+        force.
         """
         return self._load(0, frame)
 
@@ -323,11 +327,11 @@ class JointView:
         return self._load(1, frame)
 
     def force_rate(self, frame: str = "inertial") -> np.ndarray:
-        """Rate (nt, 3), N/s, of the components that `force` gives."""
+        """Rate (nt, 3), N/s, of the components of `force`."""
         return self._load_rate(0, frame)
 
     def torque_rate(self, frame: str = "inertial") -> np.ndarray:
-        """Rate (nt, 3), N m/s, of the components that `torque` gives."""
+        """Rate (nt, 3), N m/s, of the components of `torque`."""
         return self._load_rate(1, frame)
 
     @cached_property
@@ -364,11 +368,11 @@ class JointView:
         load = self._result._load_derivatives[self.constraint.name][:, which]
         if axes is None:
             return load[:, 1]
-        # R^T F changes with the axes, too.
+        # The components R^T F also change with the axes.
         return np.einsum("tji,tj->ti", axes[0], load[:, 1] - np.cross(axes[1], load[:, 0]))
 
     def _axes(self, frame: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Axes (nt, 3, 3) and angular velocity (nt, 3), both in N, of the frame named; None for the inertial frame."""
+        """Return axes (nt, 3, 3) and angular velocity (nt, 3) of the named frame; None for the inertial frame."""
         validate.choice(str(self.constraint), "frame", frame, LOAD_FRAMES)
         if frame == "inertial":
             return None

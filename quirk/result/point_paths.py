@@ -1,4 +1,4 @@
-"""Points along a motion, in space or in a plane, with their derivatives."""
+"""Points along a motion, in space or in a plane, with their time derivatives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def local_point(body: Body, point: Any, owner: str, argument: str = "local") -> np.ndarray:
-    """Return a body point (3,), m in body coordinates, that is given so or as the name of a frame of the body."""
+    """Return a body point (3,), m, body coordinates; it may be given by the name of a frame of the body."""
     if isinstance(point, str):
         return body.frame(point).origin
     return validate.array(owner, argument, point, (3,))
@@ -29,7 +29,7 @@ class Path(ABC):
 
     @abstractmethod
     def derivative(self, order: int) -> np.ndarray:
-        """Return a derivative of the position, of order 0 to 4."""
+        """Return the derivative of the position of order 0 to 4."""
 
     @property
     def position(self) -> np.ndarray:
@@ -59,7 +59,7 @@ class Path(ABC):
 
 @explained
 class PointPath(Path):
-    """A point of a body: arrays (nt, 3) in N."""
+    """A point of a body: arrays (nt, 3) in the inertial frame."""
 
     def __init__(self, body: BodyView, local: np.ndarray) -> None:
         self._body, self._local = body, local
@@ -68,13 +68,13 @@ class PointPath(Path):
         return f"<PointPath: ({', '.join(f'{x:g}' for x in self._local)}) m of {self._body.of}>"
 
     def derivative(self, order: int) -> np.ndarray:
-        """Return a derivative (nt, 3) of the position in N."""
+        """Return a derivative (nt, 3) of the position in the inertial frame."""
         return self._body.tower(order).points(self._local)[:, order]
 
 
 @explained
 class PlanarPath(Path):
-    """A point of a body that moves in a plane: arrays (nt, 2) along the plane's axes."""
+    """A point of a planar body: arrays (nt, 2) along the plane's axes."""
 
     def __init__(self, plane: Plane, path: PointPath) -> None:
         self._plane, self._path = plane, path
@@ -90,7 +90,7 @@ class PlanarPath(Path):
 
 @explained
 class InPlane(PlanarPath):
-    """The center of mass of a body that moves in a plane, and its angle."""
+    """The center of mass of a planar body, and its angle."""
 
     def __init__(self, plane: Plane, body: BodyView, angle: np.ndarray) -> None:
         super().__init__(plane, body.path())
@@ -105,7 +105,7 @@ class InPlane(PlanarPath):
 
     @property
     def angle(self) -> np.ndarray:
-        """Angle (nt,), rad, from the plane's first axis to the body's, with all turns made since the start."""
+        """Angle (nt,), rad, from the plane's first axis to that of the body, with all turns counted from the start."""
         return self._angle
 
     @property

@@ -1,4 +1,4 @@
-"""Poses between the times of a result."""
+"""Interpolation of poses between the times of a result, for graphics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def orientations(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Positions (nt, 3), m, and unit quaternions (nt, 4) of a body, between outputs by cubic interpolation."""
+    """Return positions (nt, 3), m, and unit quaternions (nt, 4) of a body, by cubic interpolation between outputs."""
     view = result[name]
     rates = rotation.rate(view.orientation, view.angular_velocity)
     position = _between(result, view.position, view.velocity, times)
@@ -22,24 +22,24 @@ def orientations(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarr
 
 
 def poses(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Positions (nt, 3), m, and rotation matrices (nt, 3, 3) of a body; see `orientations`."""
+    """Return positions (nt, 3), m, and rotation matrices (nt, 3, 3) of a body; see `orientations`."""
     position, q = orientations(result, name, times)
     return position, rotation.matrix(q)
 
 
 def stretches(result: Result, times: np.ndarray) -> np.ndarray:
-    """For each of `times` which time of a result is the last before it; of both sides of an event the later one."""
+    """Return the index of the last time of a result before each of `times`; at events the later one of two."""
     return np.maximum(np.searchsorted(result.time, times, side="right") - 1, 0)
 
 
 def linear(result: Result, values: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Values (nt, k) at `times`, by linear interpolation of those at the times of a result; right across its events."""
+    """Return values (nt, k) at `times`, interpolated linearly between result times, discontinuous at events."""
     start, end, s = _stretched(result, times)
     return values[start] + s[:, None] * (values[end] - values[start])
 
 
 def _between(result: Result, values: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Values (nt, k) at `times`, by cubic interpolation of those at the times of a result, with their rates."""
+    """Return values (nt, k) at `times` by cubic interpolation of values and rates at the times of a result."""
     start, end, fraction = _stretched(result, times)
     h, s = (result.time[end] - result.time[start])[:, None], fraction[:, None]
     ahead = s**2 * (3 - 2 * s)
@@ -48,7 +48,7 @@ def _between(result: Result, values: np.ndarray, rates: np.ndarray, times: np.nd
 
 
 def _stretched(result: Result, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which times of a result are before and behind each of `times`, and how far it is between them, 0 to 1."""
+    """Return the indices of the result's times before and after each of `times`, and the fraction between them."""
     start = stretches(result, times)
     end = np.minimum(start + 1, len(result.time) - 1)
     h = result.time[end] - result.time[start]

@@ -1,4 +1,4 @@
-"""The books of a run: the power of all that does work, by name, and whether it balances."""
+"""Power and work of all parts of a run by name, and the energy balance."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ if TYPE_CHECKING:
 
 IMPACTS = "impacts"
 GRAVITY = "gravity"
-# Of splines through powers: an odd one, at which times of output every hundredth of a second leave round-off.
+# Degree of splines through powers; for outputs every 0.01 s the integration error is round-off.
 DEGREE = 7
 
 
 @explained
 class Power(Mapping[str, np.ndarray]):
-    """Power (nt,), W, of each force and constraint by name, and of "gravity": what it does on the bodies.
+    """Power (nt,), W, on the bodies by each force and constraint, by name, and by "gravity".
 
-    Constraints whose points do not move on their own, and ideal joints between bodies, have none; drivers have that
-    which they put in. The kinetic energy grows at the rate `total`.
+    Ideal joints between bodies, and constraints to points at rest, have none; drivers have the power that they supply.
+    The kinetic energy grows at the rate `total`.
 
     Attributes
     ----------
-    of : the same as a dict
-    work : work (nt,), J, of each since the first time, and of "impacts", if there were any. That of gravity, and of
-        forces that store energy alone, is the change of this but for jumps at events; that of all others the run
-        integrates with the motion, to its tolerance. Of drivers of which some are redundant, those whose rows are kept
-        do all the work. In kinematics, where nothing is integrated, it is found by splines of degree 7 through the
-        power at the times, and is as good as these are close; `uncertainty` says how good.
-    uncertainty : by how much the sum of all work differs, J, if splines of degree 5 are taken instead
+    of : powers as a dict
+    work : work (nt,), J, of each since the first time, and of "impacts", if there were any. For gravity and elements
+    that
+       only store energy it is minus the change of that energy, without jumps at events; for all others the run
+       integrates it with the motion, to its tolerance. Of redundant drivers, those whose rows are kept do all the work.
+       In kinematics, without integration, it is computed by splines of degree 7 through the power at the output times,
+       whose spacing determines the accuracy; `uncertainty` estimates it.
+    uncertainty : difference of the total work, J, if splines of degree 5 are used instead
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Power(Mapping[str, np.ndarray]):
 
     @property
     def uncertainty(self) -> float:
-        """By how much the sum of all work is uncertain, J."""
+        """Uncertainty of the total work, J."""
         return self._work[1]
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -83,26 +84,26 @@ class Power(Mapping[str, np.ndarray]):
 
     @property
     def total(self) -> np.ndarray:
-        """The sum of all (nt,), W: the rate of the kinetic energy."""
+        """Sum of all powers (nt,), W: the rate of the kinetic energy."""
         return np.sum(list(self.of.values()), axis=0)
 
     @property
     def dissipated(self) -> np.ndarray:
-        """Work (nt,), J, that force elements have taken out of the motion, less what they have stored of it."""
+        """Work (nt,), J, that force elements have removed from the motion, minus what they have stored."""
         kept = [stored - stored[0] + self.work[name] for name, stored in self._stored.items()]
         return -np.sum([np.zeros_like(self._kinetic), *kept], axis=0)
 
     @property
     def balance(self) -> np.ndarray:
-        """Change of the kinetic energy less all work (nt,), J: zero but for errors of integration."""
+        """Change of the kinetic energy minus all work (nt,), J; zero except for integration errors."""
         return self._kinetic - self._kinetic[0] - np.sum(list(self.work.values()), axis=0)
 
 
 def power_of(result: Result, done: Callable[[], tuple[dict[str, np.ndarray], float]] | None = None) -> Power:
-    """Return the power of everything in a run; `done` tells its work and the uncertainty, in place of what is usual."""
+    """Return the power of all parts of a run; `done` replaces the usual computation of work and its uncertainty."""
     model, state, exerted = result._model, result.state, result._exerted
     nt, n = len(result.time), len(model.mass)
-    spin = np.zeros((nt, n + 1, 6))  # velocity and angular velocity in N; the ground comes last
+    spin = np.zeros((nt, n + 1, 6))  # velocity and angular velocity, inertial frame; the ground is last
     spin[:, :n, :3] = state.velocity
     spin[:, :n, 3:] = np.einsum("tnij,tnj->tni", matrix(unit(state.orientation)), state.angular_velocity)
     of = {GRAVITY: np.einsum("n,i,tni->t", model.mass, model.gravity, state.velocity)}
@@ -110,7 +111,7 @@ def power_of(result: Result, done: Callable[[], tuple[dict[str, np.ndarray], flo
     for name, rows in placed.items():
         of[name] = np.einsum("tfc,tfc->t", exerted[name].loads[:, :, 0], spin[:, list(rows)])
     of.update(result._constraint_power)
-    # What has held bodies all the time has done nothing.
+    # Friction that has been sticking all the time has done no work.
     of |= {name: np.zeros(nt) for name in (*result.work, *model.carried.work) if name not in of}
     stored = {name: exerted[name].energy for name in placed}
     kinetic = kinetic_energy(model, state)
@@ -125,10 +126,10 @@ def power_of(result: Result, done: Callable[[], tuple[dict[str, np.ndarray], flo
 def work_of(
     result: Result, power: dict[str, np.ndarray], stored: dict[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], float]:
-    """Return the work (nt,), J, of everything in a run, and how uncertain the sum of it is."""
+    """Return the work (nt,), J, of all parts of a run by name, and the uncertainty of the sum."""
     weight = gravity_energy(result._model, result.state)
     work = {name: np.zeros_like(result.time) for name in power}
-    # What is stored may also jump, as where a spring is switched off; that is no work.
+    # Stored energy may also jump, for instance when a spring is disabled; that is not work.
     for name, energy in {GRAVITY: weight, **stored}.items():
         work[name] = energy[0] - energy + jumps(result.time, energy)
     if result.work or not result._model.carried.work:
@@ -141,20 +142,20 @@ def work_of(
 
 
 def work_of_impacts(result: Result, kinetic: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the work (nt,), J, that impulses at events have done since the start, negative where energy is lost."""
+    """Return the work (nt,), J, of impulses at events since the start, negative for energy losses."""
     done = jumps(result.time, kinetic)
     return {IMPACTS: done} if done.any() else {}
 
 
 def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return what values (nt,) have changed by at events since the start: where both sides are at the same time."""
+    """Return the sum of the jumps of values (nt,) at events since the start, where two states are at the same time."""
     return np.cumsum([0.0, *np.where(np.diff(time) == 0, np.diff(values), 0.0)])
 
 
 def integrals(time: np.ndarray, powers: np.ndarray, degree: int, at: np.ndarray | None = None) -> np.ndarray:
-    """Return integrals (nt, k) over time of what has these values (nt, k), by splines; at other times if given."""
+    """Return time integrals (nt, k) of values (nt, k) by splines, optionally at other times."""
     at = time if at is None else at
-    from scipy.interpolate import make_interp_spline  # takes 0.2 s to import
+    from scipy.interpolate import make_interp_spline  # its import takes 0.2 s
 
     degree = min(degree, len(time) - 1)
     if degree < 1:

@@ -1,4 +1,4 @@
-"""A result at any times of its run."""
+"""Evaluation of a result at any times of its run."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from .segment import Segment, joined
 from .state_interpolation import Abscissa, Interpolant
 
 SIDES = ("before", "after")
-# Outputs are too far apart where the interpolation is uncertain by more than this part of the size of the system, or
-# of the way between two outputs if that is longer.
+# Largest accepted interpolation uncertainty, relative to the system's size or to the displacement between two outputs,
+# whichever is larger.
 MOST_UNCERTAIN = 1e-2
-# Below this part of the size of the system it is known well enough without jerk and snap.
+# Uncertainty relative to the system's size below which jerk and snap are not used.
 WELL_KNOWN = 1e-10
 
 
 @explained
 class ResampledResult(Result):
-    """A run at a few times, with all that results show; see `at`.
+    """A run evaluated at selected times, as a result; see `at`.
 
     Attributes
     ----------
     run : Result
-        Of which it shows these times.
+        The original run.
     uncertainty : (nt,)
-        By how much positions are uncertain, m, or turns in radians times the size of the system; zero at times that
-        the run has kept. It is that of an interpolation one degree of derivatives poorer than the one used.
+        Uncertainty of positions, m, or of rotations in radians times the size of the system; zero at recorded times.
+        It is that of an interpolation with one derivative less.
     """
 
     def __init__(self, run: Result, segments: Sequence[Segment], rows: np.ndarray, uncertainty: np.ndarray) -> None:
@@ -45,12 +45,12 @@ class ResampledResult(Result):
         self.run, self.uncertainty, self._rows = run, uncertainty, rows
 
     def at(self, t: ArrayLike, side: str = "after") -> ResampledResult:
-        """Return the run at other times."""
+        """Return the original run at other times."""
         return at(self.run, t, side)
 
     @property
     def _accelerations(self) -> tuple[np.ndarray, np.ndarray]:
-        """Linear accelerations in N and angular ones in body axes (nt, n, 3)."""
+        """Linear accelerations, inertial frame, and angular ones in body axes (nt, n, 3)."""
         return self._acceleration_derivative(1) if self.run._prescribed else super()._accelerations
 
     @property
@@ -91,7 +91,7 @@ def at(run: Result, t: Any, side: str = "after") -> ResampledResult:
 
 
 def _rows(known: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
-    """The row (nt,) at each time, or the last one before it."""
+    """Return the row (nt,) at each time, or the last one before it."""
     last = np.searchsorted(known, times, side="right") - 1
     first = np.searchsorted(known, times, side="left")
     exact = known[last] == times
@@ -99,7 +99,7 @@ def _rows(known: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
 
 
 def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segment, np.ndarray]:
-    """Return a segment at some times that are at its rows or behind them, and the uncertainty (nt,)."""
+    """Return a segment at times at or after the given rows, and the uncertainty (nt,)."""
     flat, quadrants = segment.flat[rows], segment.turns.quadrants[rows]
     uncertainty = np.zeros(len(times))
     for path, here in _paths(segment, rows, np.flatnonzero(segment.time[rows] != times)):
@@ -116,9 +116,9 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
 
 
 def _paths(segment: Segment, rows: np.ndarray, between: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
-    """Interpolations of a segment, each with the numbers of the times between rows that it is for.
+    """Yield interpolants of a segment, each with the indices of the times between rows for which it is used.
 
-    Jerk and snap take long where there are force elements: where outputs are close, accelerations are enough.
+    Jerk and snap are expensive with force elements; where outputs are close, accelerations suffice.
     """
     if not len(between):
         return
@@ -126,7 +126,7 @@ def _paths(segment: Segment, rows: np.ndarray, between: np.ndarray) -> Iterator[
     if left[-1] + 1 >= len(segment.time):
         raise InputError(f"Result.at: the run is not known between t = {segment.time[-1]:g} s and its next segment")
     rough = Interpolant(segment, left, order=1)
-    # In the middle of intervals all polynomials are farthest from each other.
+    # The difference of the polynomials is largest in the middle of intervals.
     near = rough.uncertainty(Abscissa(left, np.full(len(left), 0.5))) <= WELL_KNOWN * segment.model.length
     if near.any():
         yield rough, between[near]
@@ -135,7 +135,7 @@ def _paths(segment: Segment, rows: np.ndarray, between: np.ndarray) -> Iterator[
 
 
 def _check(segment: Segment, place: Abscissa, times: np.ndarray, uncertainty: np.ndarray) -> None:
-    """Raise InputError where the interpolation says too little."""
+    """Raise an InputError if the interpolation is too uncertain."""
     position = segment.state.position
     moved = np.linalg.norm(position[place.left + 1] - position[place.left], axis=2).max(axis=1)
     size = np.maximum(segment.model.length, moved)
@@ -144,25 +144,25 @@ def _check(segment: Segment, place: Abscissa, times: np.ndarray, uncertainty: np
     if not excess[worst] <= MOST_UNCERTAIN:
         apart = segment.time[place.left[worst] + 1] - segment.time[place.left[worst]]
         raise InputError(
-            f"Result.at: at t = {times[worst]:g} s positions would be uncertain by {uncertainty[worst]:.2g} m, as "
-            f"outputs are {apart:.3g} s apart: let the run keep more of them, as with output={apart / 4:.1g}"
+            f"Result.at: at t = {times[worst]:g} s positions would be uncertain by {uncertainty[worst]:.2g} m, because "
+            f"outputs are {apart:.3g} s apart: use more outputs, such as output={apart / 4:.1g}"
         )
 
 
 def _carried(segments: Sequence[Segment], name: str) -> np.ndarray:
-    """Work (nt,), J, as the segments carry it."""
+    """Return the work (nt,), J, integrated in the segments."""
     return joined([segment.work.get(name, np.zeros_like(segment.time)) for segment in segments])
 
 
 def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str, np.ndarray], float]:
-    """Return the work (nt,), J, since the first of a few times of a run, whatever has jumped in between."""
+    """Return the work (nt,), J, since the first of selected times of a run, including jumps in between."""
     run, integrated, work = instants.run, instants.work, {}
     weight, weight_now = run.energy.potential_of["gravity"], instants.energy.potential_of["gravity"]
     for name, done in run.power.work.items():
         if name in integrated:
             work[name] = integrated[name]
         elif name in run._model.carried.work:
-            # Where nothing is integrated, work is found by splines.
+            # Without integration, work is computed by splines.
             work[name] = integrals(run.time, run.power.of[name][:, None], DEGREE, instants.time)[:, 0]
         elif name == IMPACTS:
             work[name] = done[rows]
@@ -173,7 +173,7 @@ def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str,
 
 
 def _energies(run: Result, instants: ResampledResult, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Energy stored in a force, J, at all times of a run and at a few; none in constraints."""
+    """Return the energy stored in a force, J, at all times of a run and at selected ones; zero for constraints."""
     none = np.zeros_like(run.time), np.zeros_like(instants.time)
     kept, now = (result._exerted.get(name) for result in (run, instants))
     return (none[0] if kept is None else kept.energy), (none[1] if now is None else now.energy)

@@ -1,4 +1,4 @@
-"""What a run returns: motion, joint loads, energies, momenta and residuals, by name."""
+"""Result of a run: motion, joint loads, energies, momenta and residuals, by name."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from .constraint_health import Health
 
 
-# Internals that had names without an underscore.
+# Internal attributes whose former names had no underscore.
 INTERNAL = (
     "acceleration_derivative",
     "accelerations",
@@ -65,15 +65,14 @@ INTERNAL = (
     "sensitivities",
     "verdict",
 )
-# What a force has stored and given back, over the work that it has done, adds up to no more than this if its energy
-# depends on where the bodies are alone.
+# Largest net change of a force's stored energy, relative to its work, if the energy depends only on the poses.
 UNCHANGED = 1e-4
 
 
 @explained
 @dataclass(frozen=True)
 class Energy:
-    """Energies over time (nt,), J: total = kinetic + potential; gravity's is zero at the inertial origin."""
+    """Energies over time (nt,), J: total = kinetic + potential; that of gravity is zero at the inertial origin."""
 
     kinetic: np.ndarray
     potential: np.ndarray
@@ -86,8 +85,8 @@ class Energy:
 
     @property
     def drift(self) -> float:
-        """Largest departure of the total from its start, over the largest kinetic energy."""
-        # A system that stands still has round-off for kinetic energy.
+        """Largest deviation of the total energy from its initial value, relative to the largest kinetic energy."""
+        # The kinetic energy of a system at rest is round-off.
         largest = max(float(self.kinetic.max()), 1e-15 * float(np.abs(self.potential).max()))
         return float(np.abs(self.total - self.total[0]).max()) / largest if largest > 0 else 0.0
 
@@ -98,7 +97,7 @@ class Energy:
 @explained
 @dataclass(frozen=True)
 class Momentum:
-    """Momenta of bodies over time (nt, 3) in N: linear kg m/s, angular kg m^2/s, about the origin unless asked for."""
+    """Momenta over time (nt, 3), inertial frame: linear, kg m/s, angular, kg m^2/s, by default about the origin."""
 
     linear: np.ndarray
     angular: np.ndarray
@@ -126,11 +125,11 @@ class Result(Renamed, ResultOutput):
     Attributes
     ----------
     system : System
-    segments : along each of which the same of its parts are active, one after the other
+    segments : consecutive time intervals, each with a constant set of active parts
     statistics : steps, rejected steps, evaluations of the equations of motion and wall time, s
     status : "completed", "stopped" by an event, "interrupted" or "failed"
-    events : what happened along it, in the order of time: see `EventRecord`
-    options : the arguments of each of the runs that it is made of
+    events : events in chronological order: see `EventRecord`
+    options : arguments of each of the runs
 
     Examples
     --------
@@ -140,7 +139,7 @@ class Result(Renamed, ResultOutput):
     array([0., 1., 2.])
     """
 
-    # Whether drivers prescribe the motion, so that accelerations follow from constraints alone.
+    # Whether drivers prescribe the motion, so that constraints alone determine accelerations.
     _prescribed: ClassVar = False
     _earlier_names: ClassVar = {name: f"_{name}" for name in INTERNAL} | {"centre_of_mass": "center_of_mass"}
 
@@ -176,21 +175,21 @@ class Result(Renamed, ResultOutput):
 
     @property
     def sensitivity(self) -> Sensitivities:
-        """Derivatives of the run by parameters, by those that `simulate` was given."""
+        """Derivatives of the run by the parameters given to `simulate`."""
         if self._sensitivities is None and self._judged is not None:
             raise InputError(
-                "Result: sensitivity: a run with objective= has the gradient of the objective alone, .gradient: leave "
-                "objective= out for sensitivities"
+                "Result: sensitivity: a run with objective= has only the gradient of the objective, .gradient: omit "
+                "objective= for sensitivities"
             )
         if self._sensitivities is None:
             raise InputError(
-                'Result: sensitivity: the run has none: name parameters, simulate(..., sensitivities=[("rod", "mass")])'
+                'Result: sensitivity: the run has none: give parameters, simulate(..., sensitivities=[("rod", "mass")])'
             )
         return self._sensitivities
 
     @property
     def gradient(self) -> Gradient:
-        """The objective that `simulate` was given, with its derivatives by parameters."""
+        """The objective given to `simulate`, with its derivatives by parameters."""
         if self._judged is None:
             raise InputError(
                 "Result: gradient: the run has none: simulate(..., objective=quirk.Objective(...), sensitivities=[...])"
@@ -199,16 +198,16 @@ class Result(Renamed, ResultOutput):
 
     @property
     def _model(self) -> Model:
-        """The arrays of the system as it was simulated, at the end of the run."""
+        """Arrays of the system at the end of the run."""
         return self.segments[-1].model
 
     @property
     def rank(self) -> int:
-        """Number of independent constraint rows met along the motion, at its end."""
+        """Number of independent constraint rows at the end of the motion."""
         return self.segments[-1].rank
 
     def _segment_at(self, row: int) -> tuple[Segment, int]:
-        """Return the segment that one of the times belongs to, and which of its times it is."""
+        """Return the segment of an output index, and the index within the segment."""
         row += len(self.time) if row < 0 else 0
         for segment in self.segments:
             if row < len(segment.time):
@@ -217,15 +216,15 @@ class Result(Renamed, ResultOutput):
         raise IndexError("no such time")
 
     def _joined(self, name: str) -> Any:
-        """One array from that of each segment, by the name of the attribute."""
+        """Concatenate an attribute of all segments."""
         return joined([getattr(segment, name) for segment in self.segments])
 
     def _by_name(self, parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """Arrays by name from those of each segment."""
+        """Concatenate arrays by name of all segments."""
         return joined_by_name(parts, [len(segment.time) for segment in self.segments])
 
     def __getitem__(self, name: str) -> Any:
-        """Return the view of the body, constraint or force of that name, or what happened of an event."""
+        """Return the view of the body, constraint or force named `name`, or the occurrences of an event."""
         item = self.system[name]
         if isinstance(item, PlanarBody):
             return PlanarBodyView(self, self.system.bodies.index(item))
@@ -238,7 +237,7 @@ class Result(Renamed, ResultOutput):
         return FrictionView(self, item) if isinstance(item, Friction) else ForceView(self, item)
 
     def body(self, name: str | Body) -> BodyView:
-        """Return the motion of a body; the same as ``result[name]``, with a type that editors know.
+        """Return the motion of a body; equivalent to ``result[name]``, with a type for editors.
 
         Parameters
         ----------
@@ -252,12 +251,12 @@ class Result(Renamed, ResultOutput):
         Raises
         ------
         InputError
-            If the name is that of another part; UnknownNameError if there is none.
+            If the name belongs to another part; UnknownNameError for an unknown name.
         """
         return self._view_of(name, Body, "body")
 
     def joint(self, name: str | Constraint) -> JointView:
-        """Return relative motion and loads of a joint or another constraint; the same as ``result[name]``.
+        """Return relative motion and loads of a joint or other constraint; equivalent to ``result[name]``.
 
         Parameters
         ----------
@@ -271,12 +270,12 @@ class Result(Renamed, ResultOutput):
         Raises
         ------
         InputError
-            If the name is that of another part; UnknownNameError if there is none.
+            If the name belongs to another part; UnknownNameError for an unknown name.
         """
         return self._view_of(name, Constraint, "joint")
 
     def force(self, name: str | ForceElement) -> ForceView:
-        """Return loads, energy and coordinates of a force element; the same as ``result[name]``.
+        """Return loads, energy and coordinates of a force element; equivalent to ``result[name]``.
 
         Parameters
         ----------
@@ -290,14 +289,14 @@ class Result(Renamed, ResultOutput):
         Raises
         ------
         InputError
-            If the name is that of another part; UnknownNameError if there is none.
+            If the name belongs to another part; UnknownNameError for an unknown name.
         """
         return self._view_of(name, ForceElement, "force")
 
     def _view_of(self, name: Any, kind: type, method: str) -> Any:
         item: Part = self.system[name]
         if not isinstance(item, kind):
-            raise InputError(f'Result.{method}: "{item.name}" is no {method}, it is {item}; take result["{item.name}"]')
+            raise InputError(f'Result.{method}: "{item.name}" is not a {method} but {item}; use result["{item.name}"]')
         return self[item.name]
 
     def __repr__(self) -> str:
@@ -309,9 +308,9 @@ class Result(Renamed, ResultOutput):
         return of_result(self)
 
     def state_at(self, row: int = -1) -> State:
-        """Return the state (n, 3) and (n, 4) at one of the times, by default the last: a start for another run."""
+        """Return the state (n, 3) and (n, 4) at an output index, by default the last: a start for another run."""
         if not isinstance(row, int | np.integer) or not -len(self.time) <= row < len(self.time):
-            raise InputError(f"Result: row must be the number of one of its {len(self.time)} times; got {row!r}")
+            raise InputError(f"Result: row must be the index of one of its {len(self.time)} times; got {row!r}")
         segment, own = self._segment_at(int(row))
         return segment.state_at(own)
 
@@ -327,18 +326,18 @@ class Result(Renamed, ResultOutput):
         Raises
         ------
         InputError
-            If the name is that of another part; UnknownNameError if there is none.
+            If the name belongs to another part; UnknownNameError for an unknown name.
         """
         if not isinstance(self.system[name], Constraint | ForceElement):
             raise InputError(f"Result: only constraints and forces are active or not; got {self.system[name]}")
-        # Friction that holds bodies has rows in place of a force.
+        # Sticking friction has rows instead of a force.
         acting = [{element.name for element, _ in s.model.forces} | set(s.model.joint_rows) for s in self.segments]
         pairs = zip(self.segments, acting, strict=True)
         return joined([np.full(len(segment.time), name in names) for segment, names in pairs])
 
     @property
     def _loaded(self) -> list[Constraint]:
-        """Constraints that were switched on at some time, and have rows to exert a load with."""
+        """Constraints with rows that were enabled at some time."""
         found = {name for s in self.segments for name, rows in s.model.joint_rows.items() if rows.stop > rows.start}
         return [constraint for constraint in self.system.constraints if constraint.name in found]
 
@@ -349,7 +348,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _angles(self) -> np.ndarray:
-        """Angles (nt, K, 3), rad, of all joints, with all turns made; views show them by name."""
+        """Angles (nt, K, 3), rad, of all joints, with all turns counted; views select them by name."""
         return self._joined("angles")
 
     @cached_property
@@ -363,19 +362,19 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def power(self) -> Power:
-        """Power over time of every force, constraint and driver by name, of gravity, and the balance of all."""
+        """Power over time of every force, constraint and driver by name, of gravity, and the energy balance."""
         return power_of(self)
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,), J, since the start that the run itself integrated, by name."""
+        """Work (nt,), J, that the run itself integrated since the start, by name."""
         found: dict[str, np.ndarray] = {}
         for name in dict.fromkeys(name for segment in self.segments for name in segment.work):
             before, last, end = 0.0, 0.0, -np.inf
             parts: list[np.ndarray] = []
             for segment in self.segments:
                 done = segment.work.get(name, np.zeros_like(segment.time))
-                # A segment begins at the time at which the one before ended, or else continues its numbers.
+                # A segment begins at the end of the previous one, or continues its numbers.
                 parts.append(before + (done - (done[0] if segment.time[0] == end or not parts else last)))
                 before, last, end = float(parts[-1][-1]), float(done[-1]), float(segment.time[-1])
             found[name] = joined(parts)
@@ -388,7 +387,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def conservative(self) -> bool:
-        """Whether nothing but gravity and undamped springs does work, so that the total energy is constant."""
+        """Whether only gravity and undamped springs do work, so that the total energy is constant."""
         driven = any(placed.relation.motions for segment in self.segments for placed in segment.model.relations)
         elements = self._elements.values()
         if (
@@ -397,7 +396,7 @@ class Result(Renamed, ResultOutput):
             or not all(e.conservative for e in elements)
         ):
             return False
-        # Energies that a user wrote, or of motions and internal variables, may change though no body moves.
+        # User-defined energies, and those of motions or internal variables, may change while no body moves.
         work = self.work
         for element in elements:
             if element.name in self._model.carried.work:
@@ -411,7 +410,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def momentum(self) -> Momentum:
-        """Linear and angular momentum of all bodies over time, about the origin of N."""
+        """Linear and angular momentum of all bodies over time, about the inertial origin."""
         return Momentum(
             energy.linear_momentum(self._model, self.state), energy.angular_momentum(self._model, self.state)
         )
@@ -419,29 +418,30 @@ class Result(Renamed, ResultOutput):
     def momentum_of(
         self, bodies: str | Body | Iterable[str | Body] | None = None, about: ArrayLike | None = None
     ) -> Momentum:
-        """Return linear and angular momentum over time of some of the bodies.
+        """Return linear and angular momentum of some bodies over time.
 
         Parameters
         ----------
         bodies : names of bodies, or one alone, optional
-            Default: all.
+            Default: all bodies.
         about : (3,), optional
-            A point that rests in N, m, about which the angular momentum is taken; default: the center of mass of these
-            bodies, as it moves.
+            A fixed point in the inertial frame, m, about which the angular momentum is taken; default: the moving
+            center of mass of these bodies.
 
         Raises
         ------
         InputError
-            If what is named is not a body, or one of them twice.
+            If a name is not that of a body, or is repeated.
         """
         from .body_groups import momentum_of
 
         return momentum_of(self, bodies, about)
 
     def center_of_mass(self, bodies: str | Body | Iterable[str | Body] | None = None) -> CenterOfMass:
-        """Return the center of mass of some of the bodies, by default of all: mass, position, velocity, acceleration.
+        """Return the center of mass of some bodies, by default all: mass, position, velocity, acceleration.
 
-        Arrays are (nt, 3) in N. `bodies` are names, or one alone; InputError if what is named is not a body.
+        Arrays are (nt, 3) in the inertial frame. `bodies` is a list of names, or a single one; InputError for other
+        parts.
         """
         from .body_groups import center_of_mass
 
@@ -449,24 +449,24 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def residual(self) -> Residual:
-        """How well the constraints are satisfied over time."""
+        """Residuals of the constraints over time."""
         worst = joined([np.abs(s.residuals).max(axis=1, initial=0.0) for s in self.segments])
         return Residual(worst[:, 0], worst[:, 1])
 
     @cached_property
     def _kinematics(self) -> list[Kinematics]:
-        """What follows from the state at each time."""
+        """Derived kinematics of the state at each time."""
         return [kin for segment in self.segments for kin in segment.kinematics]
 
     @property
     def _accelerations(self) -> tuple[np.ndarray, np.ndarray]:
-        """Linear accelerations in N and angular ones in body axes (nt, n, 3)."""
+        """Linear accelerations, inertial frame, and angular ones in body axes (nt, n, 3)."""
         motions = [segment.dynamics for segment in self.segments]
         return joined([motion.linear for motion in motions]), joined([motion.angular for motion in motions])
 
     @property
     def _course(self) -> str:
-        """How the run went, in a line."""
+        """Summary of the run in one line."""
         cost = self.statistics
         return (
             f"{self.status} {self.time[-1]:g} s in {cost.wall_time:.2g} s: {cost.steps} steps, "
@@ -475,7 +475,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _joint_loads(self) -> dict[str, np.ndarray]:
-        """Force and torque (nt, 2, 3) in N of each constraint by name; zero while it is not active."""
+        """Force and torque (nt, 2, 3), inertial frame, of each constraint by name; zero while inactive."""
         shared = self._contact_loads
         return self._by_name([
             segment.joint_loads | (contacts.loads if contacts is not None else {})
@@ -484,7 +484,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _contact_loads(self) -> list[ContactLoads | None]:
-        """How contacts share loads along each segment; None in a system without any."""
+        """Distribution of contact loads along each segment; None for a system without contacts."""
         if not any(isinstance(one, Unilateral) for one in self.system.constraints):
             return [None for _ in self.segments]
         gaps = Gaps(self.system, [force for force in self.system.forces if isinstance(force, Friction)])
@@ -492,7 +492,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def multipliers(self) -> dict[str, np.ndarray]:
-        """Multipliers (nt, m) of the rows of each constraint by name; zero while it is not active."""
+        """Multipliers (nt, m) of the rows of each constraint by name; zero while inactive."""
         return self._by_name([
             {name: segment.dynamics.multipliers[:, rows] for name, rows in segment.model.joint_rows.items()}
             for segment in self.segments
@@ -500,7 +500,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _load_derivatives(self) -> dict[str, np.ndarray]:
-        """Force and torque (nt, 2, K, 3) in N of each constraint by name, with derivatives up to the second."""
+        """Force and torque (nt, 2, K, 3), inertial frame, of each constraint by name, with two derivatives."""
         return self._by_name([segment.load_derivatives for segment in self.segments])
 
     @cached_property
@@ -514,7 +514,7 @@ class Result(Renamed, ResultOutput):
         return {name: Exerted(**{part: of[name] for part, of in parts.items()}) for name in parts["loads"]}
 
     def _acceleration_derivative(self, order: int) -> tuple[np.ndarray, np.ndarray]:
-        """Derivative `order` - 1 of the accelerations, linear in N and angular in body axes, (nt, n, 3) each."""
+        """Return derivative `order` - 1 of accelerations, linear inertial and angular in body axes, (nt, n, 3) each."""
         for segment in self.segments:
             require_order(segment.model, order)
         found = [segment.derivatives for segment in self.segments]
@@ -522,20 +522,20 @@ class Result(Renamed, ResultOutput):
 
     @property
     def mobility(self) -> Mobility:
-        """Freedoms, redundant rows and uniqueness of loads in the middle of the run; see `System.mobility`.
+        """Degrees of freedom, redundant rows and uniqueness of loads in the middle of the run; see `System.mobility`.
 
-        Where events may have changed functions of the user, in the middle of the last segment.
+        If events may have changed user functions, it is evaluated in the middle of the last segment.
         """
         return self.mobility_at(self._middle)
 
     @property
     def _middle(self) -> int:
-        """The row in the middle of the run or, if events may have changed functions there, of the last segment."""
+        """Output index in the middle of the run, or of the last segment if events may have changed functions."""
         row, last = len(self.time) // 2, len(self.segments[-1].time)
         return row if not self._segment_at(row)[0].changed else len(self.time) - (last + 1) // 2
 
     def mobility_at(self, row: int) -> Mobility:
-        """Return the same at one of the times."""
+        """Return the mobility report at output index `row`."""
         from ..analysis.mobility import mobility
 
         if row not in self._mobilities:
@@ -545,13 +545,13 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _verdict(self) -> Verdict:
-        """Which rows are independent in the middle of the run, and how far each is from following from others."""
+        """Independent rows in the middle of the run, and the distance of each row from the span of others."""
         row = self._middle
         segment, _ = self._segment_at(row)
         return segment.solver().verdict(self.state_at(row), float(self.time[row]))
 
     def health(self) -> Health:
-        """Return how well the constraints are, over time. Dense, for small and middling systems."""
+        """Return the quality of the constraints over time. Dense algebra, for small and medium systems."""
         from .constraint_health import health
 
         return health(self)

@@ -1,4 +1,4 @@
-"""An interval of a motion along which the same parts of a system are active."""
+"""A time interval of a run with a constant set of active parts."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 
 class Segment:
-    """Times and states of one plant, and what follows from them.
+    """Times and states of one compiled model, and derived quantities.
 
     Attributes
     ----------
     plant : CompiledModel
     time : (nt,) s
-    flat : (nt, 13 n + k) states with what is carried beside the motion
-    turns : what joints have turned since its start
-    rank : number of independent constraint rows met along it
-    active : names of the constraints that are switched on
-    switched, replaced : what events had changed, see `State`
-    changed : titles of the parts with a function of the user that events may have changed since
-    contact_loads : how contacts share loads, if it was recorded during the run
+    flat : (nt, 13 n + k) states with auxiliary states
+    turns : turns of the joints since the start of the segment
+    rank : number of independent constraint rows
+    active : names of the enabled constraints
+    switched, replaced : changes by events, see `State`
+    changed : titles of the parts with user functions that events may have changed since then
+    contact_loads : distribution of contact loads, if it was recorded during the run
     """
 
     def __init__(
@@ -64,16 +64,16 @@ class Segment:
 
     @cached_property
     def angles(self) -> np.ndarray:
-        """Angles (nt, K, 3), rad, of all joints, with all turns made."""
+        """Angles (nt, K, 3), rad, of all joints, with all turns counted."""
         return self.turns.angles(self.state.orientation)
 
     @property
     def angles_read(self) -> np.ndarray | None:
-        """The same where functions of loads get angles, else None."""
+        """Joint angles if the functions of loads use them, otherwise None."""
         return self.angles if self.model.reads_angles else None
 
     def state_at(self, row: int) -> State:
-        """Return the state at one of the times, with angles and internal variables."""
+        """Return the state at one index, with angles and internal variables."""
         angles = self.turns.angles(self.state.orientation[row], row)
         internal = {name: numbers[row].copy() for name, numbers in self.state.internal.items()}
         named = angles_by_name(self.turns.joints, angles)
@@ -85,11 +85,11 @@ class Segment:
 
     @cached_property
     def kinematics(self) -> list[Kinematics]:
-        """What follows from the state at each time."""
+        """Derived kinematics of the state at each time."""
         return [Kinematics.of(self.state_at(row)) for row in range(len(self.time))]
 
     def record(self, solver: Solver, changed: tuple[str, ...]) -> None:
-        """Evaluate accelerations, loads, residuals and power now, before events change the functions of these parts."""
+        """Evaluate accelerations, loads, residuals and power before events change user functions of these parts."""
         self._recording = solver
         try:
             _ = self.dynamics, self.residuals, self.constraint_power
@@ -99,17 +99,17 @@ class Segment:
 
     @property
     def recorded(self) -> bool:
-        """Whether accelerations, loads, residuals and power are those of the time of the run."""
+        """Whether accelerations, loads, residuals and power were recorded during the run."""
         return bool(self.changed) and "constraint_power" in vars(self)
 
     def solver(self) -> Solver:
-        """Return a new solver to evaluate what was not recorded; warn of functions that events may have changed."""
+        """Return a new solver for quantities that were not recorded; warn of functions that events may have changed."""
         if self._recording is not None:
             return self._recording
         if self.changed:
             warnings.warn(
-                f"what is asked for at t = {self.time[0]:g} to {self.time[-1]:g} s is computed with the function of "
-                f"{', '.join(self.changed)} as it is now; an event may have changed since then what it reads",
+                f"quantities at t = {self.time[0]:g} to {self.time[-1]:g} s are computed with the function of "
+                f"{', '.join(self.changed)} in its present form; an event may have changed values that it reads",
                 ChangedFunctionWarning,
                 stacklevel=outside(),
             )
@@ -117,12 +117,12 @@ class Segment:
 
     @cached_property
     def dynamics(self) -> Dynamics:
-        """Accelerations, joint loads, and what forces exert, at all times."""
+        """Accelerations, joint loads, and loads of force elements, at all times."""
         return dynamics_along(self.solver(), self.time, self.flat, self.angles_read)
 
     @property
     def joint_loads(self) -> dict[str, np.ndarray]:
-        """Force and torque (nt, 2, 3) in N of each active constraint by name."""
+        """Force and torque (nt, 2, 3), inertial frame, of each active constraint by name."""
         return {name: np.stack(load, axis=1) for name, load in self.dynamics.joints.items()}
 
     @cached_property
@@ -134,10 +134,10 @@ class Segment:
     def constraint_power(self) -> dict[str, np.ndarray]:
         """Power (nt,), W, of each constraint by name."""
         by_row = constraint_power_along(self.solver(), self.time, self.state, self.dynamics.multipliers)
-        # What sticks does no work, and is a force otherwise.
+        # Sticking friction does no work; sliding friction is a force.
         held = {constraint.name for constraint, _ in self.model.joint_bodies if isinstance(constraint, Sticking)}
         power = {name: by_row[:, rows].sum(axis=1) for name, rows in self.model.joint_rows.items() if name not in held}
-        # Rows that a user gives with no Phi have no rate of it.
+        # Rows given by a user without Phi have no rate of it.
         for placed in self.model.relations:
             if placed.relation.of_user and placed.relation.of_velocities:
                 name = self.model.owner(placed.rows.start)
@@ -162,12 +162,12 @@ class Segment:
 
     @cached_property
     def derivatives(self) -> FoundDerivatives:
-        """Accelerations and as many derivatives of them as constraints have, up to snap; see `Differentiator`."""
+        """Accelerations with all derivatives that the constraints have, up to snap; see `Differentiator`."""
         return self._differentiator().along(self.time, self.flat, self.angles_read)
 
     @cached_property
     def load_derivatives(self) -> dict[str, np.ndarray]:
-        """Force and torque (nt, 2, K, 3) in N of each active constraint, with derivatives up to the second."""
+        """Force and torque (nt, 2, K, 3), inertial, of each active constraint, with derivatives up to the second."""
         _, loads = self._differentiator().with_loads(self.time, self.flat, self.angles_read)
         both = np.stack([loads.force, loads.torque], axis=1)
         return {name: both[:, :, :, c] for c, name in enumerate(self.model.joint_rows)}
@@ -182,7 +182,7 @@ def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def joined_by_name(parts: Sequence[Mapping[str, np.ndarray]], counts: Sequence[int]) -> dict[str, np.ndarray]:
-    """Return the same of arrays by name; zero in segments of which a name is not part, with `counts` times each."""
+    """Return concatenated arrays by name; zero in segments without a name, which have `counts` times each."""
     shapes = {name: array.shape[1:] for part in parts for name, array in part.items()}
     return {
         name: joined([part.get(name, np.zeros((count, *shape))) for part, count in zip(parts, counts, strict=True)])

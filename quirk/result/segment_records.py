@@ -1,7 +1,7 @@
-"""Segments without the objects of their system: as plain data, from which they are made again in the same system.
+"""Segments as plain data, from which they are reconstructed with the same system.
 
-What differs from the system along a segment is told by how it came about: which contacts push, which friction slides
-or sticks, which joints hold bodies as they stood, and which action of which event has put in a part.
+The differences of a segment from its system are described by their origin: contacts that push, friction that slides or
+sticks, joints that hold bodies at their current poses, and the action of an event that has replaced a part.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from .segment import Segment
 
 
 class LostPartError(InputError):
-    """A part that acted along a run cannot be made again."""
+    """A part that was active during a run cannot be reconstructed."""
 
 
 def described(segment: Segment, system: System, events: Iterable[Event]) -> dict[str, Any]:
-    """Return which parts are active along a segment, and what had changed since the start of its run, as plain data."""
+    """Return the active parts of a segment, and the changes since the start of its run, as plain data."""
     model, actions = segment.model, dict(_actions(events))
     acting = {element.name: element for element, _ in model.forces}
     placed = {constraint.name: constraint for constraint, _ in model.joint_bodies} | acting
@@ -49,12 +49,12 @@ def described(segment: Segment, system: System, events: Iterable[Event]) -> dict
 def rebuilt(
     description: Mapping[str, Any], system: System, events: Iterable[Event]
 ) -> tuple[Configuration, tuple[dict[str, bool], dict[str, Any]]]:
-    """Return the configuration that `described` has told, and what had changed since the start of the run.
+    """Return the configuration that `described` has described, and the changes since the start of the run.
 
     Raises
     ------
     LostPartError
-        If a part cannot be made again in this system.
+        If a part cannot be reconstructed in this system.
     """
     configuration = rebuilt_configuration(description, system, events)
     others = dict(configuration.others)
@@ -65,7 +65,7 @@ def rebuilt(
 
 
 def described_configuration(configuration: Configuration, system: System, events: Iterable[Event]) -> dict[str, Any]:
-    """Return which parts are active, as plain data."""
+    """Return the active parts of a configuration as plain data."""
     actions = dict(_actions(events))
     return {
         "active": sorted(configuration.active),
@@ -75,12 +75,12 @@ def described_configuration(configuration: Configuration, system: System, events
 
 
 def rebuilt_configuration(description: Mapping[str, Any], system: System, events: Iterable[Event]) -> Configuration:
-    """Return the configuration that `described_configuration` or `described` has told.
+    """Return the configuration that `described_configuration` or `described` has described.
 
     Raises
     ------
     LostPartError
-        If a part cannot be made again in this system.
+        If a part cannot be reconstructed in this system.
     """
     actions = dict(_actions(events))
     others = {one["name"]: _made(one, system, actions) for one in description["others"]}
@@ -91,18 +91,18 @@ def rebuilt_configuration(description: Mapping[str, Any], system: System, events
 
 
 def lost_parts(descriptions: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return what functions of events have put in, which cannot be made again."""
+    """Return the parts created by functions of events, which cannot be reconstructed."""
     others = [one for each in descriptions for one in each["others"] if one["by"] == "function"]
     return list(dict.fromkeys(one["what"] for one in others))
 
 
 def used_events(descriptions: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the names of the events whose actions have put in parts."""
+    """Return the names of the events whose actions have replaced parts."""
     return {part["event"] for one in descriptions for part in one["others"] if part["by"] == "action"}
 
 
 def _actions(events: Iterable[Event]) -> Iterator[tuple[tuple[str, int], Any]]:
-    """All actions that put in a part, by the name of their event and their number in it."""
+    """Yield all actions that replace a part, by the name of their event and their index in it."""
     for event in events:
         for number, action in enumerate(_flat(event.actions)):
             if isinstance(action, Replace | Follow):
@@ -118,7 +118,7 @@ def _flat(actions: Sequence[Any]) -> Iterator[Any]:
 
 
 def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> dict[str, Any]:
-    """How a part came about that stands in the place of one of the system."""
+    """Return the origin of a part that replaces one of the system."""
     own: Any = system[part.name]
     name = {"name": part.name}
     if isinstance(part, Sticking):
@@ -149,7 +149,7 @@ def _side(slip: Any) -> int:
 
 
 def _made(one: Mapping[str, Any], system: System, actions: Mapping[tuple[str, int], Any]) -> Any:
-    """Make a part again."""
+    """Reconstruct a part."""
     own: Any = system[one["name"]]
     match one["by"]:
         case "sticking":
@@ -168,8 +168,8 @@ def _made(one: Mapping[str, Any], system: System, actions: Mapping[tuple[str, in
         case "action":
             return _put_in(one, own, actions)
     raise LostPartError(
-        f'what a function of an event has put in the place of "{one["name"]}" along the run ({one.get("what")}) cannot '
-        "be made again: give the parts that events put in as actions, not by functions"
+        f'the replacement of "{one["name"]}" by a function of an event during the run ({one.get("what")}) cannot '
+        "be reconstructed: use actions of events instead of functions to replace parts"
     )
 
 
@@ -179,14 +179,14 @@ def _put_in(one: Mapping[str, Any], own: Any, actions: Mapping[tuple[str, int], 
         return own.following(action.motion)
     if not isinstance(action, Replace):
         raise LostPartError(
-            f'event "{one["event"]}" of the run has put another part in the place of "{one["name"]}", and there is no '
+            f'event "{one["event"]}" of the run has replaced "{one["name"]}", but there is no '
             "such event in the system: add it to its parts"
         )
     return action.force
 
 
 def _frame(origin: Any, orientation: Any) -> Frame:
-    """The frame of these numbers to the last bit: making it from a quaternion would round that once more."""
+    """Return the frame with exactly these numbers; the constructor would round the quaternion again."""
     made = Frame(origin, orientation)
     q = np.array(orientation, dtype=float)
     again: Frame = object.__new__(Frame)

@@ -1,4 +1,4 @@
-"""States of a segment between the times at which they were kept."""
+"""Interpolation of states within a segment."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..errors import InputError
 from .hermite import between
 from .segment import Segment
 
-# States that satisfy the constraints to this part of the size of the system are on them.
+# Residual of the constraints, relative to the system's size, up to which states count as satisfying them.
 ON_CONSTRAINTS = 1e-8
 
 
 @dataclass(frozen=True)
 class Abscissa:
-    """Where states are asked for: in intervals that begin with the rows `left` (p,), at parts x (p,) of them."""
+    """Points in intervals that begin with the rows `left` (p,), at fractions x (p,) of the intervals."""
 
     left: np.ndarray
     x: np.ndarray
@@ -31,16 +31,15 @@ class Abscissa:
 class Interpolant:
     """Interpolates the states of a segment in some of the intervals between its rows.
 
-    Positions and quaternions follow polynomials through both rows of an interval with all derivatives that are known
-    there, up to snap: then of degree 9. They are moved onto the constraints. Numbers carried beside the motion are
-    integrated along it.
+    Positions and quaternions follow polynomials through both rows of an interval with all available derivatives, up to
+    snap: then of degree 9. They are projected onto the constraints. Auxiliary states are integrated along the motion.
 
     Parameters
     ----------
     segment : Segment
     left : (k,)
         The first row of each interval.
-    order : of the derivatives of velocities that are used, if they are known: 1 for accelerations, 3 for snap
+    order : highest derivative of velocities to be used, if available: 1 for accelerations, 3 for snap
     """
 
     def __init__(self, segment: Segment, left: np.ndarray, order: int = HIGHEST_ORDER) -> None:
@@ -58,7 +57,7 @@ class Interpolant:
 
     @staticmethod
     def _solver(segment: Segment) -> Solver:
-        """A new solver; states between recorded rows need none of the functions that may have changed."""
+        """Return a new solver; interpolation between recorded rows does not use functions that may have changed."""
         return segment.plant.solver() if segment.recorded else segment.solver()
 
     def time(self, place: Abscissa) -> np.ndarray:
@@ -67,9 +66,9 @@ class Interpolant:
         return before + place.x * (after - before)
 
     def uncertainty(self, place: Abscissa) -> np.ndarray:
-        """How far the polynomials are from those with one derivative less at both ends (p,), m.
+        """Return the difference (p,), m, from polynomials with one derivative less at both ends.
 
-        Turns count times the size of the system.
+        Rotations are multiplied by the size of the system.
         """
         h, terms = self._lengths(place), self._position.shape[1] - 1
         apart = np.zeros(len(h))
@@ -81,7 +80,7 @@ class Interpolant:
         return apart
 
     def states(self, place: Abscissa) -> np.ndarray:
-        """Return flat states (p, 13 n + k); numbers carried beside the motion are those of the row before."""
+        """Return flat states (p, 13 n + k), with the auxiliary states of the row before."""
         h = self._lengths(place)
         r, v = between(*self._ends(place, self._position), place.x, h)
         q, q_dot = between(*self._ends(place, self._quaternion), place.x, h)
@@ -93,7 +92,7 @@ class Interpolant:
         return self._projected(self.time(place), flat)
 
     def quadrants(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
-        """Return the quadrants (p, K, 2) of joints at states (p, 13 n + k), next to those of the rows around them."""
+        """Return the quadrants (p, K, 2) of joints at states (p, 13 n + k), nearest to those of the adjacent rows."""
         joints, turns = self.segment.turns.joints, self.segment.turns
         first = np.array([joints.first_quadrants(state.orientation) for state in self._each(flat)])
         if not len(joints.ends):
@@ -101,17 +100,17 @@ class Interpolant:
         half, rate = self._half_angles()
         towers = np.stack([half, rate], axis=1)
         near, _ = between(*self._ends(place, towers), place.x, self._lengths(place))
-        # A quadrant is a quarter of a turn, in the middle of which its angles are.
+        # A quadrant is a quarter turn, with its nominal angle in the middle.
         return first + 4 * np.round((near / (0.5 * np.pi) - 0.5 - first) / 4).astype(first.dtype)
 
     def angles(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
-        """Return angles (p, K, 3), rad, of joints at states (p, 13 n + k), with all turns made."""
+        """Return angles (p, K, 3), rad, of joints at states (p, 13 n + k), with all turns counted."""
         turns = self.segment.turns
         found = Turns(turns.joints, self.quadrants(place, flat), turns.whole)
         return found.angles(self.segment.model.carried.state(flat).orientation)
 
     def _half_angles(self) -> tuple[np.ndarray, np.ndarray]:
-        """Angles (rows, K, 2), rad, of the plane vectors, with all turns counted, and their rates."""
+        """Return angles (rows, K, 2), rad, of the plane vectors, with all turns counted, and their rates."""
         joints, quadrants = self.segment.turns.joints, self.segment.turns.quadrants[self._rows]
         vectors = joints.plane_vectors(self.segment.model.carried.state(self._flat).orientation)
         half = joints.half_angles(vectors, quadrants)
@@ -122,7 +121,7 @@ class Interpolant:
         return [self.segment.model.carried.state(y) for y in flat]
 
     def _index(self, place: Abscissa) -> np.ndarray:
-        """Numbers (p,) of the rows before, among those that are known here."""
+        """Return the indices (p,) of the rows before, among the rows of the interpolant."""
         return np.searchsorted(self._rows, place.left)
 
     def _lengths(self, place: Abscissa) -> np.ndarray:
@@ -131,12 +130,12 @@ class Interpolant:
         return after - before
 
     def _ends(self, place: Abscissa, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values (p, ...) at the start and at the end of each interval."""
+        """Return values (p, ...) at the start and at the end of each interval."""
         index = self._index(place)
         return values[index], values[index + 1]
 
     def _towers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions (rows, K + 1, n, 3) and quaternions (rows, K + 1, n, 4) with as many derivatives as are known."""
+        """Return positions (rows, K + 1, n, 3) and quaternions (rows, K + 1, n, 4) with all available derivatives."""
         linear, angular = self._derivatives()
         state = self.segment.model.carried.state(self._flat)
         omega = np.concatenate([state.angular_velocity[:, None], angular], axis=1)
@@ -148,7 +147,7 @@ class Interpolant:
         return r, np.stack(q, axis=1)
 
     def _derivatives(self) -> tuple[np.ndarray, np.ndarray]:
-        """Accelerations, and jerk and snap where they exist, (rows, K, n, 3) each."""
+        """Return accelerations, and jerk and snap if they exist, (rows, K, n, 3) each."""
         model, known = self.segment.model, vars(self.segment).get("derivatives")
         if self.segment.recorded:
             motion = self.segment.dynamics
@@ -167,9 +166,9 @@ class Interpolant:
         return motion.linear[:, None], motion.angular[:, None]
 
     def _satisfied(self) -> bool:
-        """Whether the rows are on the constraints: runs may have been made without holding them there.
+        """Whether the rows satisfy the constraints: runs may have no stabilization.
 
-        States between recorded rows stay as interpolated, since the constraints may have changed since.
+        States between recorded rows are not projected, because the constraints may have changed since then.
         """
         if self.segment.recorded:
             return False
@@ -185,8 +184,8 @@ class Interpolant:
                 if not self.solver.project(lanes, float(t), self._on_constraints):
                     self.solver.applied.check(float(t))
                     raise InputError(
-                        f"Result.at: no state on the constraints is found near t = {t:g} s: the outputs around it are "
-                        "too far apart; let the run keep more of them"
+                        f"Result.at: no state that satisfies the constraints is found near t = {t:g} s: the outputs "
+                        "around it are too far apart; use more outputs"
                     )
                 found[row] = slots.state_from_lanes(lanes)
                 found[row, STATE_SIZE * slots.bodies :] = y[STATE_SIZE * slots.bodies :]

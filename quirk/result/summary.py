@@ -1,4 +1,4 @@
-"""A run in a few lines of text."""
+"""Text summary of a run."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from .result import Result
 
 
-# Which loads are unique takes a dense analysis: it is not made for larger systems unless asked for.
+# Maximum number of rows for which the uniqueness of loads, a dense analysis, is computed without request.
 MOST_ROWS = 500
 
-# Joints with a line of their own, and names in one line.
+# Maximum number of joints with a separate line, and of names in one line.
 MOST_LOADS, MOST_NAMED = 16, 8
 
-# Loads below this part of the largest stand for none.
+# Loads below this fraction of the largest are not listed.
 IDLE = 1e-9
 
 
@@ -31,19 +31,19 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Names in a line, of which there may be many."""
+    """Return names as one line, shortened if there are many."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _said(remarks: Sequence[str]) -> str:
-    """Remarks in a line, of which there may be many."""
+    """Return remarks as one line, shortened if there are many."""
     more = [f"and {len(remarks) - MOST_NAMED} more"] if len(remarks) > MOST_NAMED else []
     return "; ".join([*remarks[:MOST_NAMED], *more])
 
 
 def _segments(result: Result) -> list[str]:
-    """A line on the constraint rows along a run of which different parts were active, one after the other."""
+    """Return a line on the constraint rows of a run with several segments."""
     if len(result.segments) < 2:
         return []
     rows = [segment.model.rows for segment in result.segments]
@@ -56,7 +56,7 @@ def _segments(result: Result) -> list[str]:
 
 
 def _events(result: Result) -> list[str]:
-    """Lines that say which events there were, how often, and when first and last."""
+    """Return lines with the events, their number, and first and last time."""
     names = result.events.name
     counts = {name: names.count(name) for name in dict.fromkeys(names)}
     kept = sorted(counts, key=lambda name: -counts[name])[:MOST_NAMED]
@@ -72,7 +72,7 @@ def _events(result: Result) -> list[str]:
 
 
 def _frictions(result: Result) -> list[str]:
-    """A line that says which friction sticks and which slides at the end."""
+    """Return a line with the friction elements that stick and slide at the end."""
     found: dict[str, list[str]] = {}
     for force in result.system.forces:
         if isinstance(force, Friction):
@@ -85,11 +85,11 @@ def _frictions(result: Result) -> list[str]:
 
 
 def _loads(result: Result) -> list[str]:
-    """Lines with the largest loads of joints, of the most important if there are many."""
+    """Return lines with the largest loads of joints, of the most important ones if there are many."""
     loads = result._joint_loads
     none = np.zeros((1, 2, 3))
     largest = {c.name: np.linalg.norm(loads.get(c.name, none), axis=2).max(axis=0) for c in result._loaded}
-    # What keeps bodies in their plane is worth a line where it has to.
+    # The constraint of a planar body to its plane is only listed if it carries a load.
     companions = {part.name for body in result.system.bodies for part in body.companions}
     loads_shown = loads_rounded_off(np.stack(list(largest.values()))[:, :, None], result._model.length)[:, :, 0]
     largest = dict(zip(largest, loads_shown, strict=True))
@@ -106,7 +106,7 @@ def _loads(result: Result) -> list[str]:
 
 
 def _largest(loads: dict[str, np.ndarray]) -> list[str]:
-    """Names of the joints with the largest forces and with the largest torques, half and half, in their order."""
+    """Return the names of the joints with the largest forces and torques, in equal numbers, in their order."""
     by_force, by_torque = (sorted(loads, key=lambda name: -loads[name][which]) for which in (0, 1))
     least = IDLE * max(max(pair) for pair in loads.values())
     kept = [name for name in by_torque if loads[name][1] > least][: MOST_LOADS // 2]
@@ -115,7 +115,7 @@ def _largest(loads: dict[str, np.ndarray]) -> list[str]:
 
 
 def _books(result: Result) -> list[str]:
-    """A line that says whether power and energy balance, where energy is put in or taken out."""
+    """Return a line on the power balance, if energy is supplied or dissipated."""
     if result.conservative or len(result.time) < 2:
         return []
     power = result.power
@@ -125,9 +125,9 @@ def _books(result: Result) -> list[str]:
 
 
 def summary(result: Result) -> str:
-    """Return what was simulated, how well energy and constraints were kept, events, and the largest joint loads.
+    """Return a text on the system, the accuracy of energy and constraints, events, and largest joint loads.
 
-    It has some forty lines at most, however many bodies and events there are.
+    It has at most some forty lines for any number of bodies and events.
     """
     system, energy = result.system, result.energy
     lines = [

@@ -399,7 +399,7 @@ def test_animations_that_fail_keep_the_old_file(result, tmp_path, monkeypatch, e
     ({"speed": 5e-324}, "would be inf pictures; at most"),
     ({"speed": 0.0005}, "would be 25000 pictures, for which a GIF needs 23.3 GiB of memory; at most 4 GiB are used: choose"),
     ({"speed": 0.05, "size": 40}, "would be 250 pictures, for which a GIF needs 14.9 GiB"),
-    ({"speed": 12.5}, "would be 1 pictures, in which nothing moves: choose a lower speed or a higher fps"),
+    ({"speed": 12.5}, "would be 1 pictures, which show no motion: choose a lower speed or a higher fps"),
     ({"trails": [("nobody", [0, 0, 0])]}, "nobody"),
 ])  # fmt: skip
 def test_animations_that_make_no_sense(result, tmp_path, monkeypatch, options, message):

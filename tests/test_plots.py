@@ -142,7 +142,7 @@ def test_a_balance_shows_what_is_uncertain_alone():
     (lambda p: p.quantity("rod.color"), 'there is no quantity "rod.color"; there are: rod.position.x'),
     (lambda p: p.quantity("nobody.speed"), 'no quantity "nobody.speed"; a quantity is "time"'),
     (lambda p: p.quantity("spring.length.x"), '"spring.length" is a scalar and has no component x'),
-    (lambda p: p.quantity(), "name a quantity"),
+    (lambda p: p.quantity(), "name at least one quantity"),
     (lambda p: p.quantity(3), "a quantity must be a name"),
     (lambda p: p.quantity(("short", [1, 2])), "values of 'short' must have shape"),
     (lambda p: p.quantity("rod"), 'select a quantity of "rod"'),

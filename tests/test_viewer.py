@@ -164,7 +164,7 @@ class TestFile:
             ({"fps": 0}, "to_html: fps must be positive"),
             ({"fps": 500}, "to_html: fps must not be above 120; got 500"),
             ({"speed": -1}, "to_html: speed must be positive"),
-            ({"speed": 1e6}, "in which nothing moves: choose a lower speed, such as 0.1"),
+            ({"speed": 1e6}, "which show no motion: choose a lower speed, such as 0.1"),
             ({"speed": 1e-9}, "at most 5000000 poses are kept: choose a higher speed or a lower fps"),
             ({"follow": "hinge"}, "to_html: follow must be the name of a body, or .ground.; got 'hinge'"),
             ({"follow": 3}, "to_html: follow must be the name of a body, or .ground.; got 3"),

@@ -1,4 +1,4 @@
-"""Animated pictures of a motion."""
+"""Animations of a motion as GIF or MP4 files."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ from .framing import checked_follow
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Inches.
+# Smallest and largest size of a picture, inches.
 SMALLEST, LARGEST = 0.5, 40.0
-# GIFs count in hundredths of a second, and are shown slowly where a picture lasts for one.
+# Most pictures per second. The GIF format stores durations in hundredths of a second, and many programs play GIFs
+# slowly whose pictures last only one hundredth.
 MOST_PER_SECOND_OF_GIF, MOST_PER_SECOND = 50, 1000
-# About an hour of drawing. All pictures of a GIF are in memory until it is written.
+# Most pictures: about an hour of drawing. Most memory, bytes, of the pictures of a GIF, which are all in memory until
+# the file is written, and bytes of one pixel.
 MOST_PICTURES, MOST_MEMORY, BYTES_OF_A_DOT = 100_000, 2**32, 4
 
 
@@ -68,7 +70,7 @@ def animate(
 
 
 def _checked_fps(fps: Any, gif: bool) -> int:
-    """Return a number of pictures per second that the kind of file can show."""
+    """Return a checked number of pictures per second that the file format supports."""
     value = validate.positive("animate", "fps", fps)
     most = MOST_PER_SECOND_OF_GIF if gif else MOST_PER_SECOND
     if value != round(value) or value > most:
@@ -78,14 +80,14 @@ def _checked_fps(fps: Any, gif: bool) -> int:
 
 
 def _times(result: Result, fps: int, speed: float, gif_size: float) -> np.ndarray:
-    """Return the times of the pictures, if they are neither too few nor too many."""
+    """Return the times of the pictures, or raise InputError if there are too few or too many."""
     if len(result.time) < 2:
         raise InputError("animate: the result has a single time; simulate with more output")
     start, end = float(result.time[0]), float(result.time[-1])
     count = (end - start) * (fps / speed)
     would_be = f"animate: {end - start:g} s with fps={fps} and speed={speed:g} would be {np.ceil(count):.9g} pictures"
     if count <= 1:
-        raise InputError(f"{would_be}, in which nothing moves: choose a lower speed or a higher fps")
+        raise InputError(f"{would_be}, which show no motion: choose a lower speed or a higher fps")
     if count > MOST_PICTURES:
         raise InputError(f"{would_be}; at most {MOST_PICTURES} are drawn: choose a higher speed or a lower fps")
     memory = count * (gif_size * DPI) ** 2 * BYTES_OF_A_DOT

@@ -1,4 +1,4 @@
-"""The pictures of an animation, one after the other, and how they are written."""
+"""Drawing the pictures of an animation one after the other, and writing them to GIF and MP4 files."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from quirk.result.result import Result
 
 DPI = 100
-# Inches left for numbers beside the box, above and below it, and these as parts of a small picture.
+# Inches left for tick labels beside the box, and above and below it; largest margin as a fraction of the picture.
 MARGIN, MARGIN_ABOVE, PART_OF_MARGIN = 0.45, 0.6, 0.12
-# Colors of a GIF; pictures they are chosen from.
+# Number of colors of a GIF, and number of pictures from which they are chosen.
 COLORS, SAMPLES = 256, 6
-# Decimals of times: two, or more where pictures are close.
+# Decimals of displayed times: at least two, more if pictures follow each other closely.
 DECIMALS = 2
 
 
 class Film:
-    """A square figure of `size` inches that is drawn anew for each picture of a scene."""
+    """A square figure of `size` inches that shows the pictures of a scene one at a time."""
 
     def __init__(
         self, result: Result, scene: Scene, view: tuple[float, float] | None, follow: str | None, size: float
@@ -60,7 +60,7 @@ class Film:
         self._ax, self._background = ax, None
 
     def _fit(self, box: tuple[np.ndarray, np.ndarray], size: float) -> tuple[np.ndarray, float]:
-        """Middle (2,) and half the width, m, of the picture in which a box is seen with room for numbers."""
+        """Return the center (2,) and half width, m, of the picture that shows a box with margins for tick labels."""
         corners = np.array(np.meshgrid(*np.transpose(box))).reshape(3, -1).T
         seen = self._camera.seen(corners)[:, :2]
         room = [size - 2 * min(margin, PART_OF_MARGIN * size) for margin in (MARGIN, MARGIN_ABOVE)]
@@ -68,10 +68,10 @@ class Film:
         return 0.5 * (seen.min(axis=0) + seen.max(axis=0)), half
 
     def draw(self, frame: int) -> None:
-        """Draw picture number `frame`."""
+        """Draw the picture with index `frame`."""
         self._place(frame)
         if self._moves or self._background is None:
-            self._canvas.draw()  # all but what is animated
+            self._canvas.draw()  # everything except animated artists
             self._background = self._canvas.copy_from_bbox(self._figure.bbox)
         else:
             self._canvas.restore_region(self._background)
@@ -86,12 +86,12 @@ class Film:
         self._caption.set_text(", ".join(filter(None, said)))
 
     def pixels(self, frame: int) -> np.ndarray:
-        """Picture number `frame`, (height, width, 3) bytes."""
+        """Return the picture with index `frame`, (height, width, 3) bytes."""
         self.draw(frame)
         return np.asarray(self._canvas.buffer_rgba())[:, :, :3].copy()
 
     def write_gif(self, path: Path, fps: int) -> None:
-        """Write all pictures to a file that repeats them."""
+        """Write all pictures to a GIF file that plays in a loop."""
         count = len(self._scene.times)
         samples = [self.pixels(frame) for frame in np.unique(np.linspace(0, count - 1, SAMPLES).astype(int)).tolist()]
         palette = Image.fromarray(np.concatenate(samples)).quantize(COLORS, dither=Image.Dither.NONE)
@@ -104,9 +104,9 @@ class Film:
         next(each).save(path, "GIF", save_all=True, append_images=each, duration=round(1000 / fps), loop=0)
 
     def write_mp4(self, path: Path, fps: int) -> None:
-        """Write all pictures with the program ffmpeg."""
+        """Write all pictures to an MP4 file with the program ffmpeg."""
         writer = FFMpegWriter(fps=fps)
-        with mpl.rc_context({"savefig.bbox": None}):  # which would cut pictures to different sizes
+        with mpl.rc_context({"savefig.bbox": None}):  # a tight box would crop the pictures to different sizes
             writer.setup(self._figure, path, dpi=DPI)
             try:
                 for frame in range(len(self._scene.times)):
@@ -114,6 +114,6 @@ class Film:
                     writer.grab_frame()
             except BaseException:
                 with contextlib.suppress(Exception):
-                    writer.finish()  # ends the program
+                    writer.finish()  # terminates the program
                 raise
             writer.finish()

@@ -1,4 +1,4 @@
-"""Which part of space an animation shows: all that a mechanism sweeps, or a box that goes along with it."""
+"""The part of space that an animation shows: everything a mechanism sweeps, or a box that follows it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from ..scene.scene import Scene
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Where all bodies together take less than this part of what they sweep, the picture follows them.
+# The picture follows the mechanism if the extent of all bodies is below this fraction of the volume they sweep.
 SPECK = 0.1
-# Of the largest extent: room around what is shown, and around what is followed; the least thickness of the box.
+# Relative to the largest extent: margin around a fixed box, margin around a followed body, and least thickness of the
+# box.
 ROOM, ROOM_FOLLOWED, THINNEST = 0.06, 0.12, 0.25
-# Level ground this far below, over the largest extent, is shown.
+# Level ground is shown if it is at most this far below the box, relative to the largest extent.
 NEAR = 0.5
 
 
 def anchor_of(result: Result, scene: Scene, follow: str | None) -> np.ndarray:
-    """Return the path (nt, 3) in N of what stays in the middle: a body, the center of mass of all, or a fixed point."""
+    """Return the path (nt, 3), inertial frame, of the picture's center: a body, the center of mass or a fixed point."""
     if follow == GROUND.name or (follow is None and (scene.trails or not _speck(scene))):
         return np.tile(0.5 * (scene.low + scene.high), (len(scene.times), 1))
     if follow is not None:
@@ -35,14 +36,13 @@ def anchor_of(result: Result, scene: Scene, follow: str | None) -> np.ndarray:
 
 
 def checked_follow(result: Result, follow: Any) -> str | None:
-    """Return the name of a body, or of the ground, that is followed."""
+    """Return the checked name of the followed body or of the ground; None if none was given."""
     if follow is None or (isinstance(follow, str) and follow == GROUND.name):
         return follow
     item = result.system[follow] if isinstance(follow, str) else follow
     if not isinstance(item, Body):
         raise InputError(
-            f'animate: follow must be the name of a body, or "{GROUND.name}" for a picture that stands still; '
-            f"got {follow!r}"
+            f'animate: follow must be the name of a body, or "{GROUND.name}" for a fixed view;  got {follow!r}'
         )
     return result.system[item.name].name
 
@@ -56,7 +56,7 @@ def _speck(scene: Scene) -> bool:
 def box_of(
     scene: Scene, anchor: np.ndarray, follow: str | None, grounds: list[tuple[np.ndarray, np.ndarray]]
 ) -> tuple[tuple[np.ndarray, np.ndarray], float]:
-    """Return opposite corners (3,) of the box that is shown, relative to the anchor, and half the size of arrows, m."""
+    """Return opposite corners (3,) of the displayed box relative to the anchor, and half the scale of arrows, m."""
     if np.ptp(anchor, axis=0).any():
         near = scene.bodies if follow in (None, GROUND.name) else _joined_to(scene, follow)
         relative = [scene.corners_of(body.name) - anchor[:, None] for body in near]
@@ -80,7 +80,7 @@ def box_of(
 
 
 def _joined_to(scene: Scene, name: str | None) -> Sequence[Body]:
-    """Bodies that are joined with one, that included, by way of others but not of the ground."""
+    """Return a body and all bodies connected with it by constraints, except through the ground."""
     found, grows = {name}, True
     while grows:
         grows = False
@@ -92,5 +92,5 @@ def _joined_to(scene: Scene, name: str | None) -> Sequence[Body]:
 
 
 def grounds_of(result: Result) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return planes fixed in N on which bodies roll or which they touch: a point (3,) and the normal (3,) of each."""
+    """Return the fixed planes on which bodies roll or that they touch: point (3,) and normal (3,), inertial frame."""
     return [(plane.point, plane.normal) for plane in planes_of(result.system) if plane.body is GROUND]

@@ -1,4 +1,4 @@
-"""A mechanism as polygons of one collection, those behind first, so that nothing behind shines through."""
+"""A mechanism drawn as one collection of polygons, sorted by depth so that nearer ones cover farther ones."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from ..scene.plates import GROUND, GROUND_EDGE, Box, cut_to
 from ..scene.ropes import chunks, rods
 from ..scene.scene import Scene, axis_of, drawing_of, drawn_on, shows_axis
 
-# Of half the picture: edges of faces longer than this are cut, for depths of their own; radius of a joint's mark, which
-# is no more than a part of the extent of usual bodies, and half the length of its axis.
+# Relative to half the picture: edges of faces longer than this are divided, so that each piece has its own depth;
+# radius of a joint's mark; its largest value relative to the extent of typical bodies; half the length of its axis.
 LONGEST_EDGE, MARK, LARGEST_MARK, AXIS = 0.25, 0.014, 0.12, 0.06
 MARK_CORNERS = 12
-# How bright a face is that is lit from the side, and how much more one that faces the light, which comes from behind
-# the viewer, above and to the left.
+# Brightness of a face that is perpendicular to the light, and the additional brightness of one that faces it. The
+# light comes from behind the viewer, above and to the left.
 AMBIENT, DIFFUSE = 0.62, 0.42
 LIGHT = np.array([-0.35, 0.55, 0.76])
-# Points: of seams between faces, of lines from the center of mass, ropes and rods, springs and trails.
+# Line widths, points: seams between faces, lines from the center of mass, ropes and rods, springs, and trails.
 SEAM, ARM, ROD, SPRING, TRAIL = 0.4, 2.0, 1.8, 1.2, 1.2
 TRAIL_COLOR, ROD_COLOR, MARK_COLOR = to_rgba("#cc3311"), to_rgba("#333333"), (0.0, 0.0, 0.0, 1.0)
-# Points of each piece of a line, which has a depth of its own; pieces of a trail, and of a dashed line.
+# Points in each piece of a line, which has its own depth; pieces of a trail; pieces of a dashed line.
 PIECE, MOST_PIECES, DASHES = 5, 300, 12
-# Of planes fixed in bodies.
+# Opacity of planes fixed in bodies.
 PLANE_OPACITY = 0.7
-# Depths beyond any body.
+# Depth in front of every body.
 ON_TOP = 1e300
 
 
 class Faces(NamedTuple):
-    """Polygons of as many corners: rows of their bodies, corners (F, k, 3), normals (F, 3), colors and line widths."""
+    """Polygons with equal numbers of corners: body indices, corners (F, k, 3), normals (F, 3), colors, line widths."""
 
     owner: np.ndarray
     corners: np.ndarray
@@ -47,7 +47,7 @@ class Faces(NamedTuple):
 
 
 class Joints(NamedTuple):
-    """Joints with the rows of bodies, points (J, 3, 3) of these: their place and both ends of their axes, and looks."""
+    """Joints: body indices, points (J, 3, 3) with the position and both ends of the axis, and the line styles."""
 
     constraints: list[Any]
     owner: np.ndarray
@@ -58,10 +58,10 @@ class Joints(NamedTuple):
 
 
 class Painter:
-    """The collection of polygons, for a square picture of half this size, m, around an anchor.
+    """The polygons of a scene, for a square picture of half width `half`, m, around an anchor.
 
-    `arrows` is half the size, m, of the scene that arrows and coils are for; `box`, relative to the anchor, is where
-    planes fixed in bodies end.
+    `arrows` is half the length scale, m, of arrows and coils; `box`, relative to the anchor, bounds planes fixed in
+    bodies.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Painter:
         self._thick = {name: _thickness(scene.faces[name]) for name in names}
         self._rods = rods(scene, constraints)
         turn = np.linspace(0.0, 2 * np.pi, MARK_CORNERS, endpoint=False)
-        # Of many small bodies marks are small, too.
+        # The marks are small if there are many small bodies.
         sizes = [float(np.ptp(np.concatenate(scene.faces[name]), axis=0).max()) for name in names if scene.faces[name]]
         usual = float(np.median([size for size in sizes if size > 0] or [np.inf]))
         self._small = min(1.0, LARGEST_MARK * usual / (MARK * half))
@@ -90,11 +90,11 @@ class Painter:
 
     @property
     def artist(self) -> Any:
-        """What matplotlib draws."""
+        """The matplotlib artist."""
         return self._collection
 
     def draw(self, frame: int, anchor: np.ndarray) -> None:
-        """Place everything as it is in picture number `frame`, with the anchor (3,) in N in the middle."""
+        """Draw the picture with index `frame`, with the anchor (3,), inertial frame, in the center."""
         self._polygons: list[np.ndarray] = []
         self._depths: list[float] = []
         self._inside: list[Any] = []
@@ -115,7 +115,7 @@ class Painter:
             setter([values[k] for k in order])
 
     def _add_planes(self, frame: int, anchor: np.ndarray) -> None:
-        """Add planes fixed in bodies, which have no end, behind everything."""
+        """Add unbounded planes fixed in bodies, behind everything else."""
         for plane in self.scene.planes:
             if not isinstance(plane.body, Body):
                 continue
@@ -145,7 +145,7 @@ class Painter:
         self._widths += group.width.tolist()
 
     def _add_line(self, points: np.ndarray, edge: Any, width: float, nearer: float = 0.0, piece: int = PIECE) -> None:
-        """Add a line (k, 3), as seen, in pieces; `nearer` by so much, m, than it is."""
+        """Add a line (k, 3), in viewing coordinates, in pieces; `nearer` shifts its depth toward the viewer, m."""
         for part in chunks(points, piece):
             self._polygons.append(part[:, :2])
             self._depths.append(float(part[:, 2].mean()) + nearer)
@@ -171,12 +171,12 @@ class Painter:
                 self._add_line(line, color, SPRING)
         for name, trail in zip(scene.trailing, scene.trails, strict=True):
             line = seen(trail[: scene.fineness * frame + 1] - anchor)
-            # In front of the body, as far as that is thick, or what it is drawn by would hide it.
+            # The line is drawn in front of the body, by the thickness of the body; otherwise the faces would hide it.
             piece = max(scene.fineness + 1, len(line) // MOST_PIECES)
             self._add_line(line, TRAIL_COLOR, TRAIL, self._thick[name], piece)
 
     def _add_joints(self, frame: int, anchor: np.ndarray) -> None:
-        """Add marks and axes of joints, just in front of the bodies that they join."""
+        """Add marks and axes of joints just in front of the connected bodies."""
         joints = self._joints
         if not len(joints.nearer):
             return
@@ -193,7 +193,7 @@ class Painter:
             self._widths.append(SEAM)
 
     def _marked(self) -> Joints:
-        """The joints of the scene."""
+        """Return the joints of the scene."""
         rows = {body.name: row for row, body in enumerate(self.scene.bodies)}
         found: list[Any] = []
         for constraint in self.scene.constraints:
@@ -219,12 +219,12 @@ def _at_rest(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _thickness(faces: list[np.ndarray]) -> float:
-    """The least extent of a body along its own axes, m."""
+    """Return the least extent of a body along its own axes, m."""
     return float(np.ptp(np.concatenate(faces), axis=0).min()) if faces else 0.0
 
 
 def _grouped(drawn: list[tuple[int, list[np.ndarray], list[Any]]], longest: float) -> list[Faces]:
-    """Return faces of bodies by their number of corners, long ones cut."""
+    """Return the faces of bodies grouped by number of corners, with long faces divided."""
     by_count: dict[int, list[tuple[int, np.ndarray, Any]]] = {}
     for row, faces, colors in drawn:
         for face, color in zip(faces, colors, strict=True):
@@ -234,7 +234,7 @@ def _grouped(drawn: list[tuple[int, list[np.ndarray], list[Any]]], longest: floa
     for found in by_count.values():
         rows, colors = [row for row, _, _ in found], [color for _, _, color in found]
         corners = np.array([part for _, part, _ in found])
-        # Newell's normal, which a polygon without an area lacks.
+        # Newell's formula for the normal; it is zero for a polygon without area.
         normal = np.cross(corners, np.roll(corners, -1, axis=1)).sum(axis=1)
         size = np.linalg.norm(normal, axis=1)
         extent = np.ptp(corners, axis=1).max(axis=1)
@@ -247,7 +247,7 @@ def _grouped(drawn: list[tuple[int, list[np.ndarray], list[Any]]], longest: floa
 
 
 def _distinct(face: np.ndarray) -> np.ndarray:
-    """A face without the corners that repeat its last one."""
+    """Return a face without repetitions of its last corner."""
     last = len(face)
     while last > 2 and (face[last - 1] == face[last - 2]).all():
         last -= 1
@@ -255,7 +255,7 @@ def _distinct(face: np.ndarray) -> np.ndarray:
 
 
 def _cut(face: np.ndarray, longest: float) -> list[np.ndarray]:
-    """A quadrilateral in parts whose edges are no longer than that, m; others as they are."""
+    """Return a quadrilateral divided into parts with edges up to `longest`, m; other polygons are unchanged."""
     if len(face) != 4:
         return [face]
     edges = np.linalg.norm(face - np.roll(face, -1, axis=0), axis=1)

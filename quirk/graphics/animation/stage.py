@@ -1,4 +1,4 @@
-"""What a mechanism stands on and in front of in an animation: level ground, walls with a grid, and their numbers."""
+"""The surroundings of a mechanism in an animation: level ground, walls with a grid, and tick labels."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ from ..scene.camera import Camera
 from ..scene.plates import GROUND, GROUND_EDGE, cut_to
 
 LETTERS = "xyz"
-# Inches: least length of an axis with ticks, room for a tick, and distances of their numbers and of the axis's name.
+# Inches: least length of an axis with ticks, space for one tick, distances of tick labels, of axis names, and of the
+# names of steep axes.
 LEAST_AXIS, ROOM, TICKS, NAMES, STEEP_NAMES = 0.7, 0.55, 0.11, 0.36, 0.17
 MOST_TICKS = 6
 WALL, GRID = "#f6f6f6", "#d2d2d2"
 TEXT = "#444444"
-# Inches, of the smallest picture whose numbers are as large as those of others.
+# Smallest picture, inches, with text of full size.
 FULL_SIZE = 4.0
-# Cosine of the angle to the vertical of a normal to level ground.
+# A plane is level if the cosine of the angle between its normal and the vertical exceeds this.
 LEVEL = 1 - 1e-9
-# Cosine of the angle to the line of sight of a wall that is seen as a line.
+# A wall is seen edge-on if the cosine of the angle between its normal and the line of sight is below this.
 EDGE_ON = 1e-6
 
 
 class Stage:
-    """The box (3,) to (3,) in N, relative to the anchor, in which a mechanism is shown.
+    """The box that contains a mechanism: corners (3,) and (3,), inertial axes, relative to the anchor.
 
-    `grounds` are planes fixed in N, each a point (3,) and a normal (3,); `inch` is its length in the picture, m. Where
-    the anchor moves, numbers would pass by too fast to be read: `caption` tells the distance of grid lines instead.
+    `grounds` are planes fixed in the inertial frame, each a point (3,) and a normal (3,); `inch` is the length, m, of
+    one inch of the picture. With a moving anchor tick labels would pass too fast to read; `caption` states the grid
+    spacing instead.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class Stage:
         self._bounds = [(float(low), float(high)) for low, high in zip(*box, strict=True)]
 
     def draw(self, anchor: np.ndarray) -> None:
-        """Place everything for an anchor (3,) in N."""
+        """Draw the surroundings for an anchor (3,), inertial frame."""
         faces, colors, edges = [], [], []
         lines: list[np.ndarray] = []
         ticks = [self._ticks(axis, anchor) for axis in range(3)]
@@ -92,7 +94,7 @@ class Stage:
         self._number(ticks, anchor, level)
 
     def _level(self, anchor: np.ndarray) -> float | None:
-        """Height of level ground in the box, relative to the anchor; None without any."""
+        """Return the height of level ground in the box, relative to the anchor, or None."""
         v = self._camera.vertical
         for point, normal in self._grounds:
             if abs(normal[v]) > LEVEL:
@@ -102,7 +104,7 @@ class Stage:
         return None
 
     def _extent(self, level: float | None) -> tuple[np.ndarray, np.ndarray]:
-        """Corners (3,) of the box, which ends at level ground."""
+        """Return the corners (3,) of the box, bounded below by level ground."""
         low, high = (corner.copy() for corner in self._box)
         if level is not None:
             low[self._camera.vertical] = level
@@ -129,7 +131,7 @@ class Stage:
         return lines
 
     def _ticks(self, axis: int, anchor: np.ndarray) -> np.ndarray:
-        """Round numbers along an axis of N, m; none where it is seen edge-on."""
+        """Return round tick values along an inertial axis, m; none if the axis is seen edge-on."""
         low, high = self._bounds[axis]
         if self._moves:
             first, last = np.ceil((low + anchor[axis]) / self.mesh), np.floor((high + anchor[axis]) / self.mesh)
@@ -143,7 +145,7 @@ class Stage:
         return np.asarray(found[inside])
 
     def _number(self, ticks: list[np.ndarray], anchor: np.ndarray, level: float | None) -> None:
-        """Write numbers and names beside those edges of the box that are at its border in the picture."""
+        """Write tick labels and names beside the edges of the box at the border of the picture."""
         low, high = self._extent(level)
         written: list[tuple[np.ndarray, str, bool]] = []
         for axis in range(3):
@@ -158,7 +160,7 @@ class Stage:
                 at = self._camera.seen(place)[:2] + TICKS * self._small * self._inch * out
                 written.append((at, _written(value / self._factor), False))
             place = edge.copy()
-            if abs(out[0]) > abs(out[1]):  # a steep axis has its name above its end, where there is room
+            if abs(out[0]) > abs(out[1]):  # the name of a steep axis is above its end, where space is free
                 place[axis] = high[axis] if self._camera.axes[1, axis] > 0 else low[axis]
                 out = np.array([0.0, STEEP_NAMES])
             else:
@@ -169,7 +171,7 @@ class Stage:
         self._write(written)
 
     def _edge(self, axis: int, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """A point (3,) of the edge along an axis that is lowest in the picture, or leftmost; and the way out of it."""
+        """Return a point (3,) on the lowest or leftmost edge along an axis in the picture, and its outer normal."""
         right, up = self._camera.axes[:2, axis]
         out = np.array([up, -right]) / np.hypot(right, up)
         if out[1] > 1e-9 or (abs(out[1]) <= 1e-9 and out[0] > 0):

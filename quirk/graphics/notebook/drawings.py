@@ -1,4 +1,4 @@
-"""Small drawings for notebooks, as SVG in the color of the text around them."""
+"""Small SVG drawings for notebooks, in the color of the surrounding text."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import numpy as np
 
 from .tables import escaped
 
-# Size of a plot in pixels, and so many points of each line at most.
+# Width and height of a plot, pixels, and most points of each line.
 WIDTH, HEIGHT, MOST_POINTS = 420, 120, 200
-# Readable on white and on black; the first is the color of the page's text.
+# Colors readable on white and on black; the first is the text color of the page.
 COLORS = ("currentColor", "#3b8bd0", "#e07b39", "#3fa567")
 
-# Rows of a matrix and bodies that are drawn, and pixels of an entry and of a row's label.
+# Most rows of a matrix and most bodies that are drawn; size of an entry and width of a row label, pixels.
 MOST_DRAWN_ROWS, MOST_DRAWN_BODIES = 40, 12
 CELL, LABEL = 7, 230
 LABEL_CHARACTERS = 36
 
 
 def curves(title: str, x: np.ndarray, lines: Mapping[str, np.ndarray], unit: str) -> str:
-    """Return lines over x (nt,) with a title, names and the range of their values; "" for less than two points."""
+    """Return a plot of lines over x (nt,) with title, names and value range; "" for fewer than two points."""
     if len(x) < 2 or not x[-1] > x[0]:
         return ""
     kept = np.unique(np.linspace(0, len(x) - 1, MOST_POINTS).astype(int))
     values = np.array([line[kept] for line in lines.values()])
     low, high = float(values.min()), float(values.max())
     across = WIDTH * (x[kept] - x[0]) / (x[-1] - x[0])
-    # A line that does not change lies in the middle.
+    # A constant line is drawn at mid-height.
     up = HEIGHT * (0.5 + 0 * values if high == low else (high - values) / (high - low))
     paths = "".join(
         f'<polyline fill="none" stroke="{color}" stroke-width="1.5" points="{_points(across, line)}"/>'
@@ -49,7 +49,7 @@ def _points(across: np.ndarray, up: np.ndarray) -> str:
 
 
 def pattern(A: np.ndarray, labels: Sequence[str]) -> str:
-    """Return which entries of the first rows of A (m, 7 n) are not zero, with labels, in columns of seven by body."""
+    """Return a drawing of the nonzero entries in the first rows of A (m, 7 n), with labels and 7 columns per body."""
     m, n = min(len(A), MOST_DRAWN_ROWS), min(A.shape[1] // 7, MOST_DRAWN_BODIES)
     width, height = LABEL + 7 * n * CELL, (m + 2) * CELL * 2
     parts = [

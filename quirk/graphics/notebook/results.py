@@ -1,4 +1,4 @@
-"""Results, what they show of parts, and their events and reports, as HTML."""
+"""HTML representations of results, views of parts, event logs and health reports."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from quirk.result.part_views import BodyView, JointView
     from quirk.result.result import Result
 
-# Of results with more states of bodies than these, nothing is computed that was not computed before.
+# Largest number of body states of a result for which quantities are computed for display.
 MOST_STATES = 20_000
 
-# What is said in place of what is not computed.
-LEFT_OUT = "not computed for a result of this size; ask for "
+# Text shown for quantities that are not computed.
+LEFT_OUT = "not computed for a result of this size; use "
 
 
 def of_result(result: Result) -> str:
-    """Return how a run went, how well it kept energy and constraints, and its energies over time."""
+    """Return a summary of a run: statistics, energy drift, constraint residuals, and energies over time."""
     cost, options = result.statistics, result.options
     entries: dict[str, object] = {
         "system": in_words(result.system),
@@ -54,7 +54,7 @@ def of_result(result: Result) -> str:
         f"{residual.position.max():.1e} at position level, {residual.velocity.max():.1e} at velocity level"
     )
     energies = {"total": energy.total, "kinetic": energy.kinetic, "potential": energy.potential}
-    # As the potential energy is zero anywhere, what there is at the start may be much more than what changes.
+    # The zero of the potential energy is arbitrary, so that its initial value may be much larger than its changes.
     changes = {name: values - values[0] for name, values in energies.items()}
     return box(_title(result), facts(entries), curves("energies less those at the start", result.time, changes, "J"))
 
@@ -69,12 +69,12 @@ def _events(result: Result) -> str:
 
 
 def small(result: Result) -> bool:
-    """Whether energies and loads at all times are found in no time."""
+    """Return whether energies and loads at all times are cheap to compute."""
     return len(result.time) * len(result.system.bodies) <= MOST_STATES
 
 
 def of_body(view: BodyView) -> str:
-    """Return how a body moves: at the start, at the end, and the largest."""
+    """Return a body's motion: initial, final and largest values."""
     quantities = {
         "position": (view.position, "m"),
         "velocity": (view.velocity, "m/s"),
@@ -86,7 +86,7 @@ def of_body(view: BodyView) -> str:
 
 
 def of_joint(view: JointView, result: Result) -> str:
-    """Return how both frames of a joint move to each other, and its load if that is found in no time."""
+    """Return the relative motion of the joint frames and, for small results, the joint load."""
     quantities = {
         "displacement, frame i": (view.displacement, "m"),
         "rotation": (view.rotation, "rad"),
@@ -105,7 +105,7 @@ def of_joint(view: JointView, result: Result) -> str:
 
 
 def of_force(view: ForceView, result: Result) -> str:
-    """Return what a force element exerts on its bodies, if that is found in no time."""
+    """Return the loads of a force element on its bodies, for small results."""
     element = view.of
     if not small(result):
         return box(f"{element} in a result", note(f"loads: {LEFT_OUT}.force() and .torque()"))
@@ -124,7 +124,7 @@ def of_force(view: ForceView, result: Result) -> str:
 
 
 def over_time(quantities: Mapping[str, tuple[np.ndarray, str]]) -> str:
-    """Return a table of arrays (nt,) or (nt, k), each with its unit: the start, the end, and the largest."""
+    """Return a table of arrays (nt,) or (nt, k) with units: initial, final and largest values."""
 
     def row(name: str, values: np.ndarray, unit: str) -> tuple[object, ...]:
         largest = float((np.abs(values) if values.ndim == 1 else np.linalg.norm(values, axis=1)).max())
@@ -136,14 +136,14 @@ def over_time(quantities: Mapping[str, tuple[np.ndarray, str]]) -> str:
 
 
 def of_happenings(events: EventLog) -> str:
-    """Return the first events of a run, in the order of time."""
+    """Return a table of the first events of a run in chronological order."""
     rows = ((row.time, row.name, "rising" if row.direction > 0 else "falling", row.energy_loss) for row in events)
     head = ["time (s)", "event", "direction", "energy lost (J)"]
     return box(counted(len(events), "event", "events"), table(head, rows, len(events), "this list"))
 
 
 def of_health(health: Health) -> str:
-    """Return the extremes of what a health report has over time."""
+    """Return the extreme values over time of a health report."""
     if not len(health.time):
         return box("Health")
     low = int(np.argmin(health.smallest_singular_value))

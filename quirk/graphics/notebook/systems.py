@@ -1,4 +1,4 @@
-"""Systems, mobility reports and constraint rows as HTML."""
+"""HTML representations of systems, mobility reports and constraint rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def of_system(system: System) -> str:
-    """Return the parts of a system; the rank of its rows is not asked for, since that takes compiled code."""
+    """Return the parts of a system; the rank of its rows is omitted because it requires compiled code."""
     bodies, constraints, forces, events = system.bodies, system.constraints, system.forces, system.events
     rows = system.model.rows
     start = system.initial_state()
@@ -65,7 +65,7 @@ def of_system(system: System) -> str:
 
 
 def in_words(system: System) -> str:
-    """Return the numbers of parts, in words."""
+    """Return the numbers of bodies, constraints, forces and events as text."""
     kinds: list[tuple[Sequence[object], str, str]] = [
         (system.bodies, "body", "bodies"),
         (system.constraints, "constraint", "constraints"),
@@ -80,7 +80,7 @@ def _yes(truth: bool) -> str:
 
 
 def of_mobility(mobility: Mobility) -> str:
-    """Return a mobility report, with the loads that the motion does not determine."""
+    """Return a mobility report, including the loads that the motion does not determine."""
     loads, shared = mobility.loads, mobility.shared
     near = [f"{label} ({distance:.1e})" for label, distance in mobility.nearly_dependent.items()]
     entries: dict[str, object] = {
@@ -110,7 +110,7 @@ def of_mobility(mobility: Mobility) -> str:
 
 
 def of_rows(rows: ConstraintRows) -> str:
-    """Return which entries of A are not zero, and each row's label, b and residuals."""
+    """Return the pattern of nonzero entries of A, and the label, b and residuals of each row."""
     m, n = rows.A.shape[0], rows.A.shape[1] // 7
     title = f"Constraint rows: A of {m} × {7 * n}, {np.count_nonzero(rows.A)} entries that are not zero"
     if not m:

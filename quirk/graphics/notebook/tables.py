@@ -1,4 +1,4 @@
-"""Tables as HTML: small, with nothing but inline style, readable on light and dark pages."""
+"""Small HTML tables with inline styles only, readable on light and dark pages."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from itertools import islice
 
 import numpy as np
 
-# Rows of a table, and entries of a list in one cell; what comes after them is counted.
+# Most rows of a table, and most entries of a list in one cell; further ones are only counted.
 MOST_ROWS, MOST_LISTED = 12, 8
-# Characters of one text; what is longer is cut.
+# Most characters of a text; longer texts are cut.
 MOST_CHARACTERS = 200
 
-# The text has the color of the page; lines are half transparent, so that they show on any background.
+# Text has the color of the page; lines are semitransparent, so that they are visible on any background.
 LINE = "1px solid rgba(128, 128, 128, 0.4)"
 CELL = f"padding: 2px 10px 2px 0; text-align: left; vertical-align: top; border: none; border-bottom: {LINE}"
 TABLE = "border-collapse: collapse; margin: 4px 0 8px 0; background: none; color: inherit; font-size: 90%"
@@ -21,7 +21,7 @@ QUIET = "opacity: 0.7; font-size: 90%"
 
 
 def box(title: str, *parts: str) -> str:
-    """Return a titled block of parts, each of them HTML."""
+    """Return a titled block of HTML parts."""
     return f'<div><div style="font-weight: 600">{escaped(title)}</div>{"".join(parts)}</div>'
 
 
@@ -31,7 +31,7 @@ def note(text: str) -> str:
 
 
 def facts(entries: Mapping[str, object]) -> str:
-    """Return a table of two columns: what is said, and of what."""
+    """Return a table of two columns: names and values."""
     rows = (
         f'<tr style="background: none"><th scope="row" style="{CELL}; font-weight: normal; opacity: 0.7">'
         f'{escaped(name)}</th><td style="{CELL}">{escaped(value)}</td></tr>'
@@ -41,9 +41,9 @@ def facts(entries: Mapping[str, object]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], count: int, where: str) -> str:
-    """Return a table of the first rows of `count`, with a line that says where the others are; "" for no rows.
+    """Return a table of the first of `count` rows and a line that states where to find the others; "" for no rows.
 
-    Rows after the first few are not asked for.
+    Rows beyond the first `MOST_ROWS` are not evaluated.
     """
     if not count:
         return ""
@@ -61,26 +61,26 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], count: int, whe
 
 
 def escaped(value: object) -> str:
-    """Return a value as text that means nothing to HTML: numbers with six digits, long texts cut."""
+    """Return a value as escaped HTML text: numbers with six digits, long texts cut."""
     text = written(value)
     return escape(text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…")
 
 
 def written(value: object) -> str:
-    """Return a number with six digits, a vector in parentheses, anything else as its text."""
+    """Return a value as text: a number with six digits, a vector in parentheses."""
     if isinstance(value, float | np.floating):
-        return f"{value + 0.0:.6g}"  # no minus before zero
+        return f"{value + 0.0:.6g}"  # no minus sign before zero
     if isinstance(value, np.ndarray):
         return written(float(value)) if value.ndim == 0 else f"({', '.join(map(written, value))})"
     return str(value)
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names in a line, the first few of many; "none" for no names."""
+    """Return names separated by commas, only the first few of many; "none" for no names."""
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return (", ".join(names[:MOST_LISTED]) or "none") + more
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """Return a number with what it counts."""
+    """Return a number with its noun in the singular or plural."""
     return f"{number} {one if number == 1 else many}"

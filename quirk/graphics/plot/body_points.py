@@ -1,4 +1,4 @@
-"""Points of bodies that pictures take: checked, and by the names that legends show."""
+"""Body points of plots: validation, and names for legends."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .figures import shown
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Plots whose messages name the body.
+# Plots whose error messages name the body.
 PLOTS = ("plot.paths", "plot.ghosts", "plot.derivatives")
-# Points nearer to each other than this part of their distance from the center of mass, m, have the same name.
+# Points are equal if their distance is below this fraction of their distance from the center of mass.
 SAME = 1e-9
 
 
 def checked_points(owner: str, argument: str, points: Any, system: System) -> list[tuple[str, np.ndarray]]:
-    """Return points given as (body name, point): (3,) m in body coordinates, or the name of a frame of the body."""
+    """Return body points given as (body name, point): (3,), m, body coordinates, or the name of a frame of the body."""
     try:
         pairs = [(name, local) for name, local in points]
     except (TypeError, ValueError):
@@ -44,7 +44,7 @@ def checked_points(owner: str, argument: str, points: Any, system: System) -> li
 
 
 def labels_of(system: System, points: Sequence[tuple[str, np.ndarray]]) -> list[str]:
-    """Return the names of body points: of a frame or a joint at the point, else "point of rod", numbered if several."""
+    """Return names of body points: of a frame or joint at the point, otherwise "point of rod", numbered if several."""
     labels = [_named(system, name, local) for name, local in points]
     unnamed = [name for (name, _), label in zip(points, labels, strict=True) if not label]
     seen: dict[str, int] = {}
@@ -57,7 +57,7 @@ def labels_of(system: System, points: Sequence[tuple[str, np.ndarray]]) -> list[
 
 
 def _named(system: System, name: str, local: np.ndarray) -> str:
-    """The name of a body point; empty if there is none."""
+    """Return the name of a body point; "" if it has none."""
     body = system[name]
     if not local.any():
         return shown(name)

@@ -1,4 +1,4 @@
-"""The motion of a body point with its derivatives up to snap, one below the other."""
+"""Position, velocity, acceleration, jerk and snap of a body point in axes one below the other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .body_points import labels_of
 from .line_styles import OF_SUMS
 from .sheet import TIME, Sheet
 
-# Components slower than this part of the fastest one are round-off.
+# Components slower than this fraction of the fastest one are round-off.
 UNMOVED = 1e-9
 ORDERS = ("position", "velocity", "acceleration", "jerk", "snap")
 
@@ -22,12 +22,12 @@ ORDERS = ("position", "velocity", "acceleration", "jerk", "snap")
 def draw_derivatives(
     sheet: Sheet, result: Result, body: str, view: BodyView, local: np.ndarray, over: tuple[str, np.ndarray] | None
 ) -> None:
-    """Draw as many derivatives of a body point (3,) as are known, over time or over something else."""
+    """Draw the available derivatives of a body point (3,) over time or over another quantity."""
     label, values = over or (TIME, result.time)
     along = view.in_plane.path(local[:2]) if isinstance(view, PlanarBodyView) else view.path(local)
     fastest = np.abs(along.velocity).max(axis=0)
     moving = np.flatnonzero(fastest > UNMOVED * fastest.max()) if fastest.any() else range(len(fastest))
-    # Motions given without their third or fourth derivatives leave those of the point unknown.
+    # If a prescribed motion lacks third or fourth derivatives, those of the point are unknown.
     known = ORDERS[: highest_order(result._model) + 2]
     axes = sheet.axes(len(known), 1, sharex=True)
     sheet.title(labels_of(result.system, [(body, local)])[0])
@@ -40,5 +40,5 @@ def draw_derivatives(
         if len(moving) > 1 and order > 0:
             ax.plot(values, np.linalg.norm(derivative, axis=1), label="magnitude", **OF_SUMS)
         if "deg" in label:
-            ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 1.5, 3, 4.5, 9, 10]))  # parts of a turn
+            ax.xaxis.set_major_locator(MaxNLocator(steps=[1, 1.5, 3, 4.5, 9, 10]))  # convenient fractions of a turn
         sheet.finish(ax, heading, title.capitalize(), OF_BODIES[title], label if ax is axes[-1] else "")

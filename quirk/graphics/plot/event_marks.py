@@ -1,4 +1,4 @@
-"""Events in pictures: lines across axes over time while there are few, strokes at their border when there are many."""
+"""Marks of events in plots: full-height lines for few events, short strokes at the top for many."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from quirk.result.event_log import EventLog
 
-# Events that are told apart as lines; names of events that have a color of their own.
+# Most events drawn as full-height lines; most event names with their own color.
 MOST_LINES, MOST_NAMES = 40, 4
-# Part of the height of the axes that a stroke takes.
+# Height of a stroke relative to the axes.
 STROKE = 0.04
 COLORS = ("#7f7f7f", "#b8860b", "#8060a8", "#4f8f8f", "#a05050")
 DASHES = ((0, (4, 2)), (0, (1, 1.5)), (0, (8, 2, 1, 2)), (0, (2, 2)), (0, (10, 3)))
@@ -19,7 +19,7 @@ GROUP = "quirk.event"
 
 
 def mark(ax: Any, happenings: EventLog, named: bool) -> None:
-    """Mark when events happened in axes over time; `named`, for the legend."""
+    """Mark event times in axes over time; `named` adds legend entries."""
     few = len(happenings) <= MOST_LINES
     for (name, times), color, dashes in zip(_by_name(happenings).items(), COLORS, DASHES, strict=False):
         # One line with gaps: a stroke for each event.
@@ -32,7 +32,7 @@ def mark(ax: Any, happenings: EventLog, named: bool) -> None:
 
 
 def mark_on(ax: Any, happenings: EventLog, time: np.ndarray, points: np.ndarray, named: bool = True) -> None:
-    """Mark where events happened on a curve, of which there are points (nt, 2) or (nt, 3) at times (nt,)."""
+    """Mark events on a curve given by points (nt, 2) or (nt, 3) at times (nt,)."""
     for (name, times), color, marker in zip(_by_name(happenings).items(), COLORS, MARKERS, strict=False):
         places = [np.interp(times, time, component) for component in points.T]
         style = {"linestyle": "none", "marker": marker, "markersize": 5 if len(times) <= MOST_LINES else 2}
@@ -41,12 +41,12 @@ def mark_on(ax: Any, happenings: EventLog, time: np.ndarray, points: np.ndarray,
 
 
 def is_mark(artist: Any) -> bool:
-    """Whether something drawn stands for events."""
+    """Return whether an artist marks events."""
     return artist.get_gid() == GROUP if hasattr(artist, "get_gid") else False
 
 
 def _by_name(happenings: EventLog) -> dict[str, np.ndarray]:
-    """Times of events by name, of the most frequent names, and of all others together."""
+    """Return event times by name, for the most frequent names; all other events are combined."""
     names = list(dict.fromkeys(happenings.name))
     times = {name: happenings.of(name).time for name in names}
     kept = sorted(names, key=lambda name: -len(times[name]))[:MOST_NAMES]

@@ -1,4 +1,4 @@
-"""Titles and labels that stay inside a figure of any size: wrapped at the room there is, and smaller if need be."""
+"""Titles and labels that stay inside a figure of any size: wrapped at the available width, and smaller if necessary."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-# Parts of the usual size of a text that are tried in turn, and the lines at which the next is tried.
+# Font scales that are tried in turn, and the number of lines above which the next one is tried.
 SCALES = (1.0, 0.9, 0.8, 0.7, 0.6)
 MOST_LINES = 2
-# Part of the room that a text may take, and the part of the height of axes that a vertical one may.
+# Fraction of the available length that a text may occupy; height of a vertical text relative to that of the axes.
 FILL, HIGHEST = 0.97, 1.4
-# Sizes of a box in space that are tried, beside that which matplotlib takes.
+# Zoom factors of axes in space that are tried, relative to the default of matplotlib.
 ZOOMS = (1.0, 0.93, 0.86, 0.8, 0.74, 0.68, 0.6, 0.5)
-# A unit at the end of a label stays on one line.
+# A unit at the end of a label is kept on one line.
 UNIT, NO_BREAK = re.compile(r"\([^()]{1,16}\)$"), "\N{NO-BREAK SPACE}"
-# Intervals between ticks on the longest edge of axes in which lengths are equal; shorter edges have fewer.
+# Most tick intervals on the longest edge of axes with equal scales; shorter edges have fewer.
 MOST_TICKS = 4
-# Texts inside axes that are fitted, too.
+# Group identifier of texts inside axes that are wrapped, too.
 FITTED = "quirk.fitted"
 
 
 class Fit:
-    """The titles and labels of axes of a figure, as they are before they are wrapped."""
+    """The titles and labels of a figure with their original text and size."""
 
     def __init__(self, figure: Figure, axes: Sequence[Any]) -> None:
         self._figure, self._axes = figure, list(axes)
@@ -40,7 +40,7 @@ class Fit:
         self._usual = [(*place, place[0].get_text(), place[0].get_fontsize()) for place in written]
 
     def wrap(self) -> bool:
-        """Wrap all texts at the room that there is where axes are now, and return whether any has changed."""
+        """Wrap all texts at the currently available length, and return whether any text has changed."""
         before = [text.get_text() for text, *_ in self._usual]
         for text, ax, direction, words, size in self._usual:
             room = self._figure.bbox.width if ax is None else room_of(ax, self._axes, direction)
@@ -49,7 +49,7 @@ class Fit:
 
 
 def room_of(ax: Any, axes: Sequence[Any], direction: int) -> float:
-    """Return the width (direction 0) or height (1), dots, around the middle of axes up to others or to the border."""
+    """Return the width (direction 0) or height (1), in pixels, available around the center of axes."""
     middle = _middle(ax, direction)
     border = ax.get_figure(root=True).bbox.max[direction]
     sides = [middle, border - middle]
@@ -65,7 +65,7 @@ def _middle(ax: Any, direction: int) -> float:
 
 
 def _beside(one: Any, two: Any, direction: int) -> bool:
-    """Whether axes are in one row (direction 0), or in one column (1)."""
+    """Return whether axes are in one row (direction 0) or in one column (1)."""
     across = 1 - direction
     first, second = one.get_window_extent(), two.get_window_extent()
     return bool(first.min[across] < second.max[across] and second.min[across] < first.max[across])
@@ -86,7 +86,7 @@ def _wrap(text: Text, words: str, size: float, room: float) -> None:
 
 
 def _lines(text: Text, words: str, room: float) -> list[str]:
-    """Words in lines that are no longer than the room, but for words that are longer themselves."""
+    """Return words joined to lines no longer than `room`, except words that are longer themselves."""
     lines: list[str] = []
     for word in words.split(" "):
         joined = f"{lines[-1]} {word}" if lines else word
@@ -99,7 +99,7 @@ def _lines(text: Text, words: str, room: float) -> list[str]:
 
 
 def _broken(text: Text, word: str, room: float) -> list[str]:
-    """A word in pieces that are no longer than the room; what has a formula stays whole."""
+    """Return a word divided into pieces no longer than `room`; words with a formula are not divided."""
     pieces = [""]
     for letter in word if "$" not in word else [word]:
         text.set_text(pieces[-1] + letter)
@@ -111,20 +111,20 @@ def _broken(text: Text, word: str, room: float) -> list[str]:
 
 
 def _length(text: Text) -> float:
-    """Extent, dots, along the lines of a text."""
+    """Return the extent of a text along its lines, pixels."""
     box = text.get_window_extent()
     return float(box.height if text.get_rotation() == 90 else box.width)
 
 
 def fit_space(ax: Any) -> None:
-    """Make a box in space with equal axes smaller until its texts are inside the figure, left of color bars."""
+    """Shrink axes in space with equal scales until their texts are inside the figure, left of color bars."""
     figure = ax.get_figure(root=True)
     edges = [float(abs(np.subtract(*getattr(ax, f"get_{letter}lim")()))) for letter in "xyz"]
     bars = [other.get_tightbbox().x0 for other in figure.axes if other.get_label() == "<colorbar>"]
     right = min(bars, default=figure.bbox.width)
     for zoom in ZOOMS:
         ax.set_box_aspect(edges, zoom=zoom)
-        for _ in range(2):  # the second layout knows where texts are drawn
+        for _ in range(2):  # the second layout uses the text positions of the first
             figure.draw_without_rendering()
         texts = [axis.label for axis in (ax.xaxis, ax.yaxis, ax.zaxis)]
         texts += [text for axis in (ax.xaxis, ax.yaxis, ax.zaxis) for text in axis.get_ticklabels()]
@@ -134,7 +134,7 @@ def fit_space(ax: Any) -> None:
 
 
 def thin_out(ax: Any) -> None:
-    """Leave fewer ticks on the short edges of axes in which lengths are equal, of a plane or of space."""
+    """Reduce the ticks on the short edges of axes with equal scales, in a plane or in space."""
     letters = "xyz" if ax.name == "3d" else "xy"
     lengths = {letter: float(abs(np.subtract(*getattr(ax, f"get_{letter}lim")()))) for letter in letters}
     for letter, length in lengths.items():

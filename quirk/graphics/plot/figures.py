@@ -1,4 +1,4 @@
-"""How pictures come to be: in figures of ours or axes of the user, closed whatever happens, and their files whole."""
+"""Creation of figures: own figures or axes of the user, options common to all plots, and files written completely."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .magnitudes import Magnitudes
 from .sheet import Sheet
 
 DPI = 120
-# Part of the usual size of texts in small figures.
+# Smallest font scale of small figures.
 SMALLEST = 0.7
-# Characters.
+# Most characters of a displayed name.
 LONGEST_NAME = 32
-# Curves of one picture that are told apart; of more, the rest are drawn as the band that they fill.
+# Most curves with their own color; the others are drawn as the band that they fill.
 MOST_CURVES = 8
 BAND = "#d0d0d0"
-# matplotlib leaves out of legends what begins with an underscore.
+# Prefix of names that begin with an underscore, which matplotlib would omit from legends.
 INVISIBLE = "\N{ZERO WIDTH SPACE}"
 
 
@@ -38,7 +38,7 @@ C = TypeVar("C")
 
 
 class Options(TypedDict, total=False):
-    """What every picture takes; see `Plotter`."""
+    """Options of every plot; see `Plotter`."""
 
     path: str | Path | None
     ax: Any
@@ -47,13 +47,13 @@ class Options(TypedDict, total=False):
 
 
 class TimeOptions(Options, total=False):
-    """The same of pictures over time, in which events are marked."""
+    """Options of plots over time, which mark events."""
 
     events: bool | None
 
 
 def with_options_written_out(cls: type[C]) -> type[C]:
-    """Write out, in the signatures of a class's methods, the options that they take as ``**options``."""
+    """Replace ``**options`` in the signatures of a class's methods by the individual options."""
     kinds = {f"Unpack[{kind.__name__}]": get_type_hints(kind) for kind in (Options, TimeOptions)}
     for method in vars(cls).values():
         if not inspect.isfunction(method):
@@ -78,15 +78,15 @@ def drawing(
     happenings: EventLog | None = None,
     magnitudes: Magnitudes | None = None,
 ) -> Iterator[Sheet]:
-    """Give something to draw on: of `size`, inches, unless the options of a picture say otherwise.
+    """Provide axes to draw on: a new figure of `size`, inches, unless the options specify otherwise.
 
-    `happenings` are marked in pictures over time; `magnitudes` tell what is zero to round-off.
-    A new figure is saved and closed if there is a path.
+    `happenings` are the events marked in plots over time; `magnitudes` determine which values are zero to round-off.
+    A new figure is saved and closed if a path is given.
 
     Raises
     ------
     InputError
-        If nothing can be written at the path, or an option makes no sense; before anything is drawn.
+        If the path cannot be written, or an option is invalid; checked before drawing.
     """
     known = [*Options.__annotations__, *(["events"] if happenings is not None else [])]
     for name in options:
@@ -100,7 +100,7 @@ def drawing(
     size = _checked_size(owner, options.get("size"), usual)
     wanted = options.get("events")
     marked = happenings if wanted is None or validate.flag(owner, "events", wanted) else None
-    # Escaped names rely on matplotlib's own reading of text.
+    # Escaped names require matplotlib's own text parser.
     with _styled(owner, _smaller(usual, size), style), plt.rc_context({"text.usetex": False, "text.parse_math": True}):
         figure = plt.figure(figsize=size, layout="constrained") if given is None else given[0].get_figure(root=True)
         try:
@@ -120,7 +120,7 @@ def drawing(
 
 @contextmanager
 def _styled(owner: str, first: Any, style: Any) -> Iterator[None]:
-    """The context of settings, and of a style: a name, a mapping of settings of matplotlib, or a list of these."""
+    """Apply settings and a style: a name, a dictionary of matplotlib settings, or a list of these."""
     with ExitStack() as entered:
         entered.enter_context(plt.rc_context(first))
         try:
@@ -134,7 +134,7 @@ def _styled(owner: str, first: Any, style: Any) -> Iterator[None]:
 
 
 def _smaller(usual: tuple[float, float], size: tuple[float, float]) -> dict[str, float]:
-    """Return the size of texts in a figure that is smaller than usual, points."""
+    """Return the font size, points, for a figure smaller than its default size."""
     return {"font.size": plt.rcParams["font.size"] * max(SMALLEST, min(1.0, size[0] / usual[0], size[1] / usual[1]))}
 
 
@@ -162,16 +162,16 @@ def formats() -> list[str]:
 
 
 def shown(name: str) -> str:
-    """Return a name so that matplotlib shows it as it is written, in one line, and shortened if it is very long."""
+    """Return a name that matplotlib displays literally, in one line, shortened if it is very long."""
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
-    if len(line) > LONGEST_NAME:  # ends tell names apart, such as those that are numbered
+    if len(line) > LONGEST_NAME:  # names often differ only at the end, such as numbered ones
         line = f"{line[: LONGEST_NAME - 11]}…{line[-10:]}"
     line = line.replace("$", r"\$")
     return INVISIBLE + line if line.startswith("_") else line
 
 
 def draw_largest(ax: Axes, x: np.ndarray, curves: Mapping[str, np.ndarray], most: int = MOST_CURVES) -> None:
-    """Draw those curves (nt,) by name that reach the largest values, and the band that all others fill."""
+    """Draw the curves (nt,) with the largest values by name, and all others as one band."""
     reach = {name: float(np.nanmax(np.abs(curve), initial=0.0)) for name, curve in curves.items()}
     kept = set(sorted(curves, key=reach.__getitem__, reverse=True)[:most])
     others = [curve for name, curve in curves.items() if name not in kept]

@@ -1,4 +1,4 @@
-"""The mechanism at several times in one picture."""
+"""A mechanism at several times in one plot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..scene.scene import LETTERS, Scene
 from .figure_text import thin_out
 from .sheet import Sheet
 
-# How many there are unless times are given, and how much the first is seen through.
+# Default number of times, and opacity at the first time.
 USUAL, FAINTEST = 6, 0.15
 TRAIL = "#cc3311"
 # Points of a path between two times.
@@ -24,7 +24,7 @@ FINENESS = 200
 
 
 def checked_times(result: Result, times: Any) -> np.ndarray:
-    """Return the times of the ghosts, in order; evenly spaced ones if there is None."""
+    """Return the checked, sorted times of the plot; equally spaced ones if `times` is None."""
     start, end = result.time[0], result.time[-1]
     if times is None:
         return np.linspace(start, end, USUAL) if end > start else np.array([start])
@@ -45,7 +45,7 @@ def draw_ghosts(
     trails: list[tuple[str, np.ndarray]],
     view: tuple[float, float] | None,
 ) -> None:
-    """Draw the mechanism at several times, the earlier the fainter, with the paths of points from first to last."""
+    """Draw the mechanism at several times, earlier ones fainter, with the paths of points over these times."""
     scene = Scene(result, times, trails, FINENESS)
     directions = [0, 1, 2] if view is not None else moving(scene.extent)
     solid = len(directions) == 3

@@ -1,4 +1,4 @@
-"""Pictures of several bodies taken together: their center of mass and their momenta."""
+"""Plots of groups of bodies: center of mass and momentum."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from quirk.result.result import Result
 
 LETTERS = "xyz"
-# Names that a title has room for.
+# Most names in a title.
 MOST_NAMES = 3
 
 
@@ -47,7 +47,7 @@ def draw_momentum(sheet: Sheet, result: Result, bodies: Any, about: Any) -> None
 
 
 def names_of(result: Result, owner: str, bodies: Any) -> str:
-    """Return bodies as titles name them."""
+    """Return the names of bodies for a title."""
     rows = rows_of(result.system, owner, bodies)
     if len(rows) == len(result.system.bodies):
         return "all bodies"

@@ -1,4 +1,4 @@
-"""Legends inside axes where nothing is drawn, else in room made above the curves, else beside the axes."""
+"""Legends placed in free space inside axes, otherwise in space added above the curves, otherwise beside the axes."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ from mpl_toolkits.mplot3d import proj3d
 
 from .event_marks import is_mark
 
-# Lines of a legend, for which there is room beside axes of half the height of a figure.
+# Most lines of a legend, which fit beside axes of half the height of a figure.
 MOST_NAMES = 12
-# Part of the axes' width and area that a legend inside may take; part of their height that is added above the curves
-# for one, readily or if there is no room beside; part of the width around axes that one beside them may take.
+# Largest width and area of a legend inside, relative to the axes. Height added above the curves for a legend,
+# relative to the axes: preferred limit, and limit if there is no space beside the axes. Largest width of a legend
+# beside the axes, relative to the width available around them.
 WIDEST, LARGEST = 0.97, 0.4
 READILY, AT_MOST = 0.25, 0.45
 BESIDE = 0.45
-# Points: the least width of axes with a legend beside them.
+# Least width of axes with a legend beside them, points.
 LEAST = 90.0
 CORNERS = ("upper right", "upper left", "lower right", "lower left")
 EDGES = ("upper center", "lower center", "center right", "center left")
-# Points between a legend and the border.
+# Distance between a legend and the border, points.
 PAD = 3.0
-# Parts of the usual size of the names that are tried, and the letters of the shortest that are left of one.
+# Font scales that are tried, and fewest characters of a shortened name.
 SCALES, SHORTEST = (1.0, 0.85, 0.7), 6
 
-# What follows the name of a curve that is zero to round-off.
+# Suffix of the name of a curve that is zero to round-off.
 ZERO = " (zero)"
 
 Pairs = list[tuple[Any, str]]
 
 
 def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
-    """Return what the legend of axes lists: `curves` unless all are zero, of which `zeros` are, and events.
+    """Return the legend entries of axes: curves, unless all are zero, and events; `zeros` are marked as zero.
 
-    Of one curve alone, whose name the axes have as their title, it is not written again.
+    A single curve whose name is the title of the axes has no entry.
     """
     handles, labels = ax.get_legend_handles_labels()
     both = list(zip(handles, labels, strict=True))
@@ -52,7 +53,7 @@ def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
 
 
 def cut(pairs: Pairs, count: int, kept: int = 0) -> Pairs:
-    """Return so many entries of a legend, the last of which says how many more there are; the `kept` last ones stay."""
+    """Return `count` entries of a legend, with a line that states how many are omitted; the `kept` last ones remain."""
     if len(pairs) <= count or count - kept < 1:
         return pairs[:count]
     curves, tail = pairs[: len(pairs) - kept], pairs[len(pairs) - kept :]
@@ -61,10 +62,10 @@ def cut(pairs: Pairs, count: int, kept: int = 0) -> Pairs:
 
 
 def place(ax: Any, pairs: Pairs, room: float, own: bool, again: bool = False) -> bool:
-    """Give axes a legend where there is room, and return whether axes must make some, as it is beside them.
+    """Place the legend of axes, and return whether it is beside them, so that the layout must be repeated.
 
-    `room` is the width around the axes, dots; in axes of a user the legend is inside. One that is in others of the
-    figure, too, is written `again` only where there is room at its usual size.
+    `room` is the width around the axes, pixels; in axes of a user the legend is inside. A legend that repeats that of
+    other axes of the figure (`again`) is written only if it fits at its usual size.
     """
     if not own:
         _make(ax, pairs, 1, 1.0, loc="best")
@@ -89,8 +90,8 @@ def place(ax: Any, pairs: Pairs, room: float, own: bool, again: bool = False) ->
 
 
 def _inside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
-    """Put a legend where nothing is drawn, if there is such a place."""
-    if ax.name == "polar":  # the corners are for angles
+    """Place a legend in free space inside the axes, if there is any."""
+    if ax.name == "polar":  # the corners are used by angle labels
         return False
     box, drawn = ax.get_window_extent(), None
     for columns in dict.fromkeys((1, len(pairs), 2)):
@@ -112,7 +113,7 @@ def _just_above(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
 
 
 def _above(ax: Any, pairs: Pairs, scale: float, room: float, most: float = AT_MOST) -> bool:
-    """Make room above the curves for a legend, as wide as can be, if it takes up to part `most` of the height."""
+    """Place a legend in space added above the curves, as wide as possible, up to a fraction `most` of the height."""
     if ax.name != "rectilinear" or ax.get_aspect() != "auto":
         return False
     box = ax.get_window_extent()
@@ -132,7 +133,7 @@ def _above(ax: Any, pairs: Pairs, scale: float, room: float, most: float = AT_MO
 
 
 def _beside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
-    """Put a legend beside the axes, if they stay wide enough and it is no higher than they are."""
+    """Place a legend beside the axes if these stay wide enough and it is no higher than they are."""
     box = ax.get_window_extent()
     for columns in (1, 2):
         legend = _make(ax, pairs, columns, scale, loc="upper left", bbox_to_anchor=(1, 1))
@@ -145,7 +146,7 @@ def _beside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
 
 
 def _below(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
-    """Put a legend below axes that leave part of the figure free, as lengths in them are equal."""
+    """Place a legend below axes with equal scales, which leave part of the figure free."""
     if ax.name == "3d" or ax.get_aspect() == "auto":
         return False
     box, low = ax.get_window_extent(), ax.xaxis.get_tightbbox().y0
@@ -161,7 +162,7 @@ def _below(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
 
 
 def _drawn(ax: Any) -> Iterator[tuple[Path, bool]]:
-    """What is drawn in axes, in dots, and whether it is filled."""
+    """Yield the paths of drawn artists, in pixels, and whether they are filled."""
     for line in ax.lines:
         if is_mark(line) or not len(line.get_xdata(orig=True)):
             continue
@@ -185,7 +186,7 @@ def _to(box: Bbox) -> Any:
 
 
 def _placed(size: Bbox, box: Bbox, loc: str, pad: float) -> Bbox:
-    """Where a legend of a size is inside axes."""
+    """Return the box of a legend of a given size inside axes."""
     free = box.width - size.width - 2 * pad, box.height - size.height - 2 * pad
     across = 0.0 if "left" in loc else 0.5 if loc in ("upper center", "lower center") else 1.0
     up = 0.0 if "lower" in loc else 1.0 if "upper" in loc else 0.5

@@ -1,4 +1,4 @@
-"""Dashes and markers, so that lines of one picture can be told apart without color."""
+"""Dashes and markers that distinguish lines of one plot without color."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.lines import Line2D
 
-# Of curves in this order; dots are for sums and bounds.
+# Dashes of curves in this order; dotted lines are for sums and bounds.
 DASHES = ("-", "--", "-.")
-# Without one first, then with one after the other; the next comes when all dashes have been used.
+# Markers in this order, starting with none; the next one is used after all dashes have been used.
 MARKERS = ("None", "o", "s", "^")
 OF_SUMS = {"color": "black", "linestyle": ":", "linewidth": 1.2}
-# Markers along a curve, and their size, points.
+# Number of markers along a curve, and their size, points.
 COUNT, SIZE = 8, 3.5
 
 
 def tell_apart(lines: Sequence[Line2D]) -> None:
-    """Give plain lines of one axes dashes and markers that no other of them has."""
+    """Give solid lines of one axes combinations of dashes and markers that no other line has."""
     used = {(line.get_linestyle(), line.get_marker()) for line in lines if not _plain(line)}
     free = ((dash, marker) for marker in MARKERS for dash in DASHES if (dash, marker) not in used)
     plain = [line for line in lines if _plain(line)]

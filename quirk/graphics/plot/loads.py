@@ -18,7 +18,7 @@ PARTS = ("x", "y", "z", "magnitude")
 
 
 def checked_loads(owner: str, views: Sequence[Any], frame: str, components: Any) -> list[str]:
-    """Return the components that are to be drawn, if there are such loads."""
+    """Return the checked components to be drawn."""
     if not views:
         raise InputError(f"{owner}: there is no joint that exerts a load; name a force")
     if frame not in LOAD_FRAMES:
@@ -32,7 +32,7 @@ def checked_loads(owner: str, views: Sequence[Any], frame: str, components: Any)
 
 
 def draw_loads(sheet: Sheet, result: Result, views: Sequence[Any], frame: str, parts: list[str]) -> None:
-    """Draw force above torque, each by view and component."""
+    """Draw forces above torques, one curve for each view and component."""
     both = sheet.axes(2, 1, sharex=True)
     vectors = any(part != "magnitude" for part in parts)
     for ax, what, unit in zip(both, ("force", "torque"), ("N", "N m"), strict=True):
@@ -58,7 +58,7 @@ def _title(views: Sequence[Any], what: str) -> str:
 
 
 def axes_of(views: Sequence[Any], frame: str) -> str:
-    """Return the axes of loads as titles name them."""
+    """Return the name of the axes of loads, for titles."""
     if frame == "inertial":
         return "inertial axes"
     if frame.startswith("joint"):

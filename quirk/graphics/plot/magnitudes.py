@@ -1,4 +1,4 @@
-"""How large quantities of a run can be, beside which those of round-off are known as such."""
+"""Largest magnitudes of quantities in a run, from which round-off is recognized."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Below this part of the magnitude, quantities are zero to round-off: that to which constraints are kept.
+# Quantities below this fraction of the magnitude are zero to round-off; constraints are satisfied to this accuracy.
 PART = 1e-10
 
 
@@ -21,7 +21,7 @@ class Magnitudes:
         self._result = result
 
     def round_off(self, unit: str) -> float:
-        """Return the value below which quantities of a unit are zero to round-off; 0 where nothing is known."""
+        """Return the value below which quantities of a unit are zero to round-off; 0 for unknown units."""
         known = {
             "": lambda: 1.0,
             "rad": lambda: 1.0,
@@ -64,7 +64,7 @@ class Magnitudes:
 
     @cached_property
     def force(self) -> float:
-        """Largest force, N: of joints, their torques over the length, weights, and what turns bodies in circles."""
+        """Largest force, N: of joints, their torques divided by the length, weights, and centripetal forces."""
         loads = self._result._joint_loads
         sizes = [np.linalg.norm(load, axis=2).max(axis=0, initial=0.0) for load in loads.values()]
         held = [max(float(force), float(torque) / self.length) for force, torque in sizes]
@@ -72,12 +72,12 @@ class Magnitudes:
 
     @cached_property
     def acceleration(self) -> float:
-        """That of gravity, or of what turns in circles, m/s^2."""
+        """Largest of the gravitational and the centripetal acceleration, m/s^2."""
         return max(float(np.linalg.norm(self._result.system.gravity)), self.speed**2 / self.length)
 
     @cached_property
     def energy(self) -> float:
-        """Largest kinetic energy, or range of the potential energy, J."""
+        """Largest kinetic energy or range of the potential energy, J."""
         energy = self._result.energy
         return max(float(energy.kinetic.max(initial=0.0)), float(np.ptp(energy.potential)))
 

@@ -1,4 +1,4 @@
-"""Pictures over time: of all, of bodies and joints, energies, residuals and ranks."""
+"""Plots over time: overview, bodies and joints, energies, residuals and ranks."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .line_styles import OF_SUMS
 from .sheet import Sheet
 
 LETTERS = "xyz"
-# What is dense, and grows with the cube of this number, is made of no more rows.
+# Most rows for dense computations, whose cost grows with the cube of this number.
 MOST_ROWS = 500
 
 
 def draw_overview(sheet: Sheet, result: Result) -> None:
-    """Draw energies, residuals, how far bodies have moved, and joint forces."""
+    """Draw energies, residuals, displacements of bodies, and joint forces."""
     axes = sheet.axes(2, 2)
     draw_energy(sheet, axes[0], result)
     draw_residuals(sheet, axes[1], result)
@@ -66,7 +66,7 @@ def draw_joint(sheet: Sheet, result: Result, name: str, view: JointView) -> None
 
 
 def draw_coordinates(sheet: Sheet, result: Result, owner: str, joints: Any) -> None:
-    """Draw the free coordinates of joints and their rates, angles to the left of travels."""
+    """Draw the free coordinates of joints and their rates, with angles in the left column."""
     names = _free_joints(result, owner, joints)
     kinds = [kind for kind in FREE if names[kind]]
     axes = sheet.axes(2, len(kinds), sharex=True)
@@ -81,7 +81,7 @@ def draw_coordinates(sheet: Sheet, result: Result, owner: str, joints: Any) -> N
 
 
 def _free_joints(result: Result, owner: str, joints: Any) -> dict[str, list[str]]:
-    """Names of joints by the kind of their free coordinate."""
+    """Return the names of joints by the kind of their free coordinate."""
     every = [c for c in result.system.constraints if any(getattr(c, axis, None) is not None for axis in FREE.values())]
     if joints is None:
         chosen = every
@@ -97,7 +97,7 @@ def _free_joints(result: Result, owner: str, joints: Any) -> dict[str, list[str]
 
 
 def draw_quantities(sheet: Sheet, result: Result, curves: list[Curve]) -> None:
-    """Draw quantities, those of one unit together."""
+    """Draw quantities, those with the same unit in the same axes."""
     units = list(dict.fromkeys(one.unit for one in curves))
     for ax, unit in zip(sheet.axes(len(units), 1, sharex=True), units, strict=True):
         own = [one for one in curves if one.unit == unit]
@@ -114,7 +114,7 @@ def draw_energy(sheet: Sheet, ax: Axes, result: Result) -> None:
 
 
 def draw_energies(sheet: Sheet, result: Result) -> None:
-    """Draw kinetic energy by body, and potential energy by what stores it."""
+    """Draw kinetic energy by body, and potential energy by force and gravity."""
     above, below = sheet.axes(2, 1, sharex=True)
     state, model = result.state, result._model
     spin = state.angular_velocity
@@ -131,14 +131,14 @@ def draw_residuals(sheet: Sheet, ax: Axes, result: Result) -> None:
     residual = result.residual
     levels = ((residual.position, ".", "position level"), (residual.velocity, "x", "velocity level"))
     for values, marker, label in levels:
-        # Exact zeros have no place on a logarithmic axis.
+        # Exact zeros cannot be drawn on a logarithmic axis.
         ax.semilogy(result.time, np.where(values > 0, values, np.nan), marker, markersize=2, label=label)
     ax.set_ylim(1e-18, max(1e-12, 10 * residual.position.max(), 10 * residual.velocity.max()))
     sheet.finish(ax, "largest constraint residual", "Residual", "SI units")
 
 
 def draw_rank(sheet: Sheet, result: Result) -> None:
-    """Draw rows and independent rows, and the least singular value of the latter."""
+    """Draw the numbers of rows and of independent rows, and the least singular value of the latter."""
     above, below = sheet.axes(2, 1, sharex=True)
     rows = np.concatenate([np.full(len(s.time), s.model.rows) for s in result.segments])
     small = rows.max(initial=0) <= MOST_ROWS
@@ -151,11 +151,11 @@ def draw_rank(sheet: Sheet, result: Result) -> None:
     if found is not None:
         least = found.smallest_singular_value
         below.semilogy(result.time, np.where(least > 0, least, np.nan))
-    left_out = f": not found, as there are more than {MOST_ROWS} rows" if found is None else ", over the largest"
+    left_out = f": not computed for more than {MOST_ROWS} rows" if found is None else ", over the largest"
     sheet.finish(below, f"smallest singular value of the independent rows{left_out}", "Singular value", "")
 
 
 def draw_components(ax: Axes, time: np.ndarray, values: np.ndarray, letters: str) -> None:
-    """Draw columns by their letters."""
+    """Draw columns labeled by letters."""
     for column, letter in enumerate(letters):
         ax.plot(time, values[:, column], label=letter)

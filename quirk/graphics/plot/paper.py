@@ -1,4 +1,4 @@
-"""The style of figures for one column of a paper, `style="paper"`."""
+"""Style of figures for one column of a paper, `style="paper"`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from cycler import cycler
 
 PAPER = "paper"
-# Inches: the width of a column, and the least height.
+# Width of a column and least height of a figure, inches.
 COLUMN, LOWEST = 3.4, 2.6
-# Dots per inch of pictures that are no vector graphics.
+# Resolution of pixel graphics, dots per inch.
 DPI = 300
-# Okabe and Ito, Color Universal Design (2008), without yellow: colors that everybody can tell apart.
+# Okabe and Ito, Color Universal Design (2008), without yellow: colors suitable for color-blind readers.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#000000")
 STYLE = {
     "font.family": ["STIXGeneral"],
@@ -41,7 +41,7 @@ STYLE = {
     "legend.labelspacing": 0.25,
     "legend.columnspacing": 1.0,
     "legend.handletextpad": 0.5,
-    # Text stays text in files, which publishers ask for.
+    # Text remains text in files, as publishers require.
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
     "svg.fonttype": "none",
@@ -49,19 +49,19 @@ STYLE = {
 
 
 def is_paper(style: Any) -> bool:
-    """Whether a style is that of papers, or a list that contains it."""
+    """Return whether a style is "paper", or a list that contains it."""
     return any(isinstance(part, str) and part == PAPER for part in _parts(style))
 
 
 def expanded(style: Any) -> Any:
-    """Return a style as matplotlib takes it, with the settings of "paper" in place of its name."""
+    """Return a style for matplotlib, with "paper" replaced by its settings."""
     if not is_paper(style):
         return [] if style is None else style
     return [STYLE if isinstance(part, str) and part == PAPER else part for part in _parts(style)]
 
 
 def size_of(usual: tuple[float, float]) -> tuple[float, float]:
-    """Return the size, inches, for one column of a picture that is usually of another size."""
+    """Return the size, inches, for one column of a plot with another default size."""
     return COLUMN, max(LOWEST, COLUMN * usual[1] / usual[0])
 
 

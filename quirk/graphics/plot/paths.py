@@ -23,16 +23,16 @@ from .figure_text import thin_out
 from .figures import MOST_CURVES
 from .sheet import Sheet
 
-# Paths that a title names, and the color of those that have no name.
+# Most paths named in a title; color of paths without a name.
 MOST_LISTED, OTHERS = 4, "#c0c0c0"
-# What paths can be colored by.
+# Quantities by which paths can be colored, with their units.
 UNITS = {"velocity": "m/s", "acceleration": "m/s$^2$", "jerk": "m/s$^3$", "snap": "m/s$^4$"}
 
 
 def checked_paths(
     result: Result, points: Any, color: str | None, at: float | None
 ) -> tuple[list[tuple[str, np.ndarray]], list[str]]:
-    """Return the body points whose paths are to be drawn, and bodies whose paths are not named; see `Plotter.paths`."""
+    """Return the checked body points whose paths are drawn, and bodies with unnamed paths; see `Plotter.paths`."""
     owner, others = "plot.paths", []
     if points is None:
         moved = np.ptp(result.state.position, axis=0).max(axis=1)
@@ -56,7 +56,7 @@ def draw_paths(
     at: float | None,
     others: list[str],
 ) -> None:
-    """Draw paths of body points, and faintly those of other bodies."""
+    """Draw the paths of body points and, faintly, those of other bodies."""
     labels = labels_of(result.system, points)
     paths = [result[name].path(local) for name, local in points]
     curves = [path.position for path in paths]
@@ -64,7 +64,7 @@ def draw_paths(
     solid = len(directions) == 3
     (ax,) = sheet.axes(over_time=False, subplot_kw={"projection": "3d"} if solid else None)
     for curve in curves:
-        ax.plot(*curve[:, directions].T, linestyle="none", color="none")  # makes room for all that follows
+        ax.plot(*curve[:, directions].T, linestyle="none", color="none")  # reserves space for all curves
     if at is not None:
         scene = Scene(result, np.array([at]), points)
         draw_ground(ax, scene, directions)
@@ -99,7 +99,7 @@ def _listed(labels: list[str]) -> str:
 
 
 def _draw_colored(ax: Any, curves: Sequence[np.ndarray], sizes: Sequence[np.ndarray], label: str) -> None:
-    """Draw curves, each piece in the color of the mean of both ends."""
+    """Draw curves whose pieces are colored by the mean of the values at both ends."""
     norm = plt.Normalize(0.0, max(size.max() for size in sizes))
     for curve, size in zip(curves, sizes, strict=True):
         kind: Any = LineCollection if curve.shape[1] == 2 else Line3DCollection

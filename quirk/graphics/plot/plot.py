@@ -1,4 +1,4 @@
-"""Pictures of a result with matplotlib; they work without a display."""
+"""Plots of a result with matplotlib; no display is required."""
 
 from __future__ import annotations
 
@@ -45,25 +45,24 @@ from .spectrum import draw_spectrum
 @explained
 @with_options_written_out
 class Plotter(Renamed):
-    """Pictures of one result; every method returns a matplotlib figure. Calling the plotter itself draws an overview.
+    """Plots of one result; every method returns a matplotlib figure. Calling the plotter itself draws an overview.
 
-    All methods take these arguments by name:
+    All methods accept these keyword arguments:
 
     path : str or Path, optional
-        Where to save the picture; its suffix tells the format. A figure that was saved is closed: `matplotlib.pyplot`
-        shows those alone that were not.
-    ax : Axes, or as many of them as the picture has, row by row; optional
-        Where to draw instead of in a new figure.
+        File of the plot; the suffix determines the format. A saved figure is closed, so that `matplotlib.pyplot.show`
+        displays only unsaved figures.
+    Axes to draw on instead of a new figure: one axes or, for plots with several, all of them row by row; optional
     size : (width, height), optional
-        Of a new figure, inches.
+        Size of a new figure, inches.
     style : optional
-        "paper" for a figure as wide as the column of a paper, a style of matplotlib by name, its settings such as
-        {"font.size": 8}, or a list of these.
+        "paper" for a figure as wide as the column of a paper, a matplotlib style by name, a dictionary of settings such
+        as {"font.size": 8}, or a list of these.
     events : bool
-        Of pictures over time, phase portraits and paths: whether to mark events. Default: True, but of paths.
+        For plots over time, phase portraits and paths: whether to mark events. Default: True, for paths False.
 
-    Of many curves those that reach the largest values have names, and the others are a band. Legends say which curves
-    are zero to round-off; where all are, a text does, and the axes are low.
+    Of many curves only those with the largest values have names; the others are drawn as a band. Legends state which
+    curves are zero to round-off; if all are, a text in low axes states it.
     """
 
     _earlier_names: ClassVar = {"centre_of_mass": "center_of_mass"}
@@ -72,7 +71,7 @@ class Plotter(Renamed):
         self.result = result
 
     def __call__(self, path: Any = None, **options: Any) -> Figure:
-        """Draw an overview of the whole run: energies, residuals, displacements and joint forces; four axes."""
+        """Draw an overview of the run: energies, residuals, displacements and joint forces; four axes."""
         with self._over_time("plot", (11, 7), {**options, "path": path}) as sheet:
             draw_overview(sheet, self.result)
         return sheet.figure
@@ -92,32 +91,32 @@ class Plotter(Renamed):
         return sheet.figure
 
     def coordinates(self, joints: Any = None, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw the free angle or travel of joints, and its rate below; two axes, or four if there are both kinds.
+        """Draw the free angle or travel of joints, and their rates below; two axes, or four if both kinds exist.
 
-        `joints` are names, or one alone; default: all joints with a free rotation or translation of their own.
+        `joints` is a name or a list of names; default: all joints with a free rotation or translation.
         """
         with self._over_time("plot.coordinates", (9, 7), options) as sheet:
             draw_coordinates(sheet, self.result, "plot.coordinates", joints)
         return sheet.figure
 
     def quantity(self, *what: Any, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw quantities over time, those of one unit in axes of their own; see `quirk.result.named_quantities.curve`.
+        """Draw quantities over time, in separate axes for each unit; see `quirk.result.named_quantities.curve`.
 
-        They are names, such as "rod.position.x", "hinge.angle", "hinge.angle.deg", "hinge.force", "rod.euler_zxz.deg"
-        or "energy.kinetic", or (label, values) or (label, values, unit) with values (nt,).
+        Quantities are names, such as "rod.position.x", "hinge.angle", "hinge.angle.deg", "hinge.force",
+        "rod.euler_zxz.deg" or "energy.kinetic", or (label, values) or (label, values, unit) with values (nt,).
         """
         drawn = [one for each in what for one in curves("plot.quantity", self.result, each)]
         if not drawn:
-            raise InputError('plot.quantity: name a quantity or more, such as "hinge.angle"')
+            raise InputError('plot.quantity: name at least one quantity, such as "hinge.angle"')
         rows = len({one.unit for one in drawn})
         with self._over_time("plot.quantity", (8, 1.5 + 3 * rows), options) as sheet:
             draw_quantities(sheet, self.result, drawn)
         return sheet.figure
 
     def phase(self, what: Any, y: Any = None, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw a phase portrait: a quantity on the horizontal axis, and its rate, or `y`, on the vertical one.
+        """Draw a phase portrait: a quantity on the horizontal axis, and its rate or `y` on the vertical axis.
 
-        Quantities are as for `quantity`. A ring shows the start.
+        Quantities are specified as for `quantity`. A ring marks the start.
         """
         owner = "plot.phase"
         along = curve(owner, self.result, what)
@@ -127,15 +126,16 @@ class Plotter(Renamed):
         return sheet.figure
 
     def spectrum(self, *what: Any, window: str = "hann", **options: Unpack[Options]) -> Figure:
-        """Draw the amplitudes of the harmonics of quantities over frequency, Hz, in their own units.
+        """Draw the amplitude spectra of quantities over frequency, Hz, in the units of the quantities.
 
-        A sinusoid of amplitude a shows a peak of height a. The mean is taken off; times that are not evenly spaced are
-        resampled by cubic splines between events, at as many times.
+        A sinusoid of amplitude a has a peak of height a. The mean is removed; unequally spaced times are resampled by
+        cubic splines between events, at the same number of times.
 
         Parameters
         ----------
-        what : as for `quantity`
-        window : a window of scipy.signal, such as "hann", "flattop" for exact heights, or "boxcar" for none
+        what : quantities, as for `quantity`
+        window : name of a window of scipy.signal, such as "hann", "flattop" for accurate peak heights, or "boxcar" for
+        none
         """
         owner = "plot.spectrum"
         drawn = [one for each in what for one in curves(owner, self.result, each)]
@@ -150,43 +150,43 @@ class Plotter(Renamed):
         return sheet.figure
 
     def energies(self, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw kinetic energy by body and potential energy by what stores it, over time; two axes."""
+        """Draw kinetic energy by body, and potential energy by force and gravity, over time; two axes."""
         with self._over_time("plot.energies", (9, 7), options) as sheet:
             draw_energies(sheet, self.result)
         return sheet.figure
 
     def power(self, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw the power of all that does work, by name, and what forces have dissipated, over time; two axes.
+        """Draw the power of each part by name, and the energy dissipated by forces, over time; two axes.
 
-        That is `result.power`: of gravity, forces, and constraints that do work, such as drivers. Of more than ten, all
-        but the nine that reach the largest are drawn as their sum.
+        The values are those of `result.power`: power of gravity, forces, and constraints that do work, such as drivers.
+        If there are more than ten, all except the nine largest are drawn as their sum.
         """
         with self._over_time("plot.power", (9, 7), options) as sheet:
             draw_power(sheet, self.result)
         return sheet.figure
 
     def balance(self, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw where energy has come from and gone to since the start, and what is missing, over time; two axes.
+        """Draw the energy balance: energies and work since the start, and their imbalance, over time; two axes.
 
-        Kinetic and potential energy and what forces have dissipated grow by what constraints, such as drivers, put in.
-        What is missing is `result.power.balance`: errors of the integration, or of the work, which is found from the
-        powers at the times of output and is uncertain by `result.power.uncertainty`.
+        The sum of kinetic energy, potential energy and energy dissipated by forces increases by the work of
+        constraints, such as drivers. The imbalance is `result.power.balance`: errors of the integration, or of work
+        computed from the power at output times, which has the uncertainty `result.power.uncertainty`.
         """
         with self._over_time("plot.balance", (9, 7), options) as sheet:
             draw_balance(sheet, self.result)
         return sheet.figure
 
     def momentum(self, bodies: Any = None, about: Any = None, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw linear and angular momentum of some of the bodies, by default of all, over time; two axes.
+        """Draw linear and angular momentum of a group of bodies, by default all, over time; two axes.
 
-        `about` is a point (3,) in N, m, by default their center of mass; see `Result.momentum_of`.
+        `about` is a point (3,), m, inertial frame, by default the group's center of mass; see `Result.momentum_of`.
         """
         with self._over_time("plot.momentum", (9, 7), options) as sheet:
             draw_momentum(sheet, self.result, bodies, about)
         return sheet.figure
 
     def center_of_mass(self, bodies: Any = None, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw position, velocity and acceleration of the center of mass of some bodies, or of all; three axes."""
+        """Draw position, velocity and acceleration of the center of mass of some or all bodies; three axes."""
         with self._over_time("plot.center_of_mass", (9, 9), options) as sheet:
             draw_center_of_mass(sheet, self.result, bodies)
         return sheet.figure
@@ -198,10 +198,10 @@ class Plotter(Renamed):
         return sheet.figure
 
     def rank(self, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw the number of rows and of independent ones, and how near these are to dependent, over time; two axes.
+        """Draw the numbers of rows and independent rows, and their smallest singular value, over time; two axes.
 
-        Of more than 500 rows the lower one stays empty, and the number is that which the run has met; see
-        `Result.health` for what is drawn.
+        With more than 500 rows the lower axes are empty, and the rank is the one determined during the run; see
+        `Result.health` for the quantities drawn.
         """
         with self._over_time("plot.rank", (8, 6), options) as sheet:
             draw_rank(sheet, self.result)
@@ -214,11 +214,11 @@ class Plotter(Renamed):
 
         Parameters
         ----------
-        joint : name of a joint or a force, or several; default: all joints
+        joint : name of a joint or a force, or a list of names; default: all joints
         frame : "inertial", "i", "j", "joint i" or "joint j"
-            The axes of the components.
+            Axes of the components.
         components : some of "x", "y", "z" and "magnitude"
-            Default: the first three of a single joint, and the last of several.
+            Default: x, y and z for a single joint, the magnitude for several.
         """
         owner = "plot.loads"
         views = [self._view(name, (JointView, ForceView), owner, "a joint") for name in self._names(joint)]
@@ -237,23 +237,23 @@ class Plotter(Renamed):
         color: Any = None,
         **options: Unpack[Options],
     ) -> Figure:
-        """Draw the direction and size of the force in joints over the run, on polar axes: a bearing load diagram.
+        """Draw direction and magnitude of the force in joints over the run on polar axes: a bearing load diagram.
 
-        The tip of the force moves along the curve; its direction is seen by an observer on the frame. A ring shows the
-        start. A text says how large the force is across the plane.
+        The tip of the force vector moves along the curve, as seen by an observer fixed in `frame`. A ring marks the
+        start. A text states the magnitude of the force perpendicular to the plane.
 
         Parameters
         ----------
-        joint : name of a joint or a force, or several
+        joint : name of a joint or a force, or a list of names
         frame : "i", "j", "joint i", "joint j" or "inertial"
-            The axes in which directions are: default those of body j.
+            Axes in which the direction is drawn; default: the axes of body j.
         on : "j" or "i"
-            The body on which the force acts: that of body i on body j, or its opposite.
+            Body on which the force acts: the force of body i on body j, or its opposite.
         plane : "xy", "yz" or "zx", optional
-            The axes of the frame, of which the first points to 0 and the second to 90 degrees; "yx" and so on, too.
-            Default: across the axis along which the force is smallest.
+            Axes of the frame at 0 and at 90 degrees; "yx" and so on are also allowed. Default: perpendicular to the
+            axis with the smallest force.
         color : a quantity as for `quantity`, optional
-            What colors the curve, such as "crank pin.angle.deg"; of a single joint.
+            Quantity that colors the curve, such as "crank pin.angle.deg"; only for a single joint.
         """
         owner = "plot.polar"
         views = [self._view(name, (JointView, ForceView), owner, "a joint") for name in self._names(joint)]
@@ -268,14 +268,15 @@ class Plotter(Renamed):
     ) -> Figure:
         """Draw position, velocity, acceleration, jerk and snap of a body point, one below the other; five axes.
 
-        Along the axes of N, or for a planar body along those of its plane; components that do not move are left out.
+        Components are along the inertial axes, for a planar body along those of its plane; constant components are
+        omitted.
 
         Parameters
         ----------
         point : (3,) or str
-            In body coordinates, m, or the name of a frame of the body; default: the center of mass.
+            Point in body coordinates, m, or the name of a frame of the body; default: the center of mass.
         over : (label, values (nt,)), optional
-            What stands on the horizontal axis instead of time, such as ("crank angle (deg)", angles).
+            Quantity on the horizontal axis instead of time, such as ("crank angle (deg)", angles).
         """
         owner = "plot.derivatives"
         view = self._view(body, BodyView, owner, "a body")
@@ -294,17 +295,17 @@ class Plotter(Renamed):
         at: float | None = None,
         **options: Unpack[TimeOptions],
     ) -> Figure:
-        """Draw paths in space of body points; a motion that stays in a coordinate plane is drawn in that plane.
+        """Draw paths in space of body points; a motion in a coordinate plane is drawn in that plane.
 
         Parameters
         ----------
         points : ((body name, point), ...)
-            A point is (3,) m in body coordinates or the name of a frame of the body. The legend names points by frames
-            or joints that are there. Default: the centers of mass, of those that move furthest.
+            A point is (3,), m, in body coordinates or the name of a frame of the body. The legend names points by
+            frames or joints at the same place. Default: the centers of mass of the bodies that move farthest.
         color : "velocity", "acceleration", "jerk" or "snap", optional
-            Whose magnitude colors the paths.
+            Quantity whose magnitude colors the paths.
         at : float, optional
-            s; draws the bodies as they are at this time.
+            Time, s, at which the bodies are drawn.
         """
         pairs, others = checked_paths(self.result, points, color, at)
         given = options if options.get("events") is not None else {**options, "events": False}
@@ -320,17 +321,17 @@ class Plotter(Renamed):
         view: tuple[float, float] | None = None,
         **options: Unpack[Options],
     ) -> Figure:
-        """Draw the mechanism at several times in one picture, the earlier the fainter.
+        """Draw the mechanism at several times in one plot, earlier times fainter.
 
-        A motion that stays in a coordinate plane is drawn in that plane.
+        A motion in a coordinate plane is drawn in that plane.
 
         Parameters
         ----------
-        times : s; default: six from the start to the end
+        times : list of times, s; default: six from the start to the end
         trails : ((body name, point), ...)
-            As `points` of `paths`, whose paths from the first to the last of these times are drawn.
+            Points as for `points` of `paths`, whose paths from the first to the last of these times are drawn.
         view : (elevation, azimuth), degrees, optional
-            From where it is seen in space, as in `result.animate`.
+            Viewing direction in space, as in `result.animate`.
         """
         owner = "plot.ghosts"
         when, points = checked_times(self.result, times), checked_points(owner, "trails", trails, self.result.system)
@@ -340,15 +341,16 @@ class Plotter(Renamed):
         return sheet.figure
 
     def compare(self, other: Result, names: Any = None, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw by how much another result differs over time: in position, orientation and joint forces; three axes.
+        """Draw the differences from another result over time: position, orientation and joint forces; three axes.
 
-        The times are those of this result that lie within both; between its own times the other is continued by cubic
-        interpolation, and its forces by straight lines. Logarithmic; what agrees to the last digit has no place there.
+        The times are those of this result within both time ranges; the other result is interpolated between its own
+        times, its motion by cubic and its forces by linear interpolation. The axes are logarithmic, so exact agreement
+        is not drawn.
 
         Parameters
         ----------
         other : a result of a system with some bodies of the same names
-        names : of bodies and joints of both, or one alone; default: all of the same names
+        names : name or list of names of bodies and joints that exist in both; default: all of them
         """
         with self._over_time("plot.compare", (9, 9), options) as sheet:
             draw_differences(sheet, self.result, other, names)

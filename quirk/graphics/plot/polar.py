@@ -1,4 +1,4 @@
-"""Polar diagrams of the forces in joints: their direction and size over a run."""
+"""Polar diagrams of joint forces: direction and magnitude over a run."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .sheet import Sheet
 
 LETTERS = "xyz"
 PLANES = ("xy", "yz", "zx", "yx", "zy", "xz")
-# Rings of sizes, and the direction along which these are written, degrees.
+# Most circles of constant magnitude, and direction in which their values are written, degrees.
 MOST_RINGS, ALONG = 3, 22.5
 
 
 def checked_forces(
     owner: str, views: Sequence[Any], frame: str, on: str, plane: str | None
 ) -> tuple[list[np.ndarray], list[int]]:
-    """Return forces (nt, 3) of joints in a frame, and the two axes of the plane that is drawn."""
+    """Return forces (nt, 3) of joints in a frame, and the two axes of the plotted plane."""
     if not views:
         raise InputError(f"{owner}: joint must be the name of a joint or a force, or several")
     validate.choice(owner, "frame", frame, LOAD_FRAMES)
@@ -49,14 +49,14 @@ def draw_polar(
     seen: tuple[str, str],
     shade: Curve | None,
 ) -> None:
-    """Draw forces (nt, 3) in the plane of two axes; `seen` are the frame of these and the body acted on, "i" or "j"."""
+    """Draw forces (nt, 3) in the plane of two axes; `seen` holds the frame and the body acted on, "i" or "j"."""
     if shade is not None and len(views) > 1:
         raise InputError(f"plot.polar: color is for a single joint; got {len(views)}")
     (ax,) = sheet.axes(over_time=False, subplot_kw={"projection": "polar"})
     for view, force in zip(views, forces, strict=True):
         size = np.hypot(*force[:, axes].T)
         angle = np.arctan2(force[:, axes[1]], force[:, axes[0]])
-        # Lines between directions are straight, however these turn.
+        # Lines between points are straight, even if the direction changes by a large angle.
         (line,) = ax.plot(angle, size, label=shown(view.of.name), color="none" if shade else None)
         ax.plot(angle[:1], size[:1], "o", color="black", markerfacecolor="white", zorder=4)
         if shade is not None:
@@ -83,7 +83,7 @@ def _draw_colored(sheet: Sheet, ax: Any, points: np.ndarray, shade: Curve) -> No
 
 
 def _label(ax: Any, axes: list[int], largest: float) -> None:
-    """Write sizes with their unit, and the axes of the plane at 0 and 90 degrees."""
+    """Write magnitudes with their unit, and the names of the axes at 0 and 90 degrees."""
     factor, unit = prefixed("N", largest)
     ax.yaxis.get_major_locator().base.set_params(nbins=MOST_RINGS)
     ax.yaxis.set_major_formatter(InUnit(factor))

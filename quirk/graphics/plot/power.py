@@ -1,4 +1,4 @@
-"""Pictures of power, and of where energy comes from and goes to."""
+"""Plots of power and of the energy balance."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .sheet import Sheet
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Curves that are told apart by their colors.
+# Most curves that are distinguished by colors.
 MOST = 10
-# Of ideal constraints there is round-off, below this part of the largest power.
+# Power below this fraction of the largest power is round-off of ideal constraints.
 IDLE = 1e-9
 
 
 def draw_power(sheet: Sheet, result: Result) -> None:
-    """Draw the power of each that does work, their sum, and what forces have dissipated."""
+    """Draw the power of each part that does work, their sum, and the energy dissipated by forces."""
     powers, work = sheet.axes(2, 1, sharex=True, height_ratios=(2, 1))
     for name, power in largest(result.power).items():
         powers.plot(result.time, power, label=shown(name))
@@ -34,7 +34,7 @@ def draw_power(sheet: Sheet, result: Result) -> None:
 
 
 def draw_balance(sheet: Sheet, result: Result) -> None:
-    """Draw energies since the start, and their balance."""
+    """Draw the changes of energy since the start, and their balance."""
     energies, rest = sheet.axes(2, 1, sharex=True, height_ratios=(2, 1))
     energy, power = result.energy, result.power
     work = power.work
@@ -51,14 +51,14 @@ def draw_balance(sheet: Sheet, result: Result) -> None:
     sheet.finish(energies, "energy since the start", "Energy", "J", "")
     missing = np.abs(power.balance)
     rest.semilogy(result.time, np.where(missing > 0, missing, np.nan), ".", markersize=3, label="missing")
-    # What the run has integrated with the motion is not uncertain.
+    # Work that the run integrates with the motion has no uncertainty.
     if power.uncertainty > 0:
         rest.axhline(power.uncertainty, label="uncertainty of the work", **OF_SUMS)
     sheet.finish(rest, "balance", "Energy", "J")
 
 
 def largest(curves: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the curves that reach the largest, and the sum of all others; those that stay at zero are left out."""
+    """Return the curves with the largest values, and the sum of all others; curves that stay at zero are omitted."""
     reach = {name: float(np.abs(curve).max()) for name, curve in curves.items()}
     least = IDLE * max(reach.values(), default=0.0)
     busy = [name for name in sorted(curves, key=reach.__getitem__, reverse=True) if reach[name] > least]

@@ -1,4 +1,4 @@
-"""Root loci in the complex plane."""
+"""Root loci and paths of equilibria."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OWNER = "RootLocus.plot"
 
 
 def draw_roots(values: np.ndarray, eigenvalues: np.ndarray, options: Mapping[str, Any]) -> Any:
-    """Draw eigenvalues (p, F) over a parameter (p,), colored by it; the left half plane is stable."""
+    """Draw eigenvalues (p, F) in the complex plane, colored by a parameter (p,); the left half plane is stable."""
     with drawing(OWNER, (7, 6), options) as sheet:
         (ax,) = sheet.axes(over_time=False)
         ax.plot(eigenvalues.real, eigenvalues.imag, color="#cccccc", linewidth=0.8, zorder=1)
@@ -34,7 +34,7 @@ def draw_equilibria(
     """Draw a quantity (p,) of equilibria over a parameter (p,): unstable parts dashed, turning points as dots."""
     with drawing("EquilibriumPath.plot", (7, 5), options) as sheet:
         (ax,) = sheet.axes(over_time=False)
-        # A piece between two points is of the kind of its first one; behind a turning point, of its second.
+        # The part between two points has the stability of the first; after a turning point, that of the second.
         kinds = np.array([stable[k + 1] if k in turning else stable[k] for k in range(len(values) - 1)], dtype=bool)
         for held, line, color in ((True, "-", "#1f77b4"), (False, "--", "#d62728")):
             own = np.flatnonzero(kinds == held)

@@ -1,4 +1,4 @@
-"""What a picture is drawn on: axes with titles, labels and legends that fit."""
+"""The axes of one plot with titles, labels and legends that fit."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .figure_text import FITTED, Fit, fit_space, room_of
 from .line_styles import tell_apart
 from .magnitudes import Magnitudes
 
-# Curves that stay below this part of the largest one of their axes are zero, as the legend says.
+# Curves below this fraction of the largest one in their axes are labeled as zero in the legend.
 BESIDE_LARGEST = 1e-9
-# Height of axes where all is zero, beside that of others.
+# Height of axes in which all curves are zero, relative to other axes.
 LOW = 0.35
-# Multiple of the round-off that axes show where all is zero.
+# Range of axes in which all curves are zero, relative to the round-off.
 AROUND_ZERO = 100.0
-# Part of a constant by which axes extend to either side of it.
+# Range of axes to either side of a constant curve, relative to the constant.
 CONSTANT = 0.1
-# Points: height of axes of their own titles.
+# Height of axes below which a title that repeats the label is omitted, points.
 TITLED = 36.0
-# Layouts until texts and axes agree.
+# Most repetitions of the layout until texts and axes fit.
 MOST_LAYOUTS = 3
 TIME = "Time"
 SPACE = {"3d": "in space", "polar": "of directions", "rectilinear": "in a plane"}
@@ -39,7 +39,7 @@ SPACE = {"3d": "in space", "polar": "of directions", "rectilinear": "in a plane"
 class Sheet:
     """A new figure, or axes of the user.
 
-    `happenings` are to be marked, or None; `magnitudes` of the run tell what is zero to round-off.
+    `happenings` are the marked events, or None; `magnitudes` of the run determine which values are zero to round-off.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Sheet:
     def axes(self, rows: int = 1, columns: int = 1, *, over_time: bool = True, **layout: Any) -> np.ndarray:
         """Return axes (rows * columns,), row by row; `layout` holds further arguments of `Figure.subplots`.
 
-        Events are marked in those over time.
+        Events are marked in axes over time.
         """
         count = rows * columns
         kind = (layout.get("subplot_kw") or {}).get("projection") or "rectilinear"
@@ -83,7 +83,7 @@ class Sheet:
         return found
 
     def title(self, text: str) -> None:
-        """Set the title of all axes together."""
+        """Set the title common to all axes."""
         self._title = text
         if self._given is None:
             self.figure.suptitle(text)
@@ -91,7 +91,7 @@ class Sheet:
     def finish(self, ax: Axes, title: str, what: str, unit: str, label: str = TIME) -> None:
         """Give axes with curves a title, labels such as "Force (N)", a grid and a legend.
 
-        The legend says which curves are zero to round-off; if all are, a text does, and the axes are low.
+        The legend states which curves are zero to round-off; if all are, a text in low axes states it.
         """
         ax.set_title(title)
         if label == TIME:
@@ -108,11 +108,11 @@ class Sheet:
         self.legend(ax)
 
     def legend(self, ax: Axes) -> None:
-        """Name the curves of axes, and events, where there is room when all is drawn."""
+        """Schedule a legend for axes with curves and events, placed after everything is drawn."""
         self._with_legend.append(ax)
 
     def close(self) -> None:
-        """Tell lines apart; label the lowest of axes that share theirs; make all texts and legends fit."""
+        """Distinguish lines, remove repeated time labels, and fit all texts and legends into the figure."""
         own = self._given is None
         for ax in self._drawn:
             named = [line for line in self._lines(ax) if not str(line.get_label()).startswith("_")]
@@ -149,7 +149,7 @@ class Sheet:
                 fit_space(ax)
 
     def _drop_repeated(self) -> bool:
-        """Leave out titles of low axes that say the same as their vertical axis, and return whether there are any."""
+        """Remove titles of low axes that repeat the label of the vertical axis, and return whether any was removed."""
         low = [ax for ax in self._drawn if ax.get_window_extent().height < TITLED * self.figure.dpi / 72]
         repeated = [ax for ax in low if ax.get_title() and ax.get_ylabel().lower().startswith(ax.get_title())]
         for ax in repeated:
@@ -157,7 +157,7 @@ class Sheet:
         return bool(repeated)
 
     def _settle(self, fit: Fit) -> None:
-        """Wrap texts until none changes; layouts take most of the time of a picture."""
+        """Wrap texts until none changes; most of the drawing time is spent on layouts."""
         for _ in range(MOST_LAYOUTS):
             if not fit.wrap():
                 return
@@ -171,11 +171,11 @@ class Sheet:
                 ax.apply_aspect()
 
     def _lines(self, ax: Any) -> list[Line2D]:
-        """Curves of this picture in axes."""
+        """Return the curves of this plot in axes."""
         return [line for line in ax.lines if line not in self._before and not is_mark(line)]
 
     def _largest(self, ax: Axes, unit: str) -> float:
-        """Return the largest value that is drawn, 1 if all are zero, and note which curves are zero beside others."""
+        """Return the largest drawn value, 1 if all are zero, and record which curves are zero relative to others."""
         reach = {line: float(np.nanmax(np.abs(line.get_ydata()), initial=0.0)) for line in self._lines(ax)}
         bands = [float(np.abs(group.get_datalim(ax.transData).intervaly).max()) for group in ax.collections]
         largest = max([*reach.values(), *bands], default=0.0)
@@ -187,16 +187,16 @@ class Sheet:
             return 1.0
         self._zeros += [line for line, size in reach.items() if size <= BESIDE_LARGEST * largest]
         if ax.dataLim.height <= BESIDE_LARGEST * largest and not bands:
-            # Of what is constant but for round-off, the latter is not shown.
+            # Round-off of otherwise constant curves is not shown.
             ax.set_ylim(ax.dataLim.y0 - CONSTANT * largest, ax.dataLim.y1 + CONSTANT * largest)
         return largest
 
     def round_off(self, unit: str) -> float:
-        """Return the value below which quantities of a unit are zero to round-off; 0 where nothing is known."""
+        """Return the value below which quantities of a unit are zero to round-off; 0 if unknown."""
         return self._magnitudes.round_off(unit) if self._magnitudes is not None else 0.0
 
     def _tell_zero(self, ax: Axes, largest: float, zero: float, unit: str) -> None:
-        """Say in axes that all is zero, at a scale where round-off cannot be seen."""
+        """Write in axes that all curves are zero, with a scale that hides round-off."""
         bound = f"{largest:.0e} {unit}".strip()
         text = f"zero to round-off ({bound})" if largest > 0 else "zero"
         patch = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
@@ -207,7 +207,7 @@ class Sheet:
         self._empty.append(ax)
 
     def _lower_empty(self) -> None:
-        """Make rows of axes lower where all is zero, if there are others."""
+        """Reduce the height of rows of axes in which all curves are zero, if there are other rows."""
         empty = [ax in self._empty for ax in self._drawn]
         if not any(empty) or all(empty):
             return

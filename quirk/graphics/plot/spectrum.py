@@ -1,4 +1,4 @@
-"""Spectra: amplitudes of harmonics over frequency."""
+"""Amplitude spectra over frequency."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .figures import shown
 from .sheet import Sheet
 
 OWNER = "plot.spectrum"
-# Fewer times tell no frequency; amplitudes below this part of the largest are not of interest.
+# Fewest times from which a spectrum is computed; least displayed amplitude relative to the largest.
 FEWEST, LEAST = 8, 1e-7
-# Differences of times that are this part of a step are round-off.
+# Relative differences of time steps below this are round-off.
 EVEN = 1e-6
 
 
 def draw_spectrum(sheet: Sheet, result: Result, curves: Sequence[Curve], window: str) -> None:
-    """Draw the amplitudes of quantities, each with the frequency of the largest."""
+    """Draw the amplitude spectra of quantities, with the frequency of the largest amplitude in the legend."""
     if not curves:
-        raise InputError(f'{OWNER}: name a quantity or more, such as "hinge.angle"')
+        raise InputError(f'{OWNER}: name at least one quantity, such as "hinge.angle"')
     (ax,) = sheet.axes(over_time=False)
     top = 0.0
     for one in curves:
@@ -49,23 +49,24 @@ def draw_spectrum(sheet: Sheet, result: Result, curves: Sequence[Curve], window:
 
 
 def spectrum(time: np.ndarray, values: np.ndarray, window: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return frequencies (k,), Hz, above zero, and the amplitudes (k,) of harmonics, in the unit of the values (nt,).
+    """Return frequencies (k,), Hz, above zero, and amplitudes (k,) of harmonics, in the unit of the values (nt,).
 
     Raises
     ------
     InputError
-        If there are too few times, or there is no such window.
+        If there are too few times, or the window is unknown.
     """
     from scipy.signal import periodogram
 
     if len(np.unique(time)) < FEWEST:
-        raise InputError(f"{OWNER}: it takes {FEWEST} times or more; simulate with more output")
+        raise InputError(f"{OWNER}: at least {FEWEST} times are required;  simulate with more output")
     step, even = evenly(time, values)
     try:
         frequency, square = periodogram(even, 1 / step, window, detrend="constant", scaling="spectrum")
     except (ValueError, TypeError) as error:
         raise InputError(f"{OWNER}: window must be one of scipy.signal; got {window!r} ({error})") from None
-    # The mean square of a sinusoid is half that of its amplitude; the last frequency of an even count has no pair.
+    # The mean square of a sinusoid is half its squared amplitude; the last frequency of an even count has no
+    # counterpart.
     double = np.full(len(square), 2.0)
     if len(even) % 2 == 0:
         double[-1] = 1.0
@@ -73,7 +74,7 @@ def spectrum(time: np.ndarray, values: np.ndarray, window: str) -> tuple[np.ndar
 
 
 def evenly(time: np.ndarray, values: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return a step, s, and values at even times from the first to the last; by splines between events."""
+    """Return a time step, s, and values at equally spaced times over the same range; by splines between events."""
     steps = np.diff(time)
     step = float(time[-1] - time[0]) / (len(time) - 1)
     if np.abs(steps - step).max() <= EVEN * step:
@@ -81,7 +82,7 @@ def evenly(time: np.ndarray, values: np.ndarray) -> tuple[float, np.ndarray]:
     count = len(np.unique(time))
     even = np.linspace(time[0], time[-1], count)
     found = np.empty(count)
-    # Both sides of an event are at the same time.
+    # Both sides of an event have the same time.
     bounds = [0, *(np.flatnonzero(steps <= 0) + 1).tolist(), len(time)]
     for first, last in itertools.pairwise(bounds):
         own, its = time[first:last], values[first:last]

@@ -1,4 +1,4 @@
-"""From where a mechanism in space is seen: a parallel projection, in which equal lengths stay equal everywhere."""
+"""Parallel projections of a mechanism in space, in which equal lengths remain equal everywhere."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Elevation and azimuth, degrees, of the usual view, which shows most of what moves in a vertical plane.
+# Elevation and azimuth, degrees, of the default view, which suits motions in space and in most vertical planes.
 USUAL = 20.0, -60.0
-# The same of what lies flat on a level plane, and of what moves in a vertical plane whose normal is the first axis.
+# Elevation and azimuth, degrees, for a motion in a horizontal plane, and in a vertical plane normal to the first axis.
 FROM_ABOVE, FROM_THE_SIDE = (55.0, -70.0), (20.0, 30.0)
-# What extends less along a direction than this part of the most lies across it.
+# A motion is flat if its extent in one direction is below this fraction of the largest extent.
 FLAT = 0.25
 
 
@@ -20,8 +20,8 @@ class Camera:
 
     Attributes
     ----------
-    axes : (3, 3), rows: to the right and upwards in the picture, and towards the viewer, in N
-    vertical : number of the axis of N that is shown upright
+    axes : (3, 3), rows: right, up, and toward the viewer, inertial components
+    vertical : index of the inertial axis that is shown vertically
     """
 
     axes: np.ndarray
@@ -29,12 +29,12 @@ class Camera:
 
     @classmethod
     def at(cls, elevation: float, azimuth: float, vertical: int) -> Camera:
-        """Return the view from there, angles in degrees: at azimuth 0 from the axis that follows the vertical one."""
+        """Return the view at an elevation and azimuth, degrees; azimuth 0 is along the axis after the vertical one."""
         e, a = np.radians(elevation), np.radians(azimuth)
         right = np.array([-np.sin(a), np.cos(a), 0.0])
         towards = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
         axes = np.stack([right, np.cross(towards, right), towards])
-        # From (first level axis, second, vertical) to x, y, z.
+        # Permutation from (first horizontal axis, second, vertical) to x, y, z.
         order = [(vertical + 1) % 3, (vertical + 2) % 3, vertical]
         found = np.empty((3, 3))
         found[:, order] = axes
@@ -42,21 +42,21 @@ class Camera:
 
     @property
     def towards(self) -> np.ndarray:
-        """Direction (3,) in N to the viewer."""
+        """Direction (3,) toward the viewer, inertial components."""
         return self.axes[2]
 
     def seen(self, points: np.ndarray) -> np.ndarray:
-        """Return points (..., 3) as coordinates to the right, upwards and towards the viewer (..., 3), m."""
+        """Return points (..., 3) in viewing coordinates: right, up, and toward the viewer (..., 3), m."""
         return points @ self.axes.T
 
 
 def vertical_of(gravity: np.ndarray) -> int:
-    """Return the axis along which gravity (3,) acts, z without any."""
+    """Return the index of the axis along which gravity (3,) acts; 2 (z) without gravity."""
     return int(np.argmax(np.abs(gravity))) if gravity.any() else 2
 
 
 def usual_view(extent: np.ndarray, vertical: int) -> tuple[float, float]:
-    """Return elevation and azimuth, degrees, from which a motion that extends so far (3,), m, is seen well."""
+    """Return a suitable elevation and azimuth, degrees, for a motion of given extent (3,), m."""
     thin = int(np.argmin(extent))
     if extent[thin] > FLAT * extent.max():
         return USUAL

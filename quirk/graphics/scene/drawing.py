@@ -1,4 +1,4 @@
-"""The mechanism at one of its times in a still picture, in space or in a coordinate plane."""
+"""A still picture of the mechanism at one time, in space or in a coordinate plane."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from .outlines import Outline
 from .plates import GROUND, GROUND_EDGE, PLATE, cut_to
 from .scene import Scene
 
-# A direction in which points move less than this part of the most is none of their motion.
+# Motion in a direction is neglected if its extent is below this fraction of the largest extent.
 FLAT = 1e-6
-# Of bodies, which may lie behind each other.
+# Opacities of bodies and of planes, which may hide one another.
 OPACITY_OF_BODIES, OPACITY_OF_PLANES = 0.45, 0.4
 PLATE_EDGE = "#7d7866"
-# One less the cosine of the angle at which a plane is seen as a line.
+# A plane is seen edge-on if 1 minus the cosine of the angle to its line of sight is below this.
 EDGE_ON = 1e-9
-# Points.
+# Line width, points.
 EDGE = 0.8
 
 
 def moving(extent: np.ndarray) -> list[int]:
-    """Return the coordinates that are to be shown of a motion that extends so far (3,): two if it is in a plane."""
+    """Return the indices of the displayed coordinates for a motion of given extent (3,): two if it is planar."""
     flat = [c for c in range(3) if extent[c] < FLAT * extent.max()]
     return [c for c in range(3) if c != flat[-1]] if flat else [0, 1, 2]
 
 
 class UnsplitPoly3D(Poly3DCollection):
-    """Faces of one color in space, drawn as `whole` from wherever they are seen."""
+    """Faces of one color in space, filled as one path, without seams."""
 
     def do_3d_projection(self) -> Any:
-        """Project the faces, and make one path of them."""
+        """Project the faces and combine them into one path."""
         depth = super().do_3d_projection()
         self._paths = [whole([path.vertices for path in self.get_paths()])]
         return depth
 
 
 def whole(polygons: Sequence[np.ndarray]) -> Path:
-    """Return one path that fills what polygons (k, 2) cover, evenly: between two of them side by side there is no seam.
+    """Return one path that fills the union of polygons (k, 2) without seams between adjacent ones.
 
-    All of them go round the same way, so that common edges cancel out.
+    All polygons are oriented equally, so that common edges cancel.
     """
     corners = np.array(polygons)
     x, y = corners[..., 0], corners[..., 1]
@@ -60,7 +60,7 @@ def whole(polygons: Sequence[np.ndarray]) -> Path:
 
 
 def draw_ground(ax: Any, scene: Scene, directions: Sequence[int], number: int = 0) -> None:
-    """Draw planes, which have no end, at a time of a scene, and plates fixed in N, along two or three coordinates."""
+    """Draw unbounded planes at one time of a scene, and fixed plates, in two or three coordinates."""
     if scene.plates:
         _draw_plates(ax, scene, directions)
     for plane in scene.planes:
@@ -73,7 +73,7 @@ def draw_ground(ax: Any, scene: Scene, directions: Sequence[int], number: int = 
                 ax.add_collection(faces, autolim=False)
             continue
         across = normal[directions]
-        # Of a plane that is not seen edge-on nothing is drawn: it would be all of the picture.
+        # A plane that is not seen edge-on is not drawn: it would fill the picture.
         if np.linalg.norm(across) > 1.0 - EDGE_ON:
             middle = 0.5 * (scene.low + scene.high)[directions]
             nearest = middle - across * ((middle - point[directions]) @ across) / (across @ across)
@@ -83,7 +83,7 @@ def draw_ground(ax: Any, scene: Scene, directions: Sequence[int], number: int = 
 
 
 def _draw_plates(ax: Any, scene: Scene, directions: Sequence[int]) -> None:
-    """Draw plates fixed in N with their outlines."""
+    """Draw plates fixed in the inertial frame with their outlines."""
     faces = [face[:, directions] for face in scene.plates]
     outline, solid = Outline(scene.plates), len(directions) == 3
     along = None if solid else np.eye(3)[3 - sum(directions)]
@@ -95,11 +95,11 @@ def _draw_plates(ax: Any, scene: Scene, directions: Sequence[int]) -> None:
     ends = outline.ends[outline.seen(along)][..., directions]
     lines = Line3DCollection if solid else LineCollection
     ax.add_collection(lines(list(ends), colors=PLATE_EDGE, linewidths=1.5, zorder=0.4), autolim=False)
-    ax.plot(*np.concatenate(faces).T, linestyle="none", color="none")  # makes room for them
+    ax.plot(*np.concatenate(faces).T, linestyle="none", color="none")  # reserves space
 
 
 def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int], opacity: float = 1.0) -> None:
-    """Draw bodies, joints and lines of forces, but no arrows, at a time of a scene, along two or three coordinates."""
+    """Draw bodies, joints and lines of forces, without arrows, at one time of a scene, in two or three coordinates."""
     solid = len(directions) == 3
     lines = Line3DCollection if solid else LineCollection
     along = None if solid else np.eye(3)[3 - sum(directions)]
@@ -124,7 +124,7 @@ def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int]
         ends = (outline.ends[shown] @ R.T + r)[..., directions]
         if len(ends):
             ax.add_collection(lines(list(ends), colors=edges[outline.face[shown]], linewidths=EDGE), autolim=False)
-        ax.plot(*np.concatenate(placed).T, linestyle="none", color="none")  # makes room for them
+        ax.plot(*np.concatenate(placed).T, linestyle="none", color="none")  # reserves space
     for element, points in scene.forces.curves(number, scene.half):
         if element.drawing not in ARROWS:
             style, color = STYLES[element.drawing], FORCE_COLORS[element.drawing]

@@ -1,4 +1,4 @@
-"""Force elements in a scene: coils, lines between points, and arrows of forces and torques."""
+"""Shapes of force elements: coils, lines between points, and arrows of forces and torques."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from quirk.forces import ForceElement
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# A coil has so many turns, of a radius that is this part of half the scene; straight at both ends by this part of it.
+# A coil: number of turns, points in each turn, radius relative to half the scene, and straight part at each end
+# relative to its length.
 TURNS, POINTS_OF_A_TURN, COIL_RADIUS, STRAIGHT = 8, 12, 0.03, 0.12
-# The largest arrow of each element, as a part of half the scene; and how its head is made.
+# The longest arrow of each element relative to half the scene; length and width of its head relative to the arrow.
 LONGEST_ARROW, HEAD_LENGTH, HEAD_WIDTH = 0.4, 0.25, 0.08
 STYLES = {"coil": "-", "line": "--", "force": "-", "torque": "-"}
 COLORS = {"coil": "#555555", "line": "#555555", "force": "#cc3311", "torque": "#882255"}
@@ -22,13 +23,13 @@ ARROWS = ("force", "torque")
 
 
 class ForceLines:
-    """A line for each force element that shows.
+    """The lines of all displayed force elements.
 
     Parameters
     ----------
     result : Result
-    times : (nt,) of the pictures
-    path_of : of a body or the ground and a point (3,) of it, the path (nt, 3) in the inertial frame
+    times : (nt,), s, of the pictures
+    path_of : function of a body or the ground and a point (3,) of it; returns the path (nt, 3), inertial frame
     """
 
     def __init__(self, result: Result, times: np.ndarray, path_of: Callable[[Any, np.ndarray], np.ndarray]) -> None:
@@ -41,16 +42,16 @@ class ForceLines:
 
     @property
     def points(self) -> list[np.ndarray]:
-        """Paths of all points between which something is drawn, (nt, 3) each."""
+        """Paths (nt, 3) of all end points of lines, inertial frame."""
         return [path for ends in self._ends for path in ends]
 
     def tips(self, half: float) -> list[np.ndarray]:
-        """Paths (nt, 3) of the tips of arrows, in a scene of half this size, m."""
+        """Return the paths (nt, 3) of the tips of arrows, in a scene of half size `half`, m."""
         shown = zip(self._ends, self._loads, strict=True)
         return [ends[-1] + loads * _scale(loads, half) for ends, loads in shown if loads is not None]
 
     def curves(self, frame: int, half: float) -> list[tuple[ForceElement, np.ndarray]]:
-        """Return each element with the points (k, 3) of its line, in a scene of half this size, m."""
+        """Return each element with the points (k, 3) of its line, in a scene of half size `half`, m."""
         found = []
         for element, ends, loads in zip(self._shown, self._ends, self._loads, strict=True):
             first, last = ends[0][frame], ends[-1][frame]
@@ -65,7 +66,7 @@ class ForceLines:
 
 
 def _scale(loads: np.ndarray, half: float) -> float:
-    """Meters of an arrow for each unit of loads (nt, 3)."""
+    """Return the scale of arrows, meters for each unit of the loads (nt, 3)."""
     largest = float(np.linalg.norm(loads, axis=1).max())
     return LONGEST_ARROW * half / largest if largest > 0 else 0.0
 
@@ -75,7 +76,7 @@ def _has_length(element: ForceElement) -> bool:
 
 
 def _at(result: Result, times: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Vectors (nt, 3) at the times of the pictures, from those at the times of the result."""
+    """Return vectors (nt, 3) interpolated at the times of the pictures."""
     return np.stack([np.interp(times, result.time, component) for component in vectors.T], axis=1)
 
 
@@ -92,7 +93,7 @@ def coil(first: np.ndarray, last: np.ndarray, radius: float) -> np.ndarray:
 
 
 def arrow(start: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Return points (k, 3) of an arrow, in one line."""
+    """Return points (k, 3) of an arrow drawn as one line."""
     along, across, _ = _axes(vector)
     tip, neck = start + along, start + (1 - HEAD_LENGTH) * along
     side = HEAD_WIDTH * np.linalg.norm(vector) * across
@@ -100,7 +101,7 @@ def arrow(start: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 def _axes(vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The vector itself, and two unit vectors at right angles to it and to each other."""
+    """Return the vector itself and two unit vectors, all mutually perpendicular."""
     across = np.cross(vector, np.eye(3)[int(np.argmin(np.abs(vector)))])
     size = np.linalg.norm(across)
     across = across / size if size > 0 else np.eye(3)[0]

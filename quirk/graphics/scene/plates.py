@@ -1,4 +1,4 @@
-"""Surfaces of contacts in pictures: plates and bowls as faces, and planes, which have no end."""
+"""Contact surfaces in pictures: bounded plates and bowls as faces, and unbounded planes."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
     from quirk.system.system import System
 
 GROUND, GROUND_EDGE, PLATE = "#e9e6dc", "#b5b09d", "#c9c3ae"
-# Corners of a circle; circles of a globe through its poles, and others between these; half the breadth of the bands
-# along them, over the radius.
+# Corners of a circle; meridians and parallels of a sphere; half the width of the bands along them relative to the
+# radius.
 CORNERS, MERIDIANS, PARALLELS, HALF_BAND = 48, 6, 5, 0.006
-# A shape that holds a plate within this part of its size shows the plate by itself.
+# A plate is not drawn if a shape of its body contains it to within this fraction of the shape's size.
 WITHIN = 0.02
-# Normals and heights of planes that differ by less than this are the same.
+# Planes are equal if the differences of their normals and offsets are below this.
 SAME = 1e-9
 
 
 @dataclass(frozen=True)
 class DrawnPlane:
-    """An unbounded plane fixed in a body or in the ground: a point (3,) m and a normal (3,) in its coordinates."""
+    """An unbounded plane fixed in a body or the ground: point (3,), m, and normal (3,), body coordinates."""
 
     body: Body | Ground
     point: np.ndarray
     normal: np.ndarray
 
     def same(self, other: DrawnPlane) -> bool:
-        """Whether both are one plane."""
+        """Return whether two planes are equal."""
         off = abs(float((other.point - self.point) @ self.normal))
         alike = np.allclose(self.normal, other.normal, atol=SAME) and off < SAME * (1 + np.abs(self.point).max())
         return self.body is other.body and bool(alike)
 
 
 def planes_of(system: System) -> list[DrawnPlane]:
-    """Return the planes on which bodies roll or which they touch, each once."""
+    """Return the planes on which bodies roll or that they touch, without duplicates."""
     found: list[DrawnPlane] = []
     for constraint in system.constraints:
         for plane in planes_in(constraint):
@@ -71,9 +71,9 @@ def planes_in(constraint: Any) -> list[DrawnPlane]:
 
 
 def plate_faces(system: System) -> dict[str, list[np.ndarray]]:
-    """Return faces (4, 3), m, of bounded surfaces by the name of their body, in its coordinates; "ground" is one.
+    """Return faces (4, 3), m, of bounded surfaces by body name (or "ground"), in body coordinates.
 
-    A plate that lies in a shape of its body is left out.
+    A plate inside a shape of its body is omitted.
     """
     faces: dict[str, list[np.ndarray]] = {}
     drawn: list[tuple[Any, Surface]] = []
@@ -124,7 +124,7 @@ def _disk(surface: Surface) -> list[np.ndarray]:
 
 
 def _globe(surface: Surface) -> list[np.ndarray]:
-    """Bands along circles of a sphere, through which its inside is seen."""
+    """Return bands along circles of a sphere, between which its inside is visible."""
     circle, faces = _circle(CORNERS), list[np.ndarray]()
     for latitude in np.linspace(-0.5 * np.pi, 0.5 * np.pi, PARALLELS + 2)[1:-1]:
         c, s = np.cos(latitude), np.sin(latitude)
@@ -137,7 +137,7 @@ def _globe(surface: Surface) -> list[np.ndarray]:
 
 
 def _band(ring: np.ndarray, across: np.ndarray) -> list[np.ndarray]:
-    """Faces along a closed line (k, 3), to both sides of it as far as vectors (k, 3) reach."""
+    """Return faces along a closed line (k, 3), extended to both sides by vectors (k, 3)."""
     one, two = ring - across, ring + across
     return [np.array([one[k], one[k + 1], two[k + 1], two[k]]) for k in range(len(ring) - 1)]
 
@@ -149,7 +149,7 @@ Box = tuple[np.ndarray, np.ndarray]
 
 
 def cut_to(box: Box, point: np.ndarray, normal: np.ndarray) -> np.ndarray:
-    """Return the part (k, 3) of a plane inside a box with corners (3,), which is convex; k is 0 if there is none."""
+    """Return the part (k, 3) of a plane inside a box with corners (3,), a convex polygon; k = 0 if there is none."""
     low, high = box
     middle, size = 0.5 * (low + high), float(np.linalg.norm(high - low))
     center = middle - ((middle - point) @ normal) * normal
@@ -169,7 +169,7 @@ def inside(box: Box, polygon: np.ndarray) -> np.ndarray:
 
 
 def _clipped(polygon: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-    """The part of a convex polygon (k, 3) whose corners are not `beyond` (k,) a plane."""
+    """Return the part of a convex polygon (k, 3) on one side of a plane: signed distances `beyond` (k,) up to 0."""
     kept = []
     for k in range(len(polygon)):
         one, two = beyond[k - 1], beyond[k]
@@ -181,6 +181,6 @@ def _clipped(polygon: np.ndarray, beyond: np.ndarray) -> np.ndarray:
 
 
 def quadrilaterals(polygon: np.ndarray) -> list[np.ndarray]:
-    """Return a convex polygon (k, 3) as faces (4, 3), of which the last may repeat its last corner."""
+    """Return a convex polygon (k, 3) divided into faces (4, 3); the last may repeat its last corner."""
     found = [polygon[[0, k, k + 1, min(k + 2, len(polygon) - 1)]] for k in range(1, len(polygon) - 1, 2)]
     return [face for face in found if np.ptp(face, axis=0).any()]

@@ -1,4 +1,4 @@
-"""How ropes and rods between points run at the times of pictures, from what their constraints know."""
+"""Courses of ropes and rods between points at the times of pictures."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from quirk.bodies.frame import axes_with_z
 from quirk.constraints import Distance, DistanceDrive, Pulley, Rope
 from quirk.constraints.drum import course
 
-# Points of a rope around a drum.
+# Points of a rope on the arc around a drum.
 ARC = 12
 
 
 class Paths(Protocol):
-    """Where bodies are at the times of pictures: poses (nt, 3) and (nt, 3, 3) by name, and paths of their points."""
+    """Motion of bodies at the times of pictures: poses (nt, 3) and (nt, 3, 3) by name, and paths of points."""
 
     @property
     def times(self) -> np.ndarray: ...  # noqa: D102
@@ -27,7 +27,7 @@ class Paths(Protocol):
 
 
 def rods(scene: Paths, constraints: Any) -> list[tuple[Any, np.ndarray]]:
-    """Return constraints that hold points apart or together, with the course (nt, k, 3) in N of what does so."""
+    """Return the constraints drawn as ropes or rods, each with its course (nt, k, 3), inertial frame."""
     found: list[tuple[Any, np.ndarray]] = []
     for constraint in constraints:
         if isinstance(constraint, Pulley):
@@ -45,7 +45,7 @@ def _over_drums(scene: Paths, pulley: Pulley) -> np.ndarray:
 
 
 def _axes(scene: Paths, drum: Any) -> np.ndarray:
-    """Axes (nt, 3, 3) in N of a drum, as columns."""
+    """Return the axes (nt, 3, 3) of a drum as columns, inertial frame."""
     own = axes_with_z(drum.axis)
     if not isinstance(drum.body, Body):
         return np.tile(own, (len(scene.times), 1, 1))
@@ -53,7 +53,7 @@ def _axes(scene: Paths, drum: Any) -> np.ndarray:
 
 
 def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) -> np.ndarray:
-    """The rope (k, 3) in N in picture number `t`: straight parts, and arcs around sheaves."""
+    """Return the rope (k, 3), inertial frame, in the picture with index `t`: straight parts and arcs around sheaves."""
     parts = []
     for k, drum in enumerate(pulley.drums):
         if drum is None:
@@ -70,7 +70,7 @@ def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) 
 
 
 def _radius(pulley: Pulley, axes: list[Any], own: np.ndarray, t: int, n: int) -> float:
-    """The radius of a stop as a drum with these axes sees it, negative where the rope runs the other way round."""
+    """Return the signed radius of stop `n` as seen from a drum with given axes; negative for opposite rotation."""
     drum = pulley.drums[n] if 0 <= n < len(pulley.drums) else None
     return 0.0 if drum is None else float(np.copysign(drum.radius, axes[n][t][:, 2] @ own[:, 2]))
 
@@ -82,6 +82,6 @@ def _arc(center: np.ndarray, axes: np.ndarray, radius: float, ends: list[np.ndar
 
 
 def chunks(points: np.ndarray, size: int) -> list[np.ndarray]:
-    """Return a line (k, 3) in pieces of so many points, each of which begins where the one before ends."""
+    """Return a line (k, 3) divided into pieces of `size` points; each piece begins at the end of the previous one."""
     starts = range(0, max(len(points) - 1, 1), size - 1)
     return [points[a : a + size] for a in itertools.takewhile(lambda a: a < len(points), starts)]

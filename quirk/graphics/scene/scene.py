@@ -1,4 +1,4 @@
-"""A mechanism in space: bodies with their shapes, joints marked, forces, and trails of points."""
+"""A mechanism in space: bodies with their shapes, marks of joints, forces, and trails of points."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb"]
 LETTERS = "xyz"
-# Of rims, spokes and racks.
+# Color of rims, spokes and racks.
 WHEEL = "#555555"
-# Of shapes whose color says none.
+# Opacity of shapes whose color specifies none.
 OPACITY = 1.0
 # Points of a trail between two pictures.
 TRAIL_POINTS = 8
-# Plates fixed in N are shown as far as this part of the largest extent of the motion around it
+# Plates fixed in the inertial frame are drawn within this distance of the motion, relative to its largest extent.
 AROUND = 1.0
 
 
 class Scene:
-    """What is drawn, with the poses of all bodies at the times of the pictures.
+    """The drawn parts of a mechanism, with the poses of all bodies at the times of the pictures.
 
     `trails` are body points, as (body name, point (3,) in body coordinates), with `fineness` points of their paths
     between two times.
@@ -64,7 +64,7 @@ class Scene:
         wheels = round_faces(result.system)
         plates = plate_faces(result.system)
         self.planes = planes_of(result.system)
-        # Lines from the center of mass to the joints show what holds a body where its shape does not reach.
+        # Lines from the center of mass to the joints connect them with the body where its shapes do not.
         self.faces: dict[str, list[np.ndarray]] = {}
         self.colors: dict[str, list[Any]] = {}
         for number, body in enumerate(self.bodies):
@@ -77,7 +77,7 @@ class Scene:
             drawn = [(faces, _seen_through(color)) for faces, color in drawn]
             self.faces[body.name] = [face for faces, _ in drawn for face in faces]
             self.colors[body.name] = [color for faces, color in drawn for _ in faces]
-        # matplotlib wants faces of one corner count: repeating the last corner changes no face.
+        # matplotlib requires faces with equal numbers of corners; repeating the last corner does not change a face.
         most = max((len(face) for faces in self.faces.values() for face in faces), default=0)
         for faces in self.faces.values():
             faces[:] = [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]
@@ -93,11 +93,11 @@ class Scene:
         rings = wheels.get(GROUND.name, [])
         self.resting = rings + self.plates, [WHEEL] * len(rings) + [PLATE] * len(self.plates)
         self.half = float(0.55 * (self.high - self.low).max() or 1.0)
-        # How far points of bodies move along each axis.
+        # Extent of the motion of body points along each axis.
         self.extent = np.max([np.ptp(x, axis=0).max(axis=0) for x in corners], axis=0)
 
     def _near(self, plates: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The parts of faces fixed in N that are not far from what moves; they are in the picture, too."""
+        """Return the parts of fixed faces near the motion; they enlarge the displayed box."""
         room = AROUND * float((self.high - self.low).max()) or 1.0
         box = self.low - room, self.high + room
         found = [face for plate in plates for face in quadrilaterals(inside(box, plate))]
@@ -112,7 +112,7 @@ class Scene:
         return {name: Outline(faces) for name, faces in self.faces.items() if faces}
 
     def fit(self, ax: Any, view: tuple[float, float] | None) -> None:
-        """Set up equal axes that hold everything, of twice the length `half`, m."""
+        """Set up axes with equal scales that contain everything, of length 2 `half`, m."""
         middle, half = 0.5 * (self.low + self.high), self.half
         for letter, m in zip(LETTERS, middle, strict=True):
             getattr(ax, f"set_{letter}lim")(m - half, m + half)
@@ -123,28 +123,28 @@ class Scene:
         ax.view_init(elev=elevation, azim=azimuth, vertical_axis=LETTERS[vertical])
 
     def acts(self, constraint: Constraint, frame: int) -> bool:
-        """Whether a constraint is switched on in picture number `frame`; one that is not marked always is."""
+        """Return whether a constraint is enabled in picture number `frame`; True for constraints without a mark."""
         return constraint.name not in self._active or bool(self._active[constraint.name][frame])
 
     def joint_points(self, frame: int) -> np.ndarray:
-        """Points (k, 3) in N of the joints that are switched on in picture number `frame`."""
+        """Return the points (k, 3), inertial, of the joints that are enabled in the picture with index `frame`."""
         points = [self.joint_point(c)[frame] for c in self.constraints if self._active[c.name][frame]]
         return np.array(points).reshape(-1, 3)
 
     def plane_at(self, plane: DrawnPlane, frame: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return a point (3,) and the normal (3,) in N of a plane in picture number `frame`."""
+        """Return a point (3,) and the normal (3,), inertial frame, of a plane in the picture with index `frame`."""
         if not isinstance(plane.body, Body):
             return plane.point, plane.normal
         r, R = (part[frame] for part in self.poses[plane.body.name])
         return r + R @ plane.point, R @ plane.normal
 
     def joint_point(self, constraint: Constraint) -> np.ndarray:
-        """Path (nt, 3) in N of the joint point."""
+        """Return the path (nt, 3) of the joint point, inertial frame."""
         body, frame = drawn_on(constraint)
         return self.path_of(body, frame.origin)
 
     def corners_of(self, name: str) -> np.ndarray:
-        """Paths (nt, k, 3) in N of the center of mass and of the corners of a box around a body."""
+        """Return the paths (nt, k, 3), inertial, of the center of mass and the corners of a body's bounding box."""
         faces = self.faces[name]
         ends = (
             np.stack([part(np.concatenate(faces), axis=0) for part in (np.min, np.max)]) if faces else np.zeros((2, 3))
@@ -153,19 +153,19 @@ class Scene:
         return self._carried(name, np.vstack([corners, np.zeros(3)]))
 
     def path_of(self, body: Any, local: np.ndarray) -> np.ndarray:
-        """Path (nt, 3) in N of a point of a body or of the ground."""
+        """Return the path (nt, 3), inertial frame, of a point of a body or of the ground."""
         if not isinstance(body, Body):
             return np.tile(local, (len(self.times), 1))
         return self._carried(body.name, local[None])[:, 0]
 
     def _carried(self, name: str, points: np.ndarray) -> np.ndarray:
-        """Points (k, 3) of a body along the motion (nt, k, 3), in N."""
+        """Return the paths (nt, k, 3), inertial frame, of body points (k, 3)."""
         r, R = self.poses[name]
         return r[:, None] + points @ np.swapaxes(R, 1, 2)
 
 
 def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
-    """Whether the box around one of the shapes, given by their faces, holds a body point and the center of mass."""
+    """Return whether the bounding box of one of the shapes contains both a body point and the center of mass."""
     for faces in shapes:
         corners = np.concatenate(faces)
         low, high = corners.min(axis=0), corners.max(axis=0)
@@ -176,13 +176,13 @@ def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
 
 
 def _seen_through(color: Any) -> tuple[float, float, float, float]:
-    """A color with its own opacity, or with the usual one if it says none."""
+    """Return a color with its own opacity, or the default opacity if none is specified."""
     solid = to_rgba(color)
     return solid if solid != to_rgba(color, 1.0) or len(np.atleast_1d(color)) == 4 else to_rgba(color, OPACITY)
 
 
 def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:
-    """Whether a constraint exerts forces at its points; what keeps a planar body in its plane does so anywhere."""
+    """Return whether a constraint exerts forces at its points; False for the constraints of planar bodies to planes."""
     companion = any(constraint in body.companions for body in bodies)
     return not companion and any(
         FORCE in primitive.units if isinstance(primitive, Relation) else primitive.kind != DOT1
@@ -191,31 +191,31 @@ def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:
 
 
 def drawn_on(constraint: Constraint) -> tuple[Any, Any]:
-    """Return the body, and its joint frame, on which a joint is marked: j, or i where j is the ground."""
+    """Return the body and the joint frame at which a joint is marked: j, or i if j is the ground."""
     if isinstance(constraint.body_j, Body):
         return constraint.body_j, constraint.frame_j
     return constraint.body_i, constraint.frame_i
 
 
 def drawing_of(constraint: Constraint) -> Drawing:
-    """How a constraint wants to be drawn."""
+    """Return the drawing options of a constraint."""
     return getattr(constraint, "drawing", Drawing())
 
 
 def axis_of(constraint: Constraint) -> int:
-    """The axis of a joint's frames about or along which there is motion."""
+    """Return the index of the free axis of a joint's frames; 2 (z) by default."""
     axes = (getattr(constraint, name, None) for name in ("rotation_axis", "translation_axis"))
     return next((axis for axis in axes if axis is not None), 2)
 
 
 def shows_axis(constraint: Constraint) -> bool:
-    """Whether there is a free axis to be drawn."""
+    """Return whether a joint has a free axis."""
     return isinstance(constraint, Joint) and (
         constraint.rotation_axis is not None or constraint.translation_axis is not None
     )
 
 
 def _point_path(result: Result, name: str, local: Any, times: np.ndarray) -> np.ndarray:
-    """Path (nt, 3) in N of a body point at finely spaced times."""
+    """Return the path (nt, 3), inertial frame, of a body point at finely spaced times."""
     r, R = poses(result, name, times)
     return r + R @ local

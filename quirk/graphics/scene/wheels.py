@@ -1,4 +1,4 @@
-"""Wheels, gears, pinions and sheaves, of whose size constraints know, as faces that turn with their bodies."""
+"""Wheels, gears, pinions and sheaves, whose radii are known from constraints, as faces fixed in their bodies."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from quirk.constraints.relation import Relation
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Of a rim: corners around it, and its breadth as a part of the radius; spokes, and half their breadth likewise.
+# Corners of a rim and its width relative to the radius; number of spokes, and half their width relative to the radius.
 CORNERS, BREADTH, SPOKES, HALF_SPOKE = 36, 0.1, 6, 0.02
-# Of the bar that stands for a rack: its length and breadth over the radius of the pinion.
+# Length and width of the bar that represents a rack, relative to the radius of the pinion.
 RACK_LENGTH, RACK_BREADTH = 2 * np.pi, 0.15
-# Sine of the angle below which axes are parallel, and a ratio of lengths below which one is none.
+# Axes are parallel if the sine of their angle is below PARALLEL; relative lengths below NOTHING are zero.
 PARALLEL, NOTHING = 1e-6, 1e-9
-# A shape that reaches this part of a wheel's radius shows the wheel: spokes on it are enough.
+# A shape that reaches this fraction of a wheel's radius represents the wheel; only spokes are drawn on it.
 REACHES = 0.95
 
 
 @dataclass(frozen=True)
 class Wheel:
-    """A circle fixed in a body, its center (3,) and axis (3,) in body coordinates, m; a `ring` is toothed inside."""
+    """A circle fixed in a body: center (3,) and axis (3,), m, body coordinates; an internal gear if `ring` is True."""
 
     body: Body | Ground
     center: np.ndarray
@@ -39,7 +39,7 @@ class Wheel:
     ring: bool = False
 
     def faces(self) -> list[np.ndarray]:
-        """Quadrilaterals (4, 3), body coordinates, of a rim with spokes; of spokes on both sides of a solid wheel."""
+        """Return quadrilaterals (4, 3), body coordinates: a rim with spokes, or spokes on both sides of a full disk."""
         x, y, z = axes_with_z(self.axis).T
         if self.ring:
             return self._rim(x, y, 1 + BREADTH)
@@ -62,7 +62,7 @@ class Wheel:
         return [np.array([outer[k], outer[k + 1], inner[k + 1], inner[k]]) for k in range(CORNERS)]
 
     def _half_thickness(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float | None:
-        """Half the thickness, m, of a shape of the body that fills the circle, and a little more; None without one."""
+        """Return 1.01 times half the thickness, m, of a shape that fills the circle; None without such a shape."""
         for shape in self.body.shapes if isinstance(self.body, Body) else ():
             corners = np.concatenate(shape.faces()) - self.center
             reach = [np.abs(corners @ axis).max() for axis in (x, y, z)]
@@ -73,7 +73,7 @@ class Wheel:
 
 
 def round_faces(system: System) -> dict[str, list[np.ndarray]]:
-    """Return faces (4, 3), m, of wheels and racks by the name of their body, in its coordinates; "ground" is one."""
+    """Return faces (4, 3), m, of wheels and racks by body name (or "ground"), in body coordinates."""
     faces: dict[str, list[np.ndarray]] = {}
     for wheel in wheels(system):
         faces.setdefault(wheel.body.name, []).extend(wheel.faces())
@@ -84,7 +84,7 @@ def round_faces(system: System) -> dict[str, list[np.ndarray]]:
 
 
 def wheels(system: System) -> list[Wheel]:
-    """Return the wheels of all constraints of a system, each once."""
+    """Return the wheels of all constraints of a system, without duplicates."""
     found: list[Wheel] = []
     for constraint in system.constraints:
         for wheel in _wheels_of(system, constraint):
@@ -118,7 +118,7 @@ def _wheels_of(system: System, constraint: Any) -> Iterator[Wheel]:
 
 
 def _pair(system: System, gear: Any, carrier: Body | Ground) -> Iterator[Wheel]:
-    """Both pitch circles of gears about parallel axes, which touch; none if their axes coincide or are not known."""
+    """Return both touching pitch circles of gears with parallel axes; none if the axes coincide or are unknown."""
     bodies, ratio = (gear.body_i, gear.body_j), gear.ratio
     axis = _in_inertial(gear.body_j, gear.frame_j.matrix[:, 2])
     centers = [c for c in (_bearing(system, body, carrier, axis) for body in bodies) if c is not None]
@@ -143,11 +143,11 @@ def _pinion(system: System, rack: RackPinion) -> Wheel:
 
 
 def _rack(system: System, rack: RackPinion) -> np.ndarray:
-    """A bar (4, 3) along the rack, body coordinates, that touches the pinion's circle at the initial poses."""
+    """Return a bar (4, 3) along the rack, body coordinates, that touches the pinion's circle in the initial poses."""
     wheel = _pinion(system, rack)
     axis = _in_inertial(wheel.body, wheel.axis)
     center = wheel.body.position + _in_inertial(wheel.body, wheel.center)
-    # The carrier's frame has the axes of the relation, along which its direction is given.
+    # The carrier's frame is aligned with the axes of the relation, in which the direction of travel is given.
     (travel,) = (part for part in rack.primitives if isinstance(part, Relation))
     along = _in_inertial(rack.carrier, rack.frame_carrier.matrix @ np.array(travel.numbers[1:]))
     outward = np.cross(along, axis) * rack.radius
@@ -162,9 +162,10 @@ def _in_inertial(body: Body | Ground, vector: np.ndarray) -> np.ndarray:
 
 
 def _bearing(system: System, body: Body | Ground, carrier: Body | Ground, axis: np.ndarray) -> np.ndarray | None:
-    """Where (3,) in N a gear turns on its carrier at the initial poses: at a hinge about that axis (3,) in N.
+    """Return the center (3,) of rotation of a gear on its carrier in the initial poses, inertial frame.
 
-    A body without one turns about its center of mass; of the ground it is not known.
+    It is a point of a hinge about the given axis (3,), inertial frame. Without a hinge it is the center of mass of the
+    body; for the ground it is unknown (None).
     """
     for joint in system.constraints:
         if not isinstance(joint, Joint) or joint.rotation_axis is None:

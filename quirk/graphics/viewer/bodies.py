@@ -1,4 +1,4 @@
-"""What bodies look like: their shapes, and arms to what holds on to them."""
+"""Appearance of bodies in the viewer: shapes, and arms to the points of constraints and forces."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from quirk.system.system import System
 
 COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb"]
-# Thickness of arms and radius of the ball at their common end, over the reach of the body.
+# Thickness of arms and radius of the ball at their common end, relative to the reach of the body.
 ARM, HUB = 0.012, 0.035
-# A point that is nearer to the center of mass than this, over the reach, needs no arm.
+# A point whose distance from the center of mass, relative to the reach, is below this has no arm.
 NEAR = 1e-6
 
 
 def color_of(number: int) -> str:
-    """Return the usual color of a body by its number."""
+    """Return the default color of the body with index `number`."""
     return COLORS[number % len(COLORS)]
 
 
 def body_parts(system: System, reach: Mapping[str, float]) -> list[BodyPart]:
-    """Return all bodies with what is fixed to them; `reach` is that of each body, m, by name."""
+    """Return all bodies with their fixed surfaces; `reach` maps names of bodies to their largest radius, m."""
     found = []
     wheels, plates = round_faces(system), plate_faces(system)
     for number, body in enumerate(system.bodies):
@@ -58,7 +58,7 @@ def _wheels(faces: Mapping[str, list[np.ndarray]], name: str, color: tuple[float
 
 
 def surface_of(shape: Shape) -> SurfaceMesh:
-    """Return a shape's surface in body coordinates."""
+    """Return the surface of a shape in body coordinates."""
     if isinstance(shape, Mesh):
         closed = fault(welded(shape.vertices, shape.triangles)[1]) is None
         surface = creased(shape.vertices, shape.triangles, closed)
@@ -67,7 +67,7 @@ def surface_of(shape: Shape) -> SurfaceMesh:
 
 
 def held_points(system: System, body: Body) -> list[np.ndarray]:
-    """Return the points (3,) in body coordinates at which constraints and forces hold on to a body."""
+    """Return the points (3,), body coordinates, at which constraints and forces act on a body."""
     companions = [companion for each in system.bodies for companion in each.companions]
     ends: Iterable[Any] = (
         end
@@ -80,7 +80,7 @@ def held_points(system: System, body: Body) -> list[np.ndarray]:
 
 
 def reach_of(system: System, body: Body) -> float:
-    """Return how far a body reaches from its center of mass, m: to the farthest point that is drawn of it."""
+    """Return the distance, m, from a body's center of mass to its farthest drawn point."""
     corners = [surface_of(shape).vertices for shape in body.shapes]
     points = np.vstack([np.zeros(3), *held_points(system, body), *corners])
     reach = float(np.linalg.norm(points, axis=1).max())
@@ -88,7 +88,7 @@ def reach_of(system: System, body: Body) -> float:
 
 
 def _arms(points: list[np.ndarray], reach: float) -> SurfaceMesh | None:
-    """Thin bars from the center of mass to points."""
+    """Return thin bars from the center of mass to points; None if all points are near."""
     far = [point for point in points if np.linalg.norm(point) > NEAR * reach]
     if not far:
         return None
@@ -96,14 +96,14 @@ def _arms(points: list[np.ndarray], reach: float) -> SurfaceMesh | None:
 
 
 def _semi_axes(body: Body) -> tuple[np.ndarray, np.ndarray]:
-    """Semi-axes (3,), m, of the solid ellipsoid with a body's mass and inertia, and their directions as columns."""
+    """Return semi-axes (3,), m, of the solid ellipsoid with a body's mass and inertia, and directions (columns)."""
     moments, axes = np.linalg.eigh(body.inertia)
     squares = 2.5 / body.mass * (moments.sum() - 2 * moments)
     return np.sqrt(np.maximum(squares, 1e-4 * squares.max())), axes * np.linalg.det(axes)
 
 
 def _of_inertia(body: Body) -> SurfaceMesh:
-    """The solid ellipsoid with the body's mass and inertia, for one of which nothing else is known."""
+    """Return the solid ellipsoid with the body's mass and inertia, for bodies without other surfaces."""
     semi_axes, axes = _semi_axes(body)
     return ellipsoid(semi_axes).placed(np.zeros(3), axes)
 

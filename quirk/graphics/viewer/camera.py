@@ -1,4 +1,4 @@
-"""From where a mechanism is seen at first: from the side from which it is widest, and a little from above."""
+"""Initial view of a mechanism: perpendicular to its widest side, and slightly from above."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from quirk.bodies.frame import axes_with_z
 
 from .contents import Extent
 
-# Degrees: of view, from the widest side, and from the horizontal.
+# Degrees: field of view, azimuth from the normal of the widest side, and elevation.
 FIELD, ASIDE, ABOVE = 40.0, 28.0, 20.0
-# A mechanism whose extent in a direction is below this part of its size is flat, and seen nearly at right angles.
+# A mechanism is flat if its extent in one direction is below this fraction of its size; azimuth for a flat vertical
+# mechanism and elevation for a flat horizontal one, degrees.
 FLAT, ASIDE_OF_FLAT, ABOVE_OF_LYING = 0.35, 14.0, 58.0
-# Distance over half the width of what is shown.
+# Distance of the viewer relative to half the width of the displayed region.
 DISTANCE = 4.3
 
 
 def axes_of(extent: Extent) -> np.ndarray:
-    """Return axes (3, 3) in N as columns: to the right, away from the viewer, and up."""
+    """Return viewing axes (3, 3) as columns, inertial components: right, away from the viewer, and up."""
     up = extent.up
     widths = _box(extent)
     horizontal = np.argsort(np.abs(up), kind="stable")[:2].tolist()
@@ -26,12 +27,12 @@ def axes_of(extent: Extent) -> np.ndarray:
     right = np.cross(back, up)
     if right[wide] < 0:
         back = -back
-    # `back` leads away from the viewer, who has the other horizontal direction to his right.
+    # `back` points away from the viewer, whose right is the other horizontal direction.
     return axes_with_z(up, np.cross(back, up))
 
 
 def direction(extent: Extent) -> np.ndarray:
-    """Return the unit vector (3,) to the viewer, along the axes of `axes_of`."""
+    """Return the unit vector (3,) toward the viewer, in the axes of `axes_of`."""
     widths = np.abs(axes_of(extent)).T @ _box(extent)
     most = widths.max()
     aside = ASIDE_OF_FLAT if widths[1] < FLAT * most else ASIDE
@@ -42,5 +43,5 @@ def direction(extent: Extent) -> np.ndarray:
 
 
 def _box(extent: Extent) -> np.ndarray:
-    """Sides (3,) of the box around the mechanism, m: around all of its motion unless it goes far."""
+    """Return the sides (3,), m, of the box around all of the motion, or the initial pose if it travels far."""
     return np.ptp(extent.start, axis=0) if extent.far else extent.high - extent.low

@@ -1,4 +1,4 @@
-"""All that pictures of a mechanism show, and how large it is; no program that shows it is known here."""
+"""The displayed parts of a mechanism and their extent, independent of the display program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from quirk.result.result import Result
     from quirk.system.system import System
 
-# A mechanism that would fill less than this part of a picture's width goes far; and what part it fills if followed.
+# A mechanism travels far if it would fill less than the first fraction of a picture's width; fraction that it fills if
+# it is followed.
 LEAST_PART, FOLLOWED_PART = 1 / 6, 1 / 3
 TRAIL_COLOR = (0.8, 0.2, 0.07, 1.0)
 # Points of a trail between two pictures.
@@ -35,14 +36,14 @@ TRAIL_POINTS = 3
 
 @dataclass(frozen=True)
 class Extent:
-    """How large something is, and where.
+    """Size and position of the displayed parts.
 
     Attributes
     ----------
-    low, high : (3,) of all of it at all times, in N, m
-    start : (2, 3) lowest and highest coordinates at the first time
-    floor : of all points the least distance along `up` from the origin of N, m
-    up : (3,) unit vector in N: against gravity, or z
+    low, high : (3,), m, bounds at all times, inertial frame
+    start : (2, 3), m, lowest and highest coordinates at the first time
+    floor : least coordinate along `up` of all points, m, relative to the inertial origin
+    up : (3,) unit vector, inertial frame: against gravity, or z
     """
 
     low: np.ndarray
@@ -53,16 +54,16 @@ class Extent:
 
     @property
     def size(self) -> float:
-        """The largest side of the box around it at the first time, m."""
+        """Largest side of the bounding box at the first time, m."""
         return float(np.ptp(self.start, axis=0).max())
 
     @property
     def far(self) -> bool:
-        """Whether it goes so far that it is small in a picture of all its motion."""
+        """Whether the motion extends so far that the mechanism would be small in a picture of all of it."""
         return self.size < LEAST_PART * float((self.high - self.low).max())
 
     def view(self, followed: bool) -> tuple[np.ndarray, float]:
-        """Middle (3,) and half the width, m, of what a picture shows: all of the motion, or what is followed."""
+        """Return the center (3,) and half width, m, of a picture of all of the motion or the followed mechanism."""
         half = 0.5 * float((self.high - self.low).max())
         most = 0.5 * self.size / FOLLOWED_PART
         return (self.start.mean(axis=0), most) if followed and most < half else (0.5 * (self.low + self.high), half)
@@ -70,10 +71,10 @@ class Extent:
 
 @dataclass(frozen=True)
 class Contents:
-    """What is shown of a system: bodies, joints, springs and arrows as parts, ropes, trails, and where bodies are.
+    """The displayed parts of a system: bodies, joints, springs, arrows, ropes and trails, and the poses of bodies.
 
-    `axes` are those of joints, shown on demand. `notes` say what lengths stand for, such as "longest force 180 N".
-    There is a floor only if it is `grounded`, where there is gravity.
+    `axes` are the axes of joints, shown on request. `notes` state the scale of arrows, such as "longest force 180 N".
+    A floor is shown only if `grounded` is True, that is, with gravity.
     """
 
     parts: list[Part]
@@ -89,7 +90,7 @@ class Contents:
 def of_result(
     result: Result, times: np.ndarray, arrows: Any = (), trails: Sequence[tuple[str, np.ndarray]] = ()
 ) -> Contents:
-    """Return what is shown of a result at some times; `arrows` names loads and `trails` points of bodies."""
+    """Return the displayed parts of a result at given times; `arrows` names loads, and `trails` points of bodies."""
     names = checked_arrows(result.system, result._elements, arrows)
     paths = [_trail(result, name, local, times) for name, local in trails]
     made = _made(result.system, Poses.of_result(result, times), list(result._elements.values()), paths)
@@ -100,7 +101,7 @@ def of_result(
 
 
 def of_state(system: System, state: State) -> Contents:
-    """Return what is shown of a system at a state."""
+    """Return the displayed parts of a system at a state."""
     return _made(system, Poses.of_state(system, state), system.forces, [])
 
 
@@ -117,7 +118,7 @@ def _made(system: System, poses: Poses, elements: Sequence[ForceElement], trails
 
 
 def _extent(system: System, poses: Poses, bodies: Sequence[BodyPart], trails: Sequence[PathTrail]) -> Extent:
-    """Return the extent of bodies, of trails, and of what holds on to the ground."""
+    """Return the extent of bodies, of trails, and of points at which constraints and forces act on the ground."""
     strength = float(np.linalg.norm(system.gravity))
     up = -system.gravity / strength if strength > 0 else np.array([0.0, 0.0, 1.0])
     fixed = [
@@ -142,7 +143,7 @@ def _extent(system: System, poses: Poses, bodies: Sequence[BodyPart], trails: Se
 
 
 def _carried(part: BodyPart, poses: Poses) -> np.ndarray:
-    """The corners (nt, 8, 3) of a box around a body, at all times."""
+    """Return the paths (nt, 8, 3) of the corners of a body's bounding box, inertial frame."""
     vertices = np.concatenate([look.surface.vertices for look in part.looks])
     ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
     corners = np.array(np.meshgrid(*ends.T)).reshape(3, -1).T
@@ -151,12 +152,12 @@ def _carried(part: BodyPart, poses: Poses) -> np.ndarray:
 
 
 def _trail(result: Result, name: str, local: np.ndarray, times: np.ndarray) -> PathTrail:
-    """The path of a point of a body, in stretches between pictures."""
+    """Return the path of a body point, divided into segments between pictures."""
     s = np.linspace(0.0, 1.0, TRAIL_POINTS + 1)
     fine = times[:-1, None] + s * np.diff(times)[:, None]
     r, R = in_between.poses(result, name, fine.reshape(-1))
     path = (r + R @ local).reshape(len(times) - 1, TRAIL_POINTS + 1, 3)
-    # Nothing lies behind the point in the first picture.
+    # The trail is empty in the first picture.
     return PathTrail(
         f"trail of {name}", np.concatenate([path[:1, :1].repeat(TRAIL_POINTS + 1, axis=1), path]), TRAIL_COLOR
     )

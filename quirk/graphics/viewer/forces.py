@@ -1,4 +1,4 @@
-"""What force elements look like, and arrows of forces and torques."""
+"""Appearance of force elements, and arrows of forces and torques."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ if TYPE_CHECKING:
 
 STEEL, LINE = to_rgba("#6f7378"), to_rgba("#555555", 0.7)
 FORCE, TORQUE = to_rgba("#cc3311"), to_rgba("#882255")
-# Radius of a coil over its length, and the least and most of it over the size of the mechanism; that of its wire over
-# that of the coil; and that of a plain line over the size of the mechanism.
+# Radius of a coil relative to its length; its least and largest value relative to the size of the mechanism; radius
+# of the wire relative to that of the coil; radius of a straight line relative to the size of the mechanism.
 COIL, LEAST, MOST, WIRE, THIN = 0.07, 0.008, 0.04, 0.15, 0.003
-# The longest arrow of all, over the size of the mechanism; radii and length of head of an arrow, over its length.
+# Length of the longest arrow relative to the size of the mechanism; radii of shaft and head and length of the head
+# relative to the length of the arrow.
 LONGEST, SHAFT, HEAD, HEAD_LENGTH = 0.45, 0.02, 0.055, 0.18
-# A torque below this part of the largest force times the size of the mechanism, and a force likewise, is round-off.
+# Torques below this fraction of the largest force times the size of the mechanism, and forces below the corresponding
+# bound, are round-off.
 ROUND_OFF = 1e-9
 
 
 def element_parts(elements: Sequence[ForceElement], size: float) -> list[Part]:
-    """Return coils of springs and lines of other elements between two points, in a mechanism of this size, m."""
+    """Return coils of springs and lines of other two-point elements, in a mechanism of size `size`, m."""
     found: list[Part] = []
     for element in elements:
         if element.drawing not in ("coil", "line") or len(element.ends) != 2:
@@ -48,7 +50,7 @@ def element_parts(elements: Sequence[ForceElement], size: float) -> list[Part]:
 
 
 def checked_arrows(system: System, elements: Mapping[str, ForceElement], arrows: Any) -> list[str]:
-    """Return the names of the constraints and forces whose loads are to be shown; "all" for every one."""
+    """Return the checked names of constraints and forces whose loads are shown; all of them for "all"."""
     known = [c.name for c in system.constraints if not _keeps_plane(system, c)] + list(elements)
     if isinstance(arrows, str) and arrows == "all":
         return known
@@ -62,9 +64,9 @@ def checked_arrows(system: System, elements: Mapping[str, ForceElement], arrows:
 
 
 def arrow_parts(result: Result, names: Sequence[str], size: float) -> tuple[list[Part], list[str]]:
-    """Return arrows of the loads of constraints and forces on body j, or their last body, at the joint point.
+    """Return arrows of the loads of constraints and forces at the joint point on body j (or the last body), and notes.
 
-    And notes that say how large the longest are.
+    The notes state the magnitudes of the longest arrows.
 
     All arrows of forces have one scale, and all of torques one; `size` is that of the mechanism, m.
     """
@@ -110,7 +112,7 @@ def _keeps_plane(system: System, constraint: Constraint) -> bool:
 
 
 def _coil(size: float, length: float) -> SurfaceMesh:
-    """A coil with straight ends, of length 1 along z, whose wire is round where it is stretched to this length."""
+    """Return a coil with straight ends, of length 1 along z; the wire is round if the coil is stretched to `length`."""
     s = np.linspace(0.0, 1.0, TURNS * POINTS_OF_A_TURN + 1)
     angle = 2 * np.pi * TURNS * s
     radius = float(np.clip(COIL * length, LEAST * size, MOST * size))

@@ -1,4 +1,4 @@
-"""A picture that a server on this machine shows to browsers until it is closed."""
+"""Handle of a picture that a server on this machine shows in browsers until it is closed."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from .serving import stopped
 if TYPE_CHECKING:
     from .stage import ViewerStage
 
-# Seconds between looks at whether it has been closed, so that Ctrl-C is heard meanwhile.
+# Seconds between checks of whether the view has been closed; between checks Ctrl-C is handled.
 LOOK = 0.2
 HEIGHT = 560
 OPACITY_STEP = 0.05
 
 
 class View:
-    """What `result.view()` and `system.view()` return.
+    """The handle that `result.view()` and `system.view()` return.
 
     Attributes
     ----------
-    url : where browsers on this machine find it
+    url : address for browsers on this machine
     """
 
     def __init__(self, server: Any) -> None:
@@ -31,7 +31,7 @@ class View:
         server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
 
     def add_looks(self, stage: ViewerStage, labels: bool, axes: bool, opacity: float) -> None:
-        """Let people show names and axes of joints, and make bodies translucent."""
+        """Add controls that show names and joint axes, and make bodies translucent."""
         gui = self._server.gui
         names, lines = gui.add_checkbox("names", labels), gui.add_checkbox("axes of joints", axes)
         faint = gui.add_slider("opacity", OPACITY_STEP, 1.0, OPACITY_STEP, opacity)
@@ -41,17 +41,17 @@ class View:
 
     @property
     def closed(self) -> bool:
-        """Whether it has been closed."""
+        """Whether the view has been closed."""
         return self._closed.is_set()
 
     def close(self) -> None:
-        """End it; browsers that show it keep the last picture. Nothing happens if it was closed before."""
+        """Close the view; browsers keep the last picture. Closing it again has no effect."""
         if not self._closed.is_set():
             self._closed.set()
             stopped(self._server)
 
     def wait(self) -> None:
-        """Return when it has been closed, or close it at Ctrl-C; for scripts, whose views end with them."""
+        """Wait until the view is closed, or close it at Ctrl-C; for scripts, whose views end with them."""
         try:
             while not self._closed.wait(LOOK):
                 pass
@@ -68,7 +68,7 @@ class View:
         return f"<View: {'closed' if self.closed else self.url}>"
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the same picture, from the same server."""
+        """Return HTML for notebooks: the same picture from the same server."""
         if self.closed:
             return "<p>This view is closed.</p>"
         return f'<iframe src="{self.url}" width="100%" height="{HEIGHT}" style="border: none"></iframe>'

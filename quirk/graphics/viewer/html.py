@@ -1,4 +1,4 @@
-"""A motion as one HTML file, to be looked at without a network."""
+"""A motion as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .stage import ViewerStage
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Poses that a file holds at most: about 300 MB.
+# Most poses in a file, about 300 MB.
 MOST_POSES = 5_000_000
 MOST_PER_SECOND = 120
 
@@ -69,7 +69,7 @@ def to_html(
 
 
 def checked_rates(owner: str, fps: Any, speed: Any) -> tuple[float, float]:
-    """Return pictures per second and speed."""
+    """Return checked pictures per second and speed."""
     fps, speed = validate.positive(owner, "fps", fps), validate.positive(owner, "speed", speed)
     if fps > MOST_PER_SECOND:
         raise InputError(f"{owner}: fps must not be above {MOST_PER_SECOND}; got {fps:g}")
@@ -77,7 +77,7 @@ def checked_rates(owner: str, fps: Any, speed: Any) -> tuple[float, float]:
 
 
 def checked_looks(owner: str, axes: Any, opacity: Any) -> tuple[bool, float]:
-    """Return whether axes of joints are shown, and how opaque bodies are, above 0 and up to 1."""
+    """Return checked options: whether joint axes are shown, and the opacity of bodies, above 0 and up to 1."""
     opacity = validate.positive(owner, "opacity", opacity)
     if opacity > 1:
         raise InputError(f"{owner}: opacity must be above 0 and up to 1; got {opacity:g}")
@@ -85,7 +85,7 @@ def checked_looks(owner: str, axes: Any, opacity: Any) -> tuple[bool, float]:
 
 
 def checked_follow(owner: str, result: Result, follow: Any) -> str | None:
-    """Return the name of a body, "ground" or None."""
+    """Return the checked name of a body, "ground" or None."""
     if follow is None or (isinstance(follow, str) and follow == GROUND.name):
         return follow
     if not isinstance(follow, str) or not isinstance(result.system[follow], Body):
@@ -94,7 +94,7 @@ def checked_follow(owner: str, result: Result, follow: Any) -> str | None:
 
 
 def checked_trails(owner: str, result: Result, trails: Any) -> list[tuple[str, np.ndarray]]:
-    """Return pairs of body name and point (3,) in its coordinates."""
+    """Return checked pairs of body name and point (3,), body coordinates."""
     given = [trails] if isinstance(trails, str) else trails
     if not isinstance(given, list | tuple):
         raise InputError(f"{owner}: trails must be names of bodies, or pairs (name, point); got {trails!r}")
@@ -103,7 +103,7 @@ def checked_trails(owner: str, result: Result, trails: Any) -> list[tuple[str, n
 
 
 def picture_times(owner: str, result: Result, fps: float, speed: float) -> np.ndarray:
-    """Return the times of the pictures, the last of them that of the result."""
+    """Return the times of the pictures, s; the last is the end of the result."""
     start, end = float(result.time[0]), float(result.time[-1])
     count = (end - start) * fps / speed
     bodies = len(result.system.bodies)
@@ -115,7 +115,7 @@ def picture_times(owner: str, result: Result, fps: float, speed: float) -> np.nd
     if count <= 1 and end > start:
         raise InputError(
             f"{owner}: {end - start:g} s with fps={fps:g} and speed={speed:g} would be {np.ceil(count):g} pictures, in "
-            f"which nothing moves: choose a lower speed, such as {(end - start) / 10:.2g}"
+            f"which show no motion: choose a lower speed, such as {(end - start) / 10:.2g}"
         )
     times = start + np.arange(int(np.floor(count * (1 + 1e-12))) + 1) * (speed / fps)
     return np.append(times[times < end - 1e-9 * (end - start)], end) if end > start else np.array([start])

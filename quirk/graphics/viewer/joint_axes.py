@@ -1,4 +1,4 @@
-"""Axes about or along which joints leave their bodies free."""
+"""Free axes of joints in the viewer."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from quirk.system.system import System
 
 COLOR = to_rgba("#0072b2")
-# Half the length of an axis and its radius, over the size of the mechanism.
+# Half the length of an axis and its radius, relative to the size of the mechanism.
 HALF, RADIUS = 0.2, 0.004
 
 
 def axis_parts(system: System, size: float) -> list[AxisMarker]:
-    """Return thin rods along the axes of joints, at their points on body i, in a mechanism of this size, m."""
+    """Return thin rods along the free axes of joints, at their points on body i, in a mechanism of size `size`, m."""
     companions = [companion for body in system.bodies for companion in body.companions]
     rod = tube(np.array([[0, 0, -HALF * size], [0, 0, HALF * size]]), RADIUS * size, 6)
     found = []

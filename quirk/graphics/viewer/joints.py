@@ -1,4 +1,4 @@
-"""What joints look like: a hinge is a cylinder about its axis, a slider a rail with a block, and so on."""
+"""Appearance of joints: a hinge is a cylinder about its axis, a slider a rail with a block, and so on."""
 
 from __future__ import annotations
 
@@ -27,28 +27,29 @@ if TYPE_CHECKING:
     from quirk.system.system import System
 
 DARK, ROPE, PLANE_COLOR = to_rgba("#404040"), to_rgba("#7a5230"), "#b8b8b0"
-# Size of a joint over the reach of the smaller of its bodies, the least over that of the mechanism, and of a thickness
-# over that size.
+# Size of a joint relative to the reach of its smaller body; least size relative to that of the mechanism; thickness
+# of parts relative to the size of the joint.
 SIZE, LEAST, THICK = 0.11, 0.012, 0.42
-# A joint sticks out of the shapes by this factor, unless they are thicker than this part of the body's reach.
+# Length of a joint relative to the thickness of the shapes it passes through; thicker shapes than this fraction of the
+# body's reach are disregarded.
 STICKS_OUT, THICKEST = 1.2, 0.35
-# A rail or a rod is so many sizes long to each side; a plane is so many sizes wide.
+# Length of a rail or rod to each side, and width of a plane, relative to the size of the joint.
 RAIL, PLANE = 5.0, 5.0
-# Radii of rings in which a plane is drawn, over how far it is drawn, how opaque they are, and corners of each.
+# Radii of the rings of an unbounded plane relative to its displayed radius, their opacities, and corners of each.
 FADES, OPACITIES, RING = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0), (0.4, 0.3, 0.2, 0.12, 0.05), 48
 CURVE_POINTS = 200
 
-# From a constraint and its size: surfaces in frame i and in frame j, one of them None if there is none.
+# Surfaces in frame i and in frame j, each None if there is none, as a function of a constraint and its size.
 Surfaces = tuple[SurfaceMesh | None, SurfaceMesh | None]
 
 
 def joint_parts(
     system: System, reach: Mapping[str, float], whole: float, ground: float, middle: np.ndarray
 ) -> list[Part]:
-    """Return what is drawn of all constraints.
+    """Return the displayed parts of all constraints.
 
-    `reach` is that of each body, m, by name, `whole` the size of the mechanism, `ground` how far planes
-    are drawn around `middle` (3,) in N.
+    `reach` maps names of bodies to their largest radius, m; `whole` is the size of the mechanism, m, and `ground` the
+    radius, m, of displayed planes around `middle` (3,), inertial frame.
     """
     companions = [companion for body in system.bodies for companion in body.companions]
     found: list[Part] = []
@@ -67,7 +68,7 @@ def joint_parts(
 
 
 def _spans(constraint: Constraint, size: float) -> list[Part]:
-    """What reaches from a point of body i to one of body j."""
+    """Return the part between a point of body i and a point of body j: a rod or a rope."""
     kinds = (c.Distance, c.DistanceDrive, c.Rope, planar.DoubleRevolute, planar.DistanceDriver)
     if not isinstance(constraint, kinds):
         return []
@@ -85,9 +86,10 @@ def _spans(constraint: Constraint, size: float) -> list[Part]:
 
 
 def _planes(constraint: Constraint, planes: Sequence[DrawnPlane], ground: float, middle: np.ndarray) -> list[Part]:
-    """Planes on which bodies roll or which they touch: they fade out, since they have no end.
+    """Return the planes on which bodies roll or that they touch, as rings of decreasing opacity.
 
-    Around `middle` (3,) in N, or the center of mass of the body in which they are fixed.
+    The rings are around `middle` (3,), inertial frame, or around the center of mass of the body in which a plane is
+    fixed.
     """
     looks = [
         Look(_ring(inner * ground, outer * ground), (*to_rgba(PLANE_COLOR)[:3], opacity))
@@ -104,7 +106,7 @@ def _planes(constraint: Constraint, planes: Sequence[DrawnPlane], ground: float,
 
 
 def _ring(inner: float, outer: float) -> SurfaceMesh:
-    """A flat ring about z, seen from both sides."""
+    """Return a flat ring about z, visible from both sides."""
     angle = np.linspace(0.0, 2 * np.pi, RING + 1)
     circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(RING + 1)], axis=1)
     parts = itertools.pairwise(circle)
@@ -112,7 +114,7 @@ def _ring(inner: float, outer: float) -> SurfaceMesh:
 
 
 def _markers(constraint: Constraint, size: float) -> list[Marker]:
-    """What is fixed in body i and in body j at their joint frames."""
+    """Return the parts fixed in body i and in body j at their joint frames."""
     surfaces: Surfaces = (None, None)
     for kind, builder in BUILDERS.items():
         if isinstance(constraint, kind):
@@ -132,7 +134,7 @@ def _markers(constraint: Constraint, size: float) -> list[Marker]:
 
 
 def _by_free_axes(constraint: Any, size: float) -> Surfaces:
-    """A hinge, a rail, a rod with a sleeve or a ball, as there is an axis to turn about and to slide along."""
+    """Return a hinge, a rail, a rod with a sleeve, or a ball, according to the free axes."""
     option = drawing_of(constraint)
     radius = THICK * size if option.axis_radius is None else option.axis_radius
     across = constraint.rotation_axis is not None and constraint.translation_axis not in (
@@ -152,7 +154,7 @@ def _by_free_axes(constraint: Any, size: float) -> Surfaces:
 
 
 def _universal(constraint: Any, size: float) -> Surfaces:
-    """A bar along x of frame i and one along y of frame j, which make a cross."""
+    """Return a bar along x of frame i and one along y of frame j, which form a cross."""
     radius = 0.6 * THICK * size
     along_x = np.array([[-1.2 * size, 0, 0], [1.2 * size, 0, 0]])
     along_y = np.array([[0, -1.2 * size, 0], [0, 1.2 * size, 0]])
@@ -168,7 +170,7 @@ def _line_and_point(constraint: Any, size: float) -> Surfaces:
 
 
 def _curve(constraint: Any, size: float) -> Surfaces:
-    """The curve, and the point that runs along it."""
+    """Return the curve and the point that moves along it."""
     spline = constraint.curve
     u = np.linspace(spline.breaks[0], spline.breaks[-1], CURVE_POINTS)
     piece = np.clip(np.searchsorted(spline.breaks, u, side="right") - 1, 0, len(spline.breaks) - 2)
@@ -199,12 +201,12 @@ BUILDERS: dict[Any, Callable[[Any, float], Surfaces]] = {
 
 
 def _holds_a_point(constraint: Any) -> bool:
-    """Whether it has rows at all that pictures could show."""
+    """Return whether a constraint has rows that can be displayed."""
     return constraint.row_count != 0
 
 
 def to_axis(constraint: Constraint) -> np.ndarray:
-    """The turn (4,) from z to the axis of a joint about or along which there is motion."""
+    """Return the rotation (4,) from z to the free axis of a joint."""
     rotation_axis = getattr(constraint, "rotation_axis", None)
     axis = getattr(constraint, "translation_axis", None) if rotation_axis is None else rotation_axis
     if axis is None or axis == 2 or type(constraint) in BUILDERS:
@@ -213,7 +215,7 @@ def to_axis(constraint: Constraint) -> np.ndarray:
 
 
 def _thickness(constraint: Constraint) -> float:
-    """How far the shapes of both bodies reach along the axis from the joint, m, if they are not long there."""
+    """Return the extent, m, of both bodies' shapes from the joint along its axis, disregarding thick shapes."""
     found = 0.0
     for body, frame in constraint.ends[:2]:
         if isinstance(body, Body) and body.shapes:

@@ -1,7 +1,7 @@
-"""Where names are written so that those of one place do not lie on one another: beside it, line by line.
+"""Placement of names without overlap: beside the point of their part, shifted by lines where necessary.
 
-A name has the same size on the screen however large a mechanism is, so lines are counted in dots of a screen, for the
-first picture as it is seen at first.
+Names have the same size on the screen for every mechanism, so their positions are computed in pixels, for the first
+picture in the initial view.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from . import camera
 from .parts import Part
 from .poses import Poses
 
-# Dots of a screen: the height of a small window, and of a letter the width and the height with the gap between lines.
+# Pixels: height of a small window, width of a letter, and height of a line.
 WINDOW, WIDTH, LINE = 600.0, 5.0, 10.0
-# So many lines above and below a place are tried.
+# Most lines above and below a point that are tried.
 MOST_LINES = 8
 
 
 class Label(NamedTuple):
-    """A name as it is written: with empty lines that move it up or down, and which point of it is at its place."""
+    """A displayed name, with blank lines that shift it up or down; `anchor` is the point of the text at its place."""
 
     text: str
     anchor: str
 
 
 def place_of(part: Part, poses: Poses) -> np.ndarray:
-    """Return where (3,) in N, m, the name of a part is in the first picture."""
+    """Return the position (3,), m, inertial frame, of the name of a part in the first picture."""
     track = part.track(poses)
     point = track.position[0]
     if track.scale is not None:
@@ -44,7 +44,7 @@ def place_of(part: Part, poses: Poses) -> np.ndarray:
 
 
 def on_screen(places: np.ndarray, viewer: np.ndarray) -> np.ndarray:
-    """Return dots (k, 2), to the right and down, of places (k, 3) as seen by a viewer (3,) who looks at the origin."""
+    """Return pixel coordinates (k, 2), right and down, of points (k, 3) for a viewer (3,) who looks at the origin."""
     away = -viewer / np.linalg.norm(viewer)
     right = np.cross(away, [0.0, 0.0, 1.0])
     right /= np.linalg.norm(right)
@@ -54,12 +54,12 @@ def on_screen(places: np.ndarray, viewer: np.ndarray) -> np.ndarray:
 
 
 def laid_out(texts: Sequence[str], dots: np.ndarray, letters: np.ndarray) -> list[Label]:
-    """Return how names are written beside dots (k, 2), each where none is yet, nor one of the `letters` (j, 2)."""
+    """Return names placed beside pixels (k, 2) without overlap among them or with the axis letters `letters` (j, 2)."""
     taken = [_box(dot, WIDTH, -0.5 * LINE) - [0.5 * WIDTH, 0.0, 0.5 * WIDTH, 0.0] for dot in letters]
     found = []
     for text, dot in zip(texts, dots, strict=True):
         written = [(label, _box(dot, WIDTH * len(text), above)) for label, above in _candidates(text)]
-        # Where there is no room at all, the last one will do.
+        # If no place is free, the last one is used.
         label, box = next((one for one in written if not any(_overlap(one[1], other) for other in taken)), written[-1])
         taken.append(box)
         found.append(label)
@@ -67,7 +67,7 @@ def laid_out(texts: Sequence[str], dots: np.ndarray, letters: np.ndarray) -> lis
 
 
 def _candidates(text: str) -> list[tuple[Label, float]]:
-    """Ways to write a name, with the upper border of its line, dots below its place."""
+    """Return the possible placements of a name, with the upper border of its line, pixels below its point."""
     ways = [(Label(text, "center-left"), -0.5 * LINE)]
     for k in range(MOST_LINES):
         ways.append((Label("\n" * k + text, "top-left"), k * LINE))
@@ -76,7 +76,7 @@ def _candidates(text: str) -> list[tuple[Label, float]]:
 
 
 def _box(dot: np.ndarray, width: float, above: float) -> np.ndarray:
-    """Borders (4,) of a name: left, upper, right, lower."""
+    """Return the borders (4,) of a name, pixels: left, upper, right, lower."""
     return np.array([dot[0], dot[1] + above, dot[0] + width, dot[1] + above + LINE])
 
 

@@ -11,20 +11,20 @@ from .labels import Label
 from .parts import Arrow, AxisMarker, BodyPart, Cord, Look, Marker, Part, PathTrail, Track
 
 ROOT = "/N"
-# Stretches of a trail of which those that are behind are sent once, and the last one with each picture.
+# Pictures in one fixed piece of a trail, which is sent once; only the last piece is sent with each picture.
 STRETCHES = 30
 TRAIL_WIDTH, CORD_WIDTH = 2.5, 3.5
-# Size of names beside that of other texts.
+# Size of names relative to other texts.
 NAME_SIZE = 0.75
 
 
 def path_of(kind: str, *names: str) -> str:
-    """Return the name of a node; a slash in a user's name is no step down the tree."""
+    """Return the path of a node; slashes in names of parts are replaced, so that they do not create levels."""
     return "/".join([ROOT, kind, *(name.replace("/", "\N{DIVISION SLASH}") for name in names)])
 
 
 def node_name(part: Part) -> str:
-    """Return the name of the node of a part: bodies, what is fixed in them, and the rest."""
+    """Return the node path of a part: under "bodies" for bodies and parts fixed in them, else "ground" or "between"."""
     if isinstance(part, BodyPart):
         return path_of("bodies", part.name)
     if part.parent is not None:
@@ -33,7 +33,7 @@ def node_name(part: Part) -> str:
 
 
 def label_of(part: Part) -> str:
-    """Return the name that is written at a part: none at arrows, and that of a joint once."""
+    """Return the displayed name of a part; "" for arrows and for all but one marker of a joint."""
     if isinstance(part, Arrow):
         return ""
     if isinstance(part, Marker):
@@ -42,7 +42,7 @@ def label_of(part: Part) -> str:
 
 
 def rgb(color: Any) -> tuple[int, int, int]:
-    """Return a color (r, g, b, ...) of parts from 0 to 1 as whole numbers up to 255."""
+    """Return a color (r, g, b, ...) with components from 0 to 1 as integers from 0 to 255."""
     r, g, b = (round(255 * float(x)) for x in color[:3])
     return r, g, b
 
@@ -53,11 +53,11 @@ class PartNode:
     Parameters
     ----------
     scene : viser's SceneApi
-    part : what it shows
-    unit : lengths of the scene for each meter
-    label : how its name is written, or None if it has none
-    labels : whether it is written
-    axes : whether it is shown if it is the axis of a joint
+    part : the displayed part
+    unit : scene lengths for each meter
+    label : the placed name, or None
+    labels : whether the name is shown
+    axes : whether joint axes are shown
     """
 
     def __init__(self, scene: Any, part: Part, unit: float, label: Label | None, labels: bool, axes: bool) -> None:
@@ -87,7 +87,7 @@ class PartNode:
         )
 
     def show(self, track: Track, k: int) -> None:
-        """Move to the place in picture number `k`; nothing is sent of what has not changed."""
+        """Move the part to its pose in the picture with index `k`; unchanged values are not sent."""
         shown = self._enabled and bool(_at(track.shown, k))
         if shown != self._now["shown"]:
             self._frame.visible = self._now["shown"] = shown
@@ -106,24 +106,24 @@ class PartNode:
                 self._label.position = (0.0, 0.0, 0.5 * self._unit * self._now["scale"][2])
 
     def enable_axis(self, enabled: bool) -> None:
-        """Let it be shown, if it is the axis of a joint, or not."""
+        """Enable or disable the display of a joint axis."""
         if isinstance(self.part, AxisMarker):
             self._enabled = enabled
 
     def fade(self, opacity: float) -> None:
-        """Make a body so opaque, from 0 to 1, beside what its color says."""
+        """Multiply the opacity of a body's colors by a factor from 0 to 1."""
         for mesh, look in zip(self._meshes, self.part.looks if isinstance(self.part, BodyPart) else (), strict=False):
             whole = opacity * float(look.color[3])
             mesh.opacity = None if whole >= 1.0 else whole
             mesh.cast_shadow = whole >= 1.0
 
     def on_click(self, callback: Callable[[Part], None]) -> None:
-        """Call a function with its part when it is clicked."""
+        """Call a function with the part when it is clicked."""
         for mesh in self._meshes:
             mesh.on_click(lambda event: callback(self.part))
 
     def show_label(self, shown: bool) -> None:
-        """Write its name, or do not."""
+        """Show or hide the name."""
         if self._label is not None:
             self._label.visible = shown
 
@@ -141,13 +141,13 @@ class CordNode:
         )
 
     def show(self, path: np.ndarray, shown: np.ndarray, k: int) -> None:
-        """Show the course in picture number `k` of those (nt, k, 3) at all of them."""
+        """Show the course of the picture with index `k`, from the courses (nt, k, 3) of all pictures."""
         self._line.visible = bool(_at(shown, k))
         self._line.points = np.stack([path[k, :-1], path[k, 1:]], axis=1).astype(np.float32)
 
 
 class TrailNodes:
-    """The path of a point so far: stretches far behind, which do not change, and the last ones."""
+    """The path of a point so far: constant pieces and the last, growing piece."""
 
     def __init__(self, scene: Any, trail: PathTrail, number: int, path: np.ndarray) -> None:
         name = path_of("trails", f"{trail.name} {number + 1}")
@@ -170,7 +170,7 @@ class TrailNodes:
         self._head = lines("head", self._path[:1], True)
 
     def show(self, k: int) -> None:
-        """Show the path up to picture number `k`."""
+        """Show the path up to the picture with index `k`."""
         done = k // STRETCHES
         for number in range(min(done, self._shown), max(done, self._shown)):
             self._behind[number].visible = number < done
@@ -179,5 +179,5 @@ class TrailNodes:
 
 
 def _at(values: np.ndarray, k: int) -> Any:
-    """The value in picture number `k`, of those at all of them or of one that stands for all."""
+    """Return the value for the picture with index `k`, from one value for each picture or one for all."""
     return values[k if len(values) > 1 else 0]

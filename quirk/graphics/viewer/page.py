@@ -1,4 +1,4 @@
-"""The panel of a page beside the picture: one clock, plots, and a cursor in them that follows the picture."""
+"""The panel of a page beside the picture: clock, plots, and a cursor that follows the picture."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from quirk.result.part_views import FREE
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Joint coordinates that are plotted unless quantities are named.
+# Most joint coordinates plotted by default.
 MOST_JOINTS = 3
-# Inches, of the plots: width, height of what is around axes, and height of each.
+# Inches: width of the plots, height of the surroundings of axes, and height of each axes.
 WIDTH, AROUND, HEIGHT = 3.9, 0.6, 1.6
 STYLE = {"font.size": 8.0, "lines.linewidth": 1.1, "savefig.transparent": True}
 # Significant digits of values.
@@ -85,7 +85,7 @@ SCRIPT = """
 
 
 def checked_plots(result: Result, plots: Any) -> list[Curve]:
-    """Return the quantities that a page plots; by default a few joint coordinates, or energies."""
+    """Return the checked quantities to be plotted on a page; by default a few joint coordinates, or energies."""
     if plots is None:
         return [curve for name in _usual(result) for curve in curves("to_html", result, name)]
     names = [plots] if isinstance(plots, str) else plots
@@ -102,7 +102,7 @@ def _usual(result: Result) -> list[str]:
 
 
 def with_panel(page: str, result: Result, times: np.ndarray, fps: float, drawn: Sequence[Curve], dark: bool) -> str:
-    """Return a page of viser with the panel: `times` are those of the pictures, of which there are `fps` a second."""
+    """Return a viser page with the panel added; `times` are those of the pictures, `fps` pictures per second."""
     values = [in_between.linear(result, curve.values[:, None], times)[:, 0] for curve in drawn]
     step = float(np.diff(times[:2])[0]) if len(times) > 1 else 1.0
     data: dict[str, Any] = {
@@ -132,7 +132,7 @@ def with_panel(page: str, result: Result, times: np.ndarray, fps: float, drawn: 
 
 
 def _svg(result: Result, drawn: Sequence[Curve]) -> tuple[str, dict[str, float]]:
-    """A picture of quantities over time, and where its axes are: parts of its width and height, and limits, s."""
+    """Return an SVG plot of quantities over time, and the position of its axes: fractions of the size, limits, s."""
     rows = len({curve.unit for curve in drawn})
     figure = result.plot.quantity(
         *((curve.name, curve.values, curve.unit) for curve in drawn), size=(WIDTH, AROUND + HEIGHT * rows), style=STYLE
@@ -145,7 +145,7 @@ def _svg(result: Result, drawn: Sequence[Curve]) -> tuple[str, dict[str, float]]
         low, high = figure.axes[-1].get_xlim()
     finally:
         plt.close(figure)
-    # It names addresses, of which pages are free.
+    # The XML header contains network addresses, which pages must not have.
     text = re.sub(r"<metadata>.*?</metadata>", "", file.getvalue(), flags=re.DOTALL)
     borders = {"left": boxes[-1].x0, "right": boxes[-1].x1, "low": low, "high": high}
     borders |= {"top": 1 - boxes[0].y1, "bottom": 1 - boxes[-1].y0}

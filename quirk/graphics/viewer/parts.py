@@ -1,4 +1,4 @@
-"""What a picture consists of: surfaces with a color, and where each of them is at the times of the pictures."""
+"""Parts of a picture: colored surfaces and their poses at the times of the pictures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..scene.ropes import rods
 from .poses import Poses
 from .surfaces import SurfaceMesh
 
-# A vector that is shorter than this part of the longest has no direction to be drawn in.
+# A vector below this fraction of the longest one is not drawn, because its direction is undefined.
 NO_LENGTH = 1e-9
 
 Color = tuple[float, float, float, float]
@@ -32,14 +32,14 @@ class Look:
 
 @dataclass(frozen=True)
 class Track:
-    """Where something is, at all times of the pictures (nt, ...), or at one that stands for all (1, ...).
+    """Poses of a part at all times of the pictures (nt, ...), or one constant pose (1, ...).
 
     Attributes
     ----------
     position : (nt, 3) m
     orientation : (nt, 4) unit quaternions
-    shown : (nt,) bool
-    scale : (nt, 3) by which it is stretched along its own axes, or None
+    shown : (nt,) bool, whether the part is visible
+    scale : (nt, 3) scale factors along the part's own axes, or None
     """
 
     position: np.ndarray
@@ -50,24 +50,24 @@ class Track:
 
 @dataclass(frozen=True)
 class Part(ABC):
-    """A thing in a picture: its name, what it looks like, and a point of it at which its name is written."""
+    """A part of a picture: its name and surfaces."""
 
     name: str
     looks: Sequence[Look]
 
     @property
     def parent(self) -> Body | None:
-        """The body in whose coordinates the track is, or None for N."""
+        """The body in whose coordinates the track is given; None for the inertial frame."""
         return None
 
     @abstractmethod
     def track(self, poses: Poses) -> Track:
-        """Return where it is."""
+        """Return the poses of the part."""
 
 
 @dataclass(frozen=True)
 class BodyPart(Part):
-    """A body, or the ground, with all that is fixed to it and never switched off."""
+    """A body, or the ground, with all surfaces that are fixed to it and always visible."""
 
     body: Body | Ground
 
@@ -79,7 +79,7 @@ class BodyPart(Part):
 
 @dataclass(frozen=True)
 class Marker(Part):
-    """What is fixed in a body or in the ground, and shown while a constraint acts."""
+    """Surfaces fixed in a body or in the ground, visible while a constraint is active."""
 
     body: Body | Ground
     frame: Frame
@@ -88,28 +88,28 @@ class Marker(Part):
 
     @property
     def parent(self) -> Body | None:
-        """The body, unless it is the ground."""
+        """The body, or None for the ground."""
         return self.body if isinstance(self.body, Body) else None
 
     def track(self, poses: Poses) -> Track:
-        """Return its place in the body, and when it is shown."""
+        """Return the constant pose in the body, and when the marker is visible."""
         return Track(self.frame.origin[None], self.frame.rotation[None], poses.acts[self.of])
 
 
 @dataclass(frozen=True)
 class AxisMarker(Marker):
-    """The axis about or along which a joint leaves its bodies free, shown on demand."""
+    """A free axis of a joint, shown on request."""
 
 
 @dataclass(frozen=True)
 class Span(Part):
-    """What reaches from one point to another: a surface of length 1 along z that is stretched."""
+    """A surface of length 1 along z that is stretched between two points."""
 
     ends: tuple[tuple[Body | Ground, np.ndarray], tuple[Body | Ground, np.ndarray]]
     of: str
 
     def track(self, poses: Poses) -> Track:
-        """Return the first point, the direction and the length."""
+        """Return the position of the first point, the direction and the length."""
         (one, p), (two, q) = self.ends
         start, end = poses.path_of(one, p), poses.path_of(two, q)
         lengths, orientation = along(end - start)
@@ -119,17 +119,17 @@ class Span(Part):
 
 @dataclass(frozen=True)
 class Arrow(Part):
-    """A vector at a point: an arrow of length 1 along z that grows with it."""
+    """A vector at a point, as an arrow of length 1 along z that is scaled by the vector's length."""
 
     body: Body | Ground
     point: np.ndarray
     of: str
-    # From the times of the pictures to the vectors (nt, 3) in N, in meters of the picture.
+    # Function of the times of the pictures; returns the vectors (nt, 3), inertial frame, in meters of the picture.
     vectors: Callable[[np.ndarray], np.ndarray] = field(repr=False)
     longest: float = 1.0
 
     def track(self, poses: Poses) -> Track:
-        """Return the point, the direction and the length."""
+        """Return the position of the point, the direction and the length."""
         lengths, orientation = along(self.vectors(poses.time))
         shown = poses.acts[self.of] & (lengths > NO_LENGTH * self.longest)
         return Track(poses.path_of(self.body, self.point), orientation, shown, np.tile(lengths[:, None], (1, 3)))
@@ -137,29 +137,29 @@ class Arrow(Part):
 
 @dataclass(frozen=True)
 class Cord:
-    """The rope of a pulley, a line whose course changes."""
+    """The rope of a pulley, a line of variable course."""
 
     pulley: Pulley
     color: Color
 
     @property
     def name(self) -> str:
-        """That of the pulley."""
+        """Name of the pulley."""
         return self.pulley.name
 
     def path(self, poses: Poses) -> np.ndarray:
-        """Return its course (nt, k, 3) in N, m."""
+        """Return the course (nt, k, 3) of the rope, m, inertial frame."""
         ((_, course),) = rods(poses, [self.pulley])
         return course
 
     def shown(self, poses: Poses) -> np.ndarray:
-        """Return when it is shown, (nt,) bool."""
+        """Return when the rope is visible, (nt,) bool."""
         return poses.acts[self.name]
 
 
 @dataclass(frozen=True)
 class PathTrail:
-    """The path (nt, k, 3) in N of a point, m: of each picture the stretch since the one before, of k points."""
+    """The path (nt, k, 3), m, inertial frame, of a point: k points between each picture and the previous one."""
 
     name: str
     path: np.ndarray
@@ -167,12 +167,12 @@ class PathTrail:
 
 
 def along(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return lengths (nt,) of vectors (nt, 3), and quaternions (nt, 4) that turn z to their directions."""
+    """Return the lengths (nt,) of vectors (nt, 3), and quaternions (nt, 4) that rotate z to their directions."""
     lengths = np.linalg.norm(vectors, axis=1)
     unit = np.divide(
         vectors, lengths[:, None], out=np.tile([0.0, 0.0, 1.0], (len(vectors), 1)), where=lengths[:, None] > 0
     )
-    # The shortest turn: (1 + cos, z x unit), which vanishes where they are opposite.
+    # The shortest rotation: (1 + cos, z x unit), which vanishes for opposite vectors.
     q = np.stack([1 + unit[:, 2], -unit[:, 1], unit[:, 0], np.zeros(len(unit))], axis=1)
     opposite = q[:, 0] < 1e-12
     q[opposite] = [0.0, 1.0, 0.0, 0.0]

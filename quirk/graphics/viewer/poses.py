@@ -1,4 +1,4 @@
-"""Where all bodies are at the times of pictures, and what acts there."""
+"""Poses of all bodies, and active constraints and forces, at the times of pictures."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Poses:
-    """Poses of all bodies at the times of pictures, and which constraints and forces act.
+    """Poses of all bodies at the times of pictures, and which constraints and forces are active.
 
     Attributes
     ----------
     time : (nt,) s
-    position : (nt, 3) m, by the name of the body
-    orientation : (nt, 4) unit quaternions, by the name of the body
-    acts : (nt,) bool, by the name of the constraint or force; what pushes acts whether or not it touches
+    position : (nt, 3) m, by body name
+    orientation : (nt, 4) unit quaternions, by body name
+    acts : (nt,) bool, by constraint or force name; one-sided constraints are active whether or not they are in contact
     """
 
     time: np.ndarray
@@ -37,7 +37,7 @@ class Poses:
 
     @classmethod
     def of_result(cls, result: Result, times: np.ndarray) -> Poses:
-        """Return those of a result, between its outputs by interpolation."""
+        """Return the poses of a result, interpolated between output times."""
         pairs = {body.name: in_between.orientations(result, body.name, times) for body in result.system.bodies}
         number = np.repeat(np.arange(len(result.segments)), [len(s.time) for s in result.segments])
         number = number[in_between.stretches(result, times)]
@@ -55,7 +55,7 @@ class Poses:
 
     @classmethod
     def of_state(cls, system: System, state: State) -> Poses:
-        """Return those of a single state."""
+        """Return the poses of a single state."""
         forces = {element.name for element, _ in system.model.forces}
         acts = {c.name: np.array([system.is_active(c.name)]) for c in system.constraints}
         acts |= {element.name: np.array([element.name in forces]) for element in system.forces}
@@ -79,10 +79,10 @@ class Poses:
 
     @property
     def poses(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Positions (nt, 3) and axes (nt, 3, 3) in N of all bodies by name."""
+        """Positions (nt, 3) and axes (nt, 3, 3), inertial frame, of all bodies by name."""
         return {name: (r, rotation.matrix(self.orientation[name])) for name, r in self.position.items()}
 
     def path_of(self, body: Body | Ground, local: np.ndarray) -> np.ndarray:
-        """Return the path (nt, 3) in N of a point of a body or of the ground."""
+        """Return the path (nt, 3), inertial frame, of a point of a body or of the ground."""
         r, q = self.of(body)
         return r + rotation.matrix(q) @ local

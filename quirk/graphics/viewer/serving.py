@@ -1,4 +1,4 @@
-"""Servers of viser on this machine: begun, ended and announced."""
+"""Starting, stopping and announcing viser servers on this machine."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from quirk.errors import InputError
 
 
 def server_at(host: Any = "127.0.0.1", port: Any = 0) -> Any:
-    """Return a new server of viser, which prints nothing; by default at any free port, for this machine alone.
+    """Return a new viser server without console output; by default at any free port, reachable only from this machine.
 
     Raises
     ------
     InputError
-        If viser is not installed, or nothing can be served there.
+        If viser is not installed, or the address or port cannot be used.
     """
     if not isinstance(host, str) or not host:
         raise InputError(f'view: host must be an address of this machine, such as "127.0.0.1"; got {host!r}')
@@ -35,7 +35,7 @@ def server_at(host: Any = "127.0.0.1", port: Any = 0) -> Any:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Let viser print nothing: by rich, which in notebooks does not write to the standard output."""
+    """Suppress the output of viser, including that of rich, which bypasses the standard output in notebooks."""
     import rich
 
     console = rich.get_console()
@@ -48,7 +48,7 @@ def _silence() -> Iterator[None]:
 
 
 def _check_free(host: str, port: int) -> None:
-    """Raise InputError if nothing can be served there, for which viser would wait without end."""
+    """Raise InputError if the address cannot be used; viser would wait indefinitely."""
     try:
         with socket.socket(socket.AF_INET) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -58,12 +58,12 @@ def _check_free(host: str, port: int) -> None:
 
 
 def stopped(server: Any) -> None:
-    """End a server, which prints nothing."""
+    """Stop a server without console output."""
     with _silence():
         server.stop()
 
 
 def announced(what: str, url: str, block: bool) -> None:
-    """Say where something is to be seen."""
+    """Print the address of a view."""
     end = "Ctrl-C ends it" if block else "close() ends it"
     print(f"quirk: {url} shows {what}; {end}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""A mechanism in the browser that is dragged by sliders on its joint coordinates, with loops closed."""
+"""A mechanism in the browser, moved by sliders for its joint coordinates with all loops closed."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from .stage import ViewerStage
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# A slider is followed in steps of at most so many rad, or this part of the mechanism's size; where it stops, in steps
-# down to this fraction of that.
+# Largest step of a slider: rad, or meters relative to the mechanism's size; divisor for the smallest step, used where
+# the motion is blocked.
 STEP, PART, FINEST = 0.1, 0.04, 16
-# Of a slider for a displacement: how far it goes to each side, over the mechanism's size.
+# Range of a slider for a displacement to each side, relative to the mechanism's size.
 REACH = 1.0
-# Seconds between looks at whether a slider was moved.
+# Seconds between checks for moved sliders.
 IDLE = 0.05
 
 
 class SliderCoordinate(NamedTuple):
-    """A coordinate of a joint that a slider moves: "rotation z" and so on, and its range and step, rad or m."""
+    """A joint coordinate with a slider, such as "rotation z": its range and step, rad or m."""
 
     joint: Joint
     name: str
@@ -48,7 +48,7 @@ class SliderCoordinate(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What is written beside the slider."""
+        """Text beside the slider."""
         kind, _ = self.name.split()
         return f"{self.joint.name} {self.name} ({'rad' if kind == 'rotation' else 'm'})"
 
@@ -61,7 +61,7 @@ def view(
     port: int = 0,
     block: bool = False,
 ) -> SliderMechanism:
-    """Show a system in the browser, with sliders that drag it; see `System.view`."""
+    """Show a system in the browser with sliders for its joint coordinates; see `System.view`."""
     labels, block = validate.flag("view", "labels", labels), validate.flag("view", "block", block)
     server = server_at(host, port)
     try:
@@ -80,14 +80,14 @@ class SliderMechanism(View):
 
     Attributes
     ----------
-    url : where browsers on this machine find it
-    state : where it was dragged to, at rest
-    coordinates : what has a slider
+    url : address for browsers on this machine
+    state : the current state, at rest
+    coordinates : the coordinates with sliders
     """
 
     def __init__(self, server: Any, system: System, labels: bool) -> None:
         super().__init__(server)
-        # What is dragged is a copy that shares all parts; drivers would hold on to it.
+        # The system is a copy that shares all parts; drivers are disabled because they would prevent the motion.
         self._system = copy(system)
         self._system.disable(*(c.name for c in system.constraints if _drives(c)))
         self.state = system.initial_state()
@@ -108,7 +108,7 @@ class SliderMechanism(View):
     def drag(self, joint: str, value: float, coordinate: str | None = None) -> float:
         """Move a slider from Python, and return the value that was reached, rad or m.
 
-        `coordinate` is "rotation" or "translation" where the joint has both. InputError if it has no slider.
+        `coordinate` is "rotation" or "translation", for joints with both. Raises InputError if there is no such slider.
         """
         found = [
             k
@@ -128,13 +128,13 @@ class SliderMechanism(View):
 
         @slider.on_update
         def _(event: Any) -> None:
-            if event.client is not None:  # a person moved it
+            if event.client is not None:  # set by a user, not by the program
                 self._wanted[number] = float(slider.value)
 
         return slider
 
     def _run(self) -> None:
-        """Follow the sliders that people move, until the view is closed."""
+        """Move the mechanism with the sliders until the view is closed."""
         while not self._closed.wait(IDLE):
             while self._wanted and not self._closed.is_set():
                 number = next(iter(self._wanted))
@@ -142,7 +142,7 @@ class SliderMechanism(View):
                     self._follow(number, self._wanted.pop(number))
 
     def _follow(self, number: int, target: float) -> float:
-        """Drag the mechanism until a coordinate has a value, or as far as it goes; return how far that is."""
+        """Move the mechanism toward a target value of a coordinate, and return the value reached."""
         one = self.coordinates[number]
         reached = self._value(number)
         longest = STEP if one.name.startswith("rotation") else PART * self._size
@@ -152,7 +152,7 @@ class SliderMechanism(View):
             try:
                 state = self._held[number].assemble(self.state, t=value)
             except AssemblyError:
-                step /= 2  # it may go a little way yet
+                step /= 2  # a smaller step may still be possible
                 continue
             self.state = State(state.position, state.orientation, self._still, self._still, bodies=state.bodies)
             reached = value
@@ -164,10 +164,10 @@ class SliderMechanism(View):
         return reached
 
     def _value(self, number: int) -> float:
-        """The present value of a coordinate, rad or m."""
+        """Return the current value of a coordinate, rad or m."""
         model = self._held[number].model
         rows = model.joint_rows[_drive_name(self.coordinates[number])]
-        # The drive holds the coordinate at the time: at time zero it misses by what there is.
+        # The drive prescribes the time as the value: at time zero its residual is the coordinate.
         return float(residuals(model, Kinematics.of(self.state), 0.0, 0)[rows, 0][0])
 
 
@@ -176,13 +176,13 @@ def _drive_name(one: SliderCoordinate) -> str:
 
 
 def _held(system: System, one: SliderCoordinate) -> System:
-    """The system with one coordinate held at a value that is the time."""
+    """Return the system with one coordinate prescribed to be equal to the time."""
     drive = Drive(_drive_name(one), one.joint, Motion.polynomial([0.0, 1.0]), one.name)
     return system.with_constraints([drive])
 
 
 def coordinates_of(system: System, state: State, size: float) -> list[SliderCoordinate]:
-    """Return the coordinates of all active joints with an axis or two that cross; `size` is the mechanism's, m."""
+    """Return the free coordinates of active joints, one axis or two that intersect; `size` of the mechanism, m."""
     found = []
     companions = [companion for body in system.bodies for companion in body.companions]
     for joint in system.constraints:
@@ -205,5 +205,5 @@ def coordinates_of(system: System, state: State, size: float) -> list[SliderCoor
 
 
 def _drives(constraint: Constraint) -> bool:
-    """Whether a constraint prescribes a motion."""
+    """Return whether a constraint prescribes a motion."""
     return any(isinstance(primitive, Relation) and primitive.motions for primitive in constraint.primitives)

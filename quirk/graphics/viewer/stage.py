@@ -1,4 +1,4 @@
-"""A mechanism on a server of viser: what it stands on, its nodes, and how they move from picture to picture."""
+"""The scene of a mechanism on a viser server: floor, nodes, and their motion from picture to picture."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from .nodes import ROOT, CordNode, PartNode, TrailNodes, label_of, path_of
 from .parts import Part, Track
 from .poses import Poses
 
-# What is followed of a mechanism: the mean of all its bodies' positions.
+# Value of `follow` for the mean position of all bodies.
 ALL = "all bodies"
-# Half the width of what is shown, in lengths of the scene: viser's light, shadows and keys suit such a size.
+# Half the width of the displayed region, scene units; viser's light, shadows and navigation suit this size.
 HALF = 2.0
-# About so many squares of the grid are as wide as what is shown.
+# Approximate number of grid squares across the displayed region.
 SQUARES = 10
-# The grid lies below the lowest point by this part of HALF, so that what lies on the floor is seen.
+# Distance of the grid below the lowest point, relative to HALF, so that bodies on the floor are visible.
 BELOW = 0.004
 
 
 class ViewerStage:
-    """What a server of viser shows of a mechanism.
+    """The scene of a mechanism on a viser server.
 
     Parameters
     ----------
     server : viser.ViserServer
-    contents : what is drawn, and where it is in all pictures
-    follow : what stays where it is in the picture, while all else moves about it: the name of a body, ALL, or "ground";
-        None for ALL if the mechanism goes far, else "ground"
-    labels : whether the names of bodies and joints are written beside them
+    contents : the displayed parts and their poses in all pictures
+    follow : the reference that stays fixed in the picture: the name of a body, ALL, or "ground"; None for ALL if the
+    mechanism travels far, else "ground"
+    labels : whether the names of bodies and joints are shown
     axes : whether the axes of joints are shown
-    opacity : of bodies, from 0 to 1
+    opacity : opacity of bodies, from 0 to 1
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class ViewerStage:
         self.move(contents.poses)
 
     def move(self, poses: Poses) -> None:
-        """Take other poses of all bodies, and show the first of them."""
+        """Use other poses of all bodies, and show the first of them."""
         self._poses = poses
         self._tracks = [self._in_scene(part, part.track(poses)) for part in self._parts]
         self._courses = [(self._inside(cord.path(poses)), cord.shown(poses)) for cord in self._contents.cords]
         self.show(0)
 
     def show(self, k: int) -> None:
-        """Show picture number `k`, with trails up to there."""
+        """Show the picture with index `k`, with trails up to its time."""
         self._shown = k
         for node, track in zip(self._nodes, self._tracks, strict=True):
             node.show(track, k)
@@ -96,7 +96,7 @@ class ViewerStage:
         self._root.position = -shift
 
     def _gone(self, k: int) -> np.ndarray:
-        """How far (3,) in N, m, what is followed has gone since the first picture."""
+        """Return the displacement (3,), m, inertial frame, of the followed reference since the first picture."""
         if self.follow == GROUND.name:
             return np.zeros(3)
         paths = self._poses.position
@@ -104,18 +104,18 @@ class ViewerStage:
         return np.asarray(path[k] - path[0])
 
     def show_labels(self, shown: bool) -> None:
-        """Write names, or do not."""
+        """Show or hide names."""
         for node in self._nodes:
             node.show_label(shown)
 
     def show_axes(self, shown: bool) -> None:
-        """Show the axes of joints, or do not."""
+        """Show or hide the axes of joints."""
         for node in self._nodes:
             node.enable_axis(shown)
         self.show(self._shown)
 
     def fade(self, opacity: float) -> None:
-        """Make bodies so opaque, from 0 to 1."""
+        """Set the opacity of bodies, from 0 to 1."""
         for node in self._nodes:
             node.fade(opacity)
 
@@ -125,7 +125,7 @@ class ViewerStage:
             node.on_click(callback)
 
     def _inside(self, points: np.ndarray) -> np.ndarray:
-        """Points (..., 3) of N along its axes in lengths of the scene, from the middle of what is shown."""
+        """Return inertial points (..., 3) in scene units, relative to the center of the displayed region."""
         return (points - self._middle) * self._unit
 
     def _in_scene(self, part: Part, track: Track) -> Track:
@@ -133,7 +133,7 @@ class ViewerStage:
         return Track(position, track.orientation, track.shown, track.scale)
 
     def _labels(self) -> dict[int, Label]:
-        """How the names of parts are written, by their number."""
+        """Return the placed names of parts by their index."""
         parts = self._parts
         named = {k: text for k, part in enumerate(parts) if (text := label_of(part))}
         places = np.array([place_of(parts[k], self._contents.poses) for k in named]).reshape(-1, 3)
@@ -149,10 +149,10 @@ class ViewerStage:
         start.up = (0.0, 0.0, 1.0)
 
     def _ground(self, half: float) -> None:
-        """A grid below everything where there is gravity, what lengths stand for, and the axes of N."""
+        """Draw a grid below all parts if there is gravity, the scale, and the inertial axes."""
         extent = self._contents.extent
         square = _rounded(2 * half / SQUARES)
-        # A line of the grid runs through the origin of N, in either direction.
+        # Grid lines in both directions pass through the inertial origin.
         origin = self._axes.T @ self._inside(np.zeros(3))
         cell = square * self._unit
         nearest = origin[:2] - cell * np.round(origin[:2] / cell)
@@ -175,7 +175,7 @@ class ViewerStage:
             self._scene.add_label(path_of("axes", letter), letter, position=tip, anchor="center-center")
 
     def _grid(self, cell: float, half: float, place: np.ndarray) -> None:
-        """Squares around a place (3,) along the axes of the scene, wide enough for all of the motion."""
+        """Draw a grid around a point (3,) along the scene axes, large enough for all of the motion."""
         extent = self._contents.extent
         width = 2.5 * 2 * half + float((extent.high - extent.low).max())
         squares = 2 * int(np.ceil(0.5 * width * self._unit / cell))
@@ -194,13 +194,13 @@ class ViewerStage:
 
 
 def _rounded(length: float) -> float:
-    """Return the nearest of 1, 2 and 5 times a power of ten."""
+    """Return the number nearest to `length` of the form 1, 2 or 5 times a power of ten, on a logarithmic scale."""
     power = 10.0 ** np.floor(np.log10(length))
     return float(power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(np.log(length / (digit * power)))))
 
 
 def in_meters(length: float) -> str:
-    """Return a length with the unit that people use for such."""
+    """Return a length with a suitable unit as text."""
     for unit, size in (("km", 1e3), ("m", 1.0), ("mm", 1e-3), ("µm", 1e-6), ("nm", 1e-9)):
         if 1e3 * (1 - 1e-9) > length / size >= (1 - 1e-9) * (1.0 if unit != "m" else 0.1):
             return f"{length / size:.6g} {unit}"

@@ -1,4 +1,4 @@
-"""Surfaces of triangles from which pictures in space are made."""
+"""Triangulated surfaces of pictures in space."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from scipy.sparse.csgraph import connected_components
 
 from quirk.bodies.frame import axes_with_z
 
-# Faces that meet at less than this angle are shown as one smooth surface: 20 sides of a cylinder, not corners of a box.
+# Faces whose angle is below this are shaded as one smooth surface: a 20-sided cylinder, but not a box.
 SMOOTH = np.radians(35.0)
 ROUND = 24
 
 
 class SurfaceMesh(NamedTuple):
-    """Vertices (n, 3), m, and triangles (k, 3); vertices that triangles share are shaded as one smooth surface.
+    """Vertices (n, 3), m, and triangles (k, 3); triangles with common vertices are shaded as one smooth surface.
 
-    One that is `closed` has all its triangles anticlockwise as seen from outside, and is seen from there alone.
+    All triangles of a `closed` surface are counterclockwise as seen from outside, and visible only from there.
     """
 
     vertices: np.ndarray
@@ -27,16 +27,16 @@ class SurfaceMesh(NamedTuple):
     closed: bool = True
 
     def placed(self, origin: np.ndarray, matrix: np.ndarray) -> SurfaceMesh:
-        """Return the surface turned by a matrix (3, 3) and moved."""
+        """Return the surface rotated by a matrix (3, 3) and then translated."""
         return SurfaceMesh(self.vertices @ matrix.T + origin, self.triangles, self.closed)
 
     def scaled(self, factors: np.ndarray | float) -> SurfaceMesh:
-        """Return the surface stretched along its axes."""
+        """Return the surface scaled along its axes."""
         return SurfaceMesh(self.vertices * factors, self.triangles, self.closed)
 
 
 def together(surfaces: Sequence[SurfaceMesh]) -> SurfaceMesh:
-    """Return several surfaces as one."""
+    """Return several surfaces combined into one."""
     starts = np.cumsum([0, *(len(surface.vertices) for surface in surfaces[:-1])])
     return SurfaceMesh(
         np.concatenate([surface.vertices for surface in surfaces]),
@@ -45,7 +45,7 @@ def together(surfaces: Sequence[SurfaceMesh]) -> SurfaceMesh:
 
 
 def of_polygons(faces: Sequence[np.ndarray]) -> SurfaceMesh:
-    """Return the surface of a convex solid from its polygons (k, 3), which may turn either way."""
+    """Return the surface of a convex solid from its polygons (k, 3) of either orientation."""
     corners = np.array([face[[0, k, k + 1]] for face in faces for k in range(1, len(face) - 1)])
     middle = corners.reshape(-1, 3).min(axis=0) * 0.5 + corners.reshape(-1, 3).max(axis=0) * 0.5
     inward = np.linalg.det(corners - middle) < 0
@@ -54,13 +54,13 @@ def of_polygons(faces: Sequence[np.ndarray]) -> SurfaceMesh:
 
 
 def of_faces(faces: Sequence[np.ndarray]) -> SurfaceMesh:
-    """Return convex polygons (k, 3) that are no solid, and are seen from both sides."""
+    """Return an open surface of convex polygons (k, 3), visible from both sides."""
     corners = np.array([face[[0, k, k + 1]] for face in faces for k in range(1, len(face) - 1)])
     return creased(corners.reshape(-1, 3), np.arange(3 * len(corners)).reshape(-1, 3), closed=False)
 
 
 def creased(vertices: np.ndarray, triangles: np.ndarray, closed: bool = True) -> SurfaceMesh:
-    """Return a surface whose triangles share vertices where they meet smoothly, and have their own at edges."""
+    """Return a surface whose triangles share vertices across smooth edges only."""
     size = np.abs(vertices - vertices.mean(axis=0)).max() or 1.0
     rounded = np.round((vertices - vertices.mean(axis=0)) / size, 9)
     _, first, place = np.unique(rounded + 0.0, axis=0, return_index=True, return_inverse=True)
@@ -74,13 +74,13 @@ def creased(vertices: np.ndarray, triangles: np.ndarray, closed: bool = True) ->
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     normals = np.divide(normals, lengths, out=np.zeros_like(normals), where=lengths > 0)
     patch = _patches(places, normals)
-    # A vertex for each place and patch that meets there.
+    # One vertex for each position and each smooth patch that contains it.
     pairs, number = np.unique(np.stack([places.reshape(-1), np.repeat(patch, 3)], axis=1), axis=0, return_inverse=True)
     return SurfaceMesh(vertices[first[pairs[:, 0]]], number.reshape(-1, 3), closed)
 
 
 def _patches(places: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Number (k,) of the smooth patch that each triangle belongs to."""
+    """Return the index (k,) of the smooth patch of each triangle."""
     edges = np.sort(np.concatenate([places[:, [0, 1]], places[:, [1, 2]], places[:, [2, 0]]]), axis=1)
     owner = np.tile(np.arange(len(places)), 3)
     order = np.lexsort((edges[:, 1], edges[:, 0]))
@@ -93,7 +93,7 @@ def _patches(places: np.ndarray, normals: np.ndarray) -> np.ndarray:
 
 
 def tube(path: np.ndarray, radius: float, sides: int = 8) -> SurfaceMesh:
-    """Return a tube of a radius around a path (n, 3), closed at both ends."""
+    """Return a tube of given radius around a path (n, 3), closed at both ends."""
     along = np.gradient(path, axis=0)
     along /= np.linalg.norm(along, axis=1, keepdims=True)
     across = axes_with_z(along[0])[:, 0]
@@ -107,7 +107,7 @@ def tube(path: np.ndarray, radius: float, sides: int = 8) -> SurfaceMesh:
 
 
 def turned(radii: Sequence[float], heights: Sequence[float], sides: int = ROUND) -> SurfaceMesh:
-    """Return a surface of revolution about z with these radii at these heights, closed at both ends."""
+    """Return a surface of revolution about z with given radii at given heights, closed at both ends."""
     angle = np.arange(sides) * 2 * np.pi / sides
     circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(sides)], axis=1)
     rings = np.array([r * circle + [0, 0, z] for r, z in zip(radii, heights, strict=True)])
@@ -121,25 +121,25 @@ def cylinder(radius: float, half_length: float) -> SurfaceMesh:
 
 
 def ball(radius: float) -> SurfaceMesh:
-    """Return a ball."""
+    """Return a sphere about the origin."""
     angle = np.linspace(0.0, np.pi, ROUND // 2 + 1)
     return turned((radius * np.sin(angle)).tolist(), (-radius * np.cos(angle)).tolist())
 
 
 def cuboid(half: np.ndarray) -> SurfaceMesh:
-    """Return a box with half edges (3,)."""
+    """Return a box with half edge lengths (3,)."""
     corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * half
     sides = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
     return of_polygons([corners[side] for side in sides])
 
 
 def ellipsoid(semi_axes: np.ndarray) -> SurfaceMesh:
-    """Return an ellipsoid along the axes."""
+    """Return an ellipsoid with semi-axes (3,) along x, y and z."""
     return ball(1.0).scaled(semi_axes)
 
 
 def arrow(shaft: float, head: float, head_length: float, heads: int = 1) -> SurfaceMesh:
-    """Return an arrow of length 1 along z with radii of shaft and head, and one head, or two as torques have."""
+    """Return an arrow of length 1 along z with given radii of shaft and head, with one head, or two for torques."""
     if heads == 1:
         return turned([shaft, shaft, head, 0.0], [0.0, 1 - head_length, 1 - head_length, 1.0])
     first = 1 - 2 * head_length
@@ -148,7 +148,7 @@ def arrow(shaft: float, head: float, head_length: float, heads: int = 1) -> Surf
 
 
 def _lathe(rings: np.ndarray, start: np.ndarray, end: np.ndarray) -> SurfaceMesh:
-    """Surface through rings (n, sides, 3) of points, with a fan at both ends."""
+    """Return the surface through rings (n, sides, 3) of points, closed by a fan at both ends."""
     count, sides, _ = rings.shape
     vertices = np.concatenate([rings.reshape(-1, 3), start[None], end[None]])
     row = np.arange(sides)

@@ -1,4 +1,4 @@
-"""Values of what is clicked in a picture, as text."""
+"""Values of a clicked part, as text."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .parts import BodyPart, Part
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# What is listed of a body, and of a joint or force, with units.
+# Quantities listed for a body, and for a joint or force, with units.
 OF_BODIES = {"position": "m", "velocity": "m/s", "angular_velocity": "rad/s"}
 OF_LOADS = {"force": "N", "torque": "N m"}
 OF_FREE = {"angle": "rad", "travel": "m"}
 
 
 def values_of(result: Result, part: Part, time: float) -> str:
-    """Return the name of a part and its values at a time, s, as Markdown: sizes of vectors with their components."""
+    """Return the name of a part and its values at a time, s, as Markdown: magnitudes and components of vectors."""
     name = part.name if isinstance(part, BodyPart) else getattr(part, "of", part.name)
     lines = [f"**{name}** at {time:.4g} s"]
     if isinstance(part, BodyPart) and not isinstance(part.body, Body):

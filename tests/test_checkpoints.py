@@ -174,7 +174,7 @@ class TestFolders:
 
     def test_another_run(self, tmp_path):
         self.run(tmp_path / "a")
-        with pytest.raises(quirk.InputError, match="of another run, in which these differ: rtol"):
+        with pytest.raises(quirk.InputError, match="belongs to another run; differences: rtol"):
             self.run(tmp_path / "a", rtol=1e-6)
         with pytest.raises(quirk.InputError, match='Body "rod"'):
             quirk.simulate(pendulum(1.1), 1.0, output=0.1, checkpoint=tmp_path / "a")
@@ -210,7 +210,7 @@ class TestFolders:
             (folder / "journal").symlink_to(diary)
         else:
             diary.rename(folder / "journal")
-        with pytest.raises(quirk.InputError, match="left as it is"):
+        with pytest.raises(quirk.InputError, match="left unchanged"):
             self.run(folder)
         assert (folder / "journal").read_bytes() == content
         assert [path.name for path in folder.iterdir()] == ["journal"]
@@ -320,7 +320,7 @@ class TestDamage:
         np.testing.assert_array_equal(partial.state.position, result.state.position[: len(partial.time)])
         calls, append = [], written.Checkpoint.append
         monkeypatch.setattr(written.Checkpoint, "append", lambda *args: (calls.append(args), append(*args))[1])
-        with pytest.warns(quirk.CheckpointWarning, match=f"{len(lines) - 3} later legs are whole"):
+        with pytest.warns(quirk.CheckpointWarning, match=f"{len(lines) - 3} later records are undamaged"):
             same(result, self.run(folder))
         assert len(calls) == 1
         assert (folder / "journal").read_bytes().startswith(b"".join(lines))

@@ -198,5 +198,5 @@ def test_a_file_of_other_arrays(tmp_path):
     checksum.append(place)
     assert outcome(place) is None
     shutil.rmtree(tmp_path)
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="the file does not exist"):
         Result.load(place)

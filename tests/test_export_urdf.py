@@ -97,9 +97,9 @@ def chain(*more, **options):
     ("more", "message"),
     [
         (lambda a, b, one, two: quirk.Revolute("three", b, quirk.GROUND, point=[1, 0, 0], axis=[0, 0, 1]),
-         'Revolute "two" closes a loop with "one", "three"; a URDF is a tree'),
+         'Revolute "two" closes a loop with "one", "three"; a URDF must be a tree'),
         (lambda a, b, one, two: quirk.Spherical("ball", b, quirk.Body("c", 1.0, [1, 1, 1]), point=[1, 0, 0]), "not in the system"),
-        (lambda a, b, one, two: quirk.Distance("rod", b, quirk.GROUND), 'Distance "rod" stands in the way'),
+        (lambda a, b, one, two: quirk.Distance("rod", b, quirk.GROUND), 'Distance "rod" cannot be exported'),
         (lambda a, b, one, two: quirk.Coupling("cam", one, two, coefficients=[0, 1, 2]), "linearly"),
     ],
 )  # fmt: skip
@@ -112,7 +112,7 @@ def test_what_stands_in_the_way_is_named(tmp_path, more, message):
 def test_another_joint_is_named(tmp_path):
     body = quirk.Body.box("a", mass=1.0, size=[0.1, 0.2, 0.3])
     ball = quirk.Spherical("ball", quirk.GROUND, body, point=[1, 0, 0])
-    with pytest.raises(quirk.InputError, match='Spherical "ball" stands in the way: URDF has no such joint'):
+    with pytest.raises(quirk.InputError, match='Spherical "ball" cannot be exported: URDF only supports'):
         importers.to_urdf(quirk.System([body, ball]), tmp_path / "out.urdf")
 
 
@@ -132,7 +132,7 @@ def test_what_urdf_does_not_have_is_listed(tmp_path):
 
 def test_names_that_xml_cannot_hold(tmp_path):
     body = quirk.Body("a\x00b", 1.0, [1, 1, 1])
-    with pytest.raises(quirk.InputError, match="characters that XML cannot hold"):
+    with pytest.raises(quirk.InputError, match="characters that XML does not allow"):
         importers.to_urdf(quirk.System([body]), tmp_path / "out.urdf")
     odd = quirk.Body('<a & "b">', 1.0, [1, 1, 1], position=[1, 2, 3])
     again, _, _ = exported(quirk.System([odd]), tmp_path)

@@ -131,7 +131,7 @@ OUTSIDE = """<?xml version="1.0"?>
 def test_entities_are_refused(tmp_path, text, suffix):
     path = tmp_path / f"file{suffix}"
     path.write_text(text)
-    with pytest.raises(quirk.InputError, match=r"line [123]: declares a document type or an entity"):
+    with pytest.raises(quirk.InputError, match=r"line [123]: contains a declaration of a document type or an entity"):
         quirk.load(path)
 
 
@@ -194,7 +194,7 @@ def test_what_would_become_too_large_is_refused(name, tmp_path):
     for file, text in LARGE[name].items():
         (tmp_path / file).write_text(text)
     began = time.perf_counter()
-    with pytest.raises(quirk.InputError, match=r"line 1, <mujoco>: copies and included files make .* elements of it"):
+    with pytest.raises(quirk.InputError, match=r"line 1, <mujoco>: replication and included files produce .* elements"):
         quirk.load(tmp_path / "0.xml")
     assert time.perf_counter() - began < 30
 
@@ -207,7 +207,7 @@ def test_what_would_become_too_large_is_refused(name, tmp_path):
             "some 10\\^12",
         ),
         ('<asset><hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/></asset>', "some 10\\^10 numbers"),
-        ('<size nuserdata="2000000000"/>', "asks for some 10\\^9 numbers"),
+        ('<size nuserdata="2000000000"/>', "allocates some 10\\^9 numbers"),
         ('<worldbody><include file="0.xml"/></worldbody>', "includes itself"),
     ],
 )
@@ -226,7 +226,7 @@ def test_includes_of_sdf_end(tmp_path):
         (tmp_path / f"{k}.sdf").write_text(f'<sdf version="1.9"><model name="m"><link name="l"/>{text}</model></sdf>')
 
     for times, last, message in (
-        (1, 400, "include each other more than 50 deep"),
+        (1, 400, "are included more than 50 levels deep"),
         (40, 4, "more than 100000 elements"),
     ):
         for k in range(last + 1):

@@ -342,13 +342,13 @@ def test_what_is_not_brought_over_is_listed(tmp_path):
 @pytest.mark.parametrize(
     ("bodies", "message"),
     [
-        (f'<body name="b">{"".join(HINGE.format(n, "1 0 0", "") for n in "ab")}{GEOM}</body>', "two hinges about one line"),
+        (f'<body name="b">{"".join(HINGE.format(n, "1 0 0", "") for n in "ab")}{GEOM}</body>', "two hinges with the same axis line"),
         (f'<body name="b">{"".join(HINGE.format(n, a, "") for n, a in zip("abc", ("1 0 0", "0 1 0", "1 0 1"), strict=True))}{GEOM}</body>', "not perpendicular"),
         (f'<body name="b">{SLIDE.format("s", "0 0 1", "")}{HINGE.format("a", "1 0 0", "")}{SLIDE.format("c", "0 1 0", "")}{GEOM}</body>', "slide after a hinge"),
         ('<body name="b"><joint name="a"/><joint name="c" axis="1 0 0"/><joint name="d" axis="0 1 0" pos="0 1 0"/><geom size="1"/></body>', "different points"),
-        ('<body name="b"><joint name="a"/></body>', "MuJoCo does not read it.*mass"),
-        ('<body name="b"><joint name="a" type="wheel"/><geom size="1"/></body>', "MuJoCo does not read it.*line"),
-        ("", "nothing in it moves"),
+        ('<body name="b"><joint name="a"/></body>', "MuJoCo cannot read it.*mass"),
+        ('<body name="b"><joint name="a" type="wheel"/><geom size="1"/></body>', "MuJoCo cannot read it.*line"),
+        ("", "it has no moving link"),
     ],
 )  # fmt: skip
 def test_mistakes_are_named(tmp_path, bodies, message):

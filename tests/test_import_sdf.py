@@ -80,7 +80,7 @@ def test_a_closed_loop_moves_as_when_it_is_written_by_hand():
     assert np.ptp(runs[0]["drive"].rotation[:, 2]) > 0.2
     assert imported.left_out == (
         'no inertial, for which SDF sets 1 kg and 1 kg m^2 about each axis: link "base"',
-        'parent frames that are not where the child\'s frame is, in which the joint stands: joint "pivot" (0.7018 m apart)',
+        'parent frames that differ from the frame of the joint: joint "pivot" (0.7018 m apart)',
     )
     assert [len(mine[name].shapes) for name in names] == [1, 3, 1]
     assert mine["crank"].shape.color == (0.2, 0.3, 0.8, 1.0)
@@ -184,7 +184,7 @@ def test_worlds_with_several_models_and_static_ones(tmp_path):
         f'<model name="ball">{link("body", "0 0 2 0 0 0")}</model><include><uri>model://ground_plane</uri></include>'
         "</world></sdf>"
     )
-    with pytest.warns(UserWarning, match="bench.world: not all of it") as caught:
+    with pytest.warns(UserWarning, match="bench.world: the import is incomplete") as caught:
         system = quirk.load(path)
     assert np.allclose(system.gravity, [0, 0, -9.8])
     assert {body.name for body in system.bodies} == {"table::top", "ball::body"}
@@ -235,7 +235,7 @@ def test_frames_of_old_versions(tmp_path):
     frames = '<frame name="a"><pose>0 2 0 0 0 0</pose></frame>' + link("b", "1 0 0 0 0 0", attributes='frame="a_frame"')
     system = importers.load_sdf(written(tmp_path, link("a"), frames, version="1.6")).system
     assert np.allclose(system["b"].position - system["a"].position, [1, 2, 0])
-    with pytest.raises(quirk.InputError, match="another link, joint, frame or model is called"):
+    with pytest.raises(quirk.InputError, match="another link, joint, frame or model has the name"):
         importers.load_sdf(written(tmp_path, link("a"), frames, version="1.7"))
 
 
@@ -274,9 +274,9 @@ def test_axes_of_old_versions_are_those_of_the_model(tmp_path):
     ("parts", "message"),
     [
         ([], "has no link"),
-        ([link("a"), link("a")], 'line 1, <link name="a">: another link, joint, frame or model is called'),
+        ([link("a"), link("a")], 'line 1, <link name="a">: another link, joint, frame or model has the name'),
         ([link("a", attributes='relative_to="b"')], "there is no link, joint, frame or model 'm::b'"),
-        ([link("a", attributes='relative_to="b"'), link("b", attributes='relative_to="a"')], "relative to each other in a circle"),
+        ([link("a", attributes='relative_to="b"'), link("b", attributes='relative_to="a"')], "poses of frames form a cycle"),
         ([link("a", "0 0 0")], "its text must be 6 numbers up to"),
         ([link("a"), joint("j", "revolute", "world", "b")], "there is no link, joint, frame or model 'm::b'"),
         ([link("a"), joint("j", "revolute", "b", "a")], "<parent>: there is no link, joint, frame or model 'b' in its model"),
@@ -284,9 +284,9 @@ def test_axes_of_old_versions_are_those_of_the_model(tmp_path):
         ([link("a"), joint("j", "revolute", "a", "a")], "the same link"),
         ([link("a"), joint("j", "universal", "world", "a", "1 0 0", "<axis2><xyz>1 0 1</xyz></axis2>")], "must be perpendicular"),
         ([link("a", inertial="<inertial><mass>-1</mass></inertial>")], "mass must be positive"),
-        ([link("a", inertial='<inertial auto="true"/>')], "takes mass and inertia from collisions, of which the link has none"),
+        ([link("a", inertial='<inertial auto="true"/>')], "computes mass and inertia from collisions, but the link has none"),
         ([link("a"), joint("j", "revolute", "world", "a", of_axis='<mimic joint="k"/>')], "there is no revolute.* joint 'k'"),
-        ([link("a"), '<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>', joint("j", "ball", "f", "a")], "attached to each other in a circle"),
+        ([link("a"), '<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>', joint("j", "ball", "f", "a")], "attachments of frames form a cycle"),
     ],
 )  # fmt: skip
 def test_mistakes_are_named_with_their_line(tmp_path, parts, message):

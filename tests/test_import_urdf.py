@@ -98,7 +98,7 @@ def test_the_arm_is_what_the_file_says():
     assert system["lift friction"].viscous == 0.6
     assert len(system["base"].shapes) == 1 and system["base"].shape.color == (0.6, 0.6, 0.65, 1.0)
     listed = "\n".join(imported.left_out)
-    assert '<collision> (contacts=True makes contacts of them): link "base"' in listed
+    assert '<collision> (contacts=True imports them as contacts): link "base"' in listed
     assert 'limits of effort: joint "turn", joint "lift"' in listed
     # Where the tool's point is, with all coordinates zero, from the numbers of the file.
     assert np.allclose(placed(system, "flange", "tool_tip"), chain_of_file(), atol=1e-12)
@@ -158,7 +158,7 @@ def test_massless_links_are_merged_or_named(tmp_path):
     imported = importers.load_urdf(written(tmp_path, *parts))
     assert imported.links == {"world": "ground", "cart": "cart", "sensor": "cart"}
     bad = [*parts, link("pan", None), joint("pan_hinge", "continuous", "sensor", "pan")]
-    with pytest.raises(quirk.InputError, match=r'line 1, <link name="pan">: it moves, so it must have a mass'):
+    with pytest.raises(quirk.InputError, match=r'line 1, <link name="pan">: a moving link must have mass'):
         importers.load_urdf(written(tmp_path, *bad))
     with pytest.raises(quirk.InputError, match=r'"world".*it moves'):
         importers.load_urdf(
@@ -170,7 +170,7 @@ def test_zero_outside_the_limits_starts_in_their_middle(tmp_path):
     limit = '<limit lower="-2.4" upper="-0.4" effort="1" velocity="1"/><axis xyz="0 1 0"/>'
     path = written(tmp_path, link("base"), link("arm"), joint("elbow", "revolute", "base", "arm", limit))
     imported = importers.load_urdf(path, gravity=[0, 0, -9.81])
-    assert any(line.startswith("zero outside the limits") for line in imported.left_out)
+    assert any(line.startswith("limits that exclude zero") for line in imported.left_out)
     result = quirk.simulate(imported.system, 1.0, output=0.01)
     angle = result["elbow"].rotation[:, 2]
     assert angle[0] == pytest.approx(-1.4) and angle.min() > -2.4 - 1e-9 and angle.max() < -0.4 + 1e-9
@@ -191,7 +191,7 @@ def test_planar_and_floating_joints(tmp_path):
 def test_a_link_and_a_joint_of_one_name(tmp_path):
     imported = importers.load_urdf(written(tmp_path, link("a"), link("b"), joint("b", "continuous", "a", "b")))
     assert isinstance(imported.system["b joint"], quirk.Revolute)
-    assert imported.left_out[-1] == 'names that something else has already: joint "b" is called "b joint"'
+    assert imported.left_out[-1] == 'names already in use: joint "b" is renamed to "b joint"'
 
 
 def test_meshes_are_found_or_listed(tmp_path):
@@ -237,7 +237,7 @@ def test_visuals_or_collisions_are_shown_and_large_meshes_simplified(tmp_path):
     assert len(ball.triangles) <= 20_000 and np.allclose(np.ptp(ball.vertices, axis=0), 2.0, rtol=1e-2)
     assert ball.solid.volume == pytest.approx(4 / 3 * np.pi, rel=1e-2)
     listed = "\n".join(imported.left_out)
-    assert "which are shown with fewer: ball.stl" in listed and "declares a document type" in listed
+    assert "which are simplified for display: ball.stl" in listed and "contains a declaration of a document type" in listed
     assert isinstance(importers.load_urdf(path, shapes="collision").system["a"].shape, quirk.shapes.Ellipsoid)
     bare = importers.load_urdf(path, shapes=None)
     assert bare.system["a"].shapes == () and len(bare.left_out) == 1
@@ -249,15 +249,15 @@ def test_visuals_or_collisions_are_shown_and_large_meshes_simplified(tmp_path):
     ("parts", "message"),
     [
         ([link("a"), link("a")], 'line 1, <link name="a">: another link has that name'),
-        ([link("a"), link("b")], "one link must be the root of all; 2 have no parent"),
+        ([link("a"), link("b")], "exactly one link must have no parent; got 2"),
         ([link("a"), joint("j", "fixed", "a", "c")], "there is no link 'c'"),
         ([link("a"), link("b"), joint("j", "hinge", "a", "b")], "type must be one of revolute"),
         ([link("a"), link("b"), joint("j", "continuous", "a", "b"), joint("k", "fixed", "a", "b")], "is the child of joint 'j'"),
-        ([link("a"), link("b"), link("c"), joint("j", "fixed", "b", "c"), joint("k", "fixed", "c", "b")], "circle of links"),
+        ([link("a"), link("b"), link("c"), joint("j", "fixed", "b", "c"), joint("k", "fixed", "c", "b")], "loop of links"),
         ([link("a"), link("b"), joint("j", "continuous", "a", "b", '<axis xyz="0 0 0"/>')], "<axis>: axis: xyz must be a direction"),
         ([link("a"), link("b"), joint("j", "revolute", "a", "b", '<limit lower="1" upper="0"/>')], "<limit>: lower must not be above"),
         ([link("a"), link("b"), joint("j", "continuous", "a", "b", '<dynamics damping="-1"/>')], "viscous must not be negative"),
-        ([link("a"), link("b"), joint("j", "continuous", "a", "b", '<mimic joint="j"/>')], "mimic each other in a circle"),
+        ([link("a"), link("b"), joint("j", "continuous", "a", "b", '<mimic joint="j"/>')], "mimic relations form a cycle"),
         ([link("a"), link("b", inertia=(1, 1, 9)), joint("j", "continuous", "a", "b")], 'line 1, <link name="b">: Body "b": inertia violates the triangle inequality'),
         ([link("a", mass="1e999")], r'the attribute value="..." must be 1 number up to 1e\+75; got \'1e999\''),
         ([link("a", mass="1 2")], "must be 1 number"),
@@ -288,9 +288,9 @@ def test_impossible_inertias_are_named_together_or_repaired(tmp_path):
     joints = [joint("m", "prismatic", "c", "e"), joint("n", "revolute", "e", "f", '<limit lower="1" upper="2"/>')]
     imported = importers.load_urdf(written(tmp_path, *parts, *fingers, *joints), repair_inertia=True)
     assert imported.links["f"] == "b" and any('joint "m", joint "n"' in line for line in imported.left_out)
-    line = next(line for line in imported.left_out if line.startswith("inertia that no body can have, replaced"))
+    line = next(line for line in imported.left_out if line.startswith("impossible inertia, replaced"))
     assert 'link "a" (0, 0.02, 0.02) ->' in line and 'link "d"' in line and 'link "base"' not in line
-    assert any("plays no part" in line and 'link "base"' in line for line in imported.left_out)
+    assert any("has no effect" in line and 'link "base"' in line for line in imported.left_out)
     a, d = np.linalg.eigvalsh(imported.system["a"].inertia), np.linalg.eigvalsh(imported.system["d"].inertia)
     assert np.allclose(a, [4e-5, 0.02 + 2e-5, 0.02 + 2e-5], rtol=1e-9)
     assert d[0] == pytest.approx(0.4 * (3 / (4000 * np.pi)) ** (2 / 3))
@@ -301,7 +301,7 @@ def test_mimic_of_a_fixed_joint_is_listed(tmp_path):
     path = written(
         tmp_path, *parts, joint("k", "fixed", "b", "c", '<mimic joint="j" multiplier="2"/><axis xyz="0 0 1"/>')
     )
-    assert importers.load_urdf(path).left_out == ('mimic of joints one of which is fixed: joint "k"',)
+    assert importers.load_urdf(path).left_out == ('mimic with a fixed joint: joint "k"',)
 
 
 def test_options_are_checked(tmp_path):
@@ -320,7 +320,7 @@ def test_options_are_checked(tmp_path):
 
 
 def test_load_warns_once_of_all_that_is_left_out():
-    with pytest.warns(UserWarning, match="arm.urdf: not all of it was brought over") as caught:
+    with pytest.warns(UserWarning, match="arm.urdf: the import is incomplete") as caught:
         system = quirk.load(ARM, gravity=[0, 0, -9.81], base="free")
     assert len(caught) == 1 and caught[0].filename == __file__
     assert str(caught[0].message).count("\n- ") == 3

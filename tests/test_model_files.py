@@ -220,7 +220,7 @@ def test_save_and_load(tmp_path):
     for path, said in [
         ("pendulum.json", "must be one of '.toml'"),
         ("missing.toml", "No such file"),
-        (tmp_path, "the end of path"),
+        (tmp_path, "the suffix of path"),
         (3, "name of a file"),
     ]:
         with pytest.raises(quirk.InputError, match=said):
@@ -246,10 +246,10 @@ def test_what_cannot_be_written_is_named_all_at_once():
     with pytest.raises(quirk.InputError) as error:
         text_of(system)
     for said in (
-        'JointTorque "motor": torque: a file cannot hold the Python function <lambda>',
-        'Event "e": action: a file cannot hold',
-        'Generic "g": offset: f: a file cannot hold the Python function sin',
-        'Mine "mine": Mine is not made by a public class',
+        'JointTorque "motor": torque: a file cannot store the Python function <lambda>',
+        'Event "e": action: a file cannot store',
+        'Generic "g": offset: f: a file cannot store the Python function sin',
+        'Mine "mine": Mine was not created by a public class',
         "quirk.Expression(",
     ):
         assert said in str(error.value)
@@ -305,15 +305,15 @@ def test_all_mistakes_are_said_with_their_lines():
     assert said[0] == "my.toml has 12 mistakes:"
     for line, text in [
         (3, "gravity must have shape (3,)"),
-        (5, 'Body "rod": it needs mass'),
+        (5, 'Body "rod": mass must be given'),
         (7, 'Body "rod": there is no "mas"; did you mean "mass"?'),
-        (9, 'the name "rod" has been given before on line 5'),
+        (9, 'the name "rod" is already used on line 5'),
         (9, "inertia violates the triangle inequality"),
         (15, "there is no kind 'Revolut'; did you mean \"Revolute\"?"),
         (20, 'Revolute "pin": body_j: there is no part "rodd"; did you mean "rod"?'),
         (26, 'Revolute "pin": there is no "frame_k"; did you mean "frame_'),
-        (33, "kind 'Body.box' makes a Body, which does not belong under [[force]]"),
-        (37, "[run]: it needs duration"),
+        (33, "kind 'Body.box' creates a Body, which does not belong under [[force]]"),
+        (37, "[run]: duration, in s, must be given"),
         (38, "[run]: method must be a text; got 3"),
         (39, 'there is no section "evnt"; did you mean "event"?'),
     ]:
@@ -336,13 +336,13 @@ area = [[1, 2], [3]]
     ("text", "said"),
     [
         ("", "at least one body is needed"),
-        ("a = ", "is no TOML text: Invalid value .at end of document"),
+        ("a = ", "is not valid TOML: Invalid value .at end of document"),
         ("format = 2\n", "line 1: format 2 is newer than 1"),
         ("body = 3", "line 1: body: write a section"),
-        ("x = " + "[" * 5000, "within each other too often|no TOML text"),
-        ("[[body]]\nname = 3", "line 1: .*it needs a name"),
+        ("x = " + "[" * 5000, "nested too deeply|not valid TOML"),
+        ("[[body]]\nname = 3", "line 1: .*it must have a name"),
         ('[[body]]\nname = "ground"\nmass = 1.0\ninertia = [1, 1, 1]', "is that of the inertial frame"),
-        ('[[constraint]]\nname = "a"\nkind = "Drive"\njoint = "a"\nmotion = "t"', '"a" is needed to make itself'),
+        ('[[constraint]]\nname = "a"\nkind = "Drive"\njoint = "a"\nmotion = "t"', '"a" depends on itself'),
         ("".join(f'[[constraint]]\nname = "{k}"\nkind = "Drive"\njoint = "{k + 1}"\n' for k in range(900)), "too many"),
         ('[[constraint]]\nname = "a"', "it has no kind"),
         (RAGGED, 'line 5: Drag "d": area'),

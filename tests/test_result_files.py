@@ -203,13 +203,13 @@ def test_parts_that_functions_have_put_in_are_told(tmp_path):
 def test_what_a_file_lacks_is_told_as_it_is_written(tmp_path):
     """Names of all parts with functions in Python; nothing where everything is kept."""
     result = quirk.simulate(blown(), 0.1, output=0.1)
-    with pytest.warns(quirk.SaveWarning, match=r'(?s)r\.nc has the numbers.*"wind": force.*system=system') as told:
+    with pytest.warns(quirk.SaveWarning, match=r'(?s)r\.nc contains the numbers.*"wind": force.*system=system') as told:
         result.save(tmp_path / "r.nc")
     assert told[0].filename == __file__ and len(told) == 1
     system = cut()
     other = quirk.Spring("spring", GROUND, system["tip"], point_i=[0, 0, 1], stiffness=50.0)
     swap = quirk.Event("swap", "time", level=0.05, action=lambda t, state: quirk.replace("spring", other))
-    with pytest.warns(quirk.SaveWarning, match=r'functions of events have put in.*Spring "spring".*as actions'):
+    with pytest.warns(quirk.SaveWarning, match=r'functions of events cannot be written.*Spring "spring".*Use actions'):
         quirk.simulate(system, 0.1, output=0.02, events=[swap]).save(tmp_path / "r.nc")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -240,7 +240,7 @@ def test_a_failed_write_harms_nothing(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("path", "says"),
-    [("no.nc", "no such file"), (".", "no such file"), (3, "name of a file"), ("\0.nc", "cannot be read|no such file")],
+    [("no.nc", "the file does not exist"), (".", "the file does not exist"), (3, "name of a file"), ("\0.nc", "cannot be read|does not exist")],
 )
 def test_paths_that_cannot_be_read(path, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -350,7 +350,7 @@ def test_sensitivities_by_another_parameter_of_the_same_name(varied):
     """With the mass of a box its inertia changes; not so with that of a body with the same inertia."""
     box = stopped().bodies[0]
     other = stopped(Body, inertia=np.diag(box.inertia))
-    with pytest.raises(quirk.InputError, match=r"\('rod', 'mass'\) is another parameter"):
+    with pytest.raises(quirk.InputError, match=r"\('rod', 'mass'\) has another meaning"):
         Result.load(varied[1], system=other)
 
 

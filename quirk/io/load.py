@@ -1,4 +1,4 @@
-"""Systems from files of several formats."""
+"""Loading systems from files of several formats."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ..util.misuse import explained
 
 @explained
 def load(path: str | Path, **options: Any) -> System:
-    """Return the system that a file describes; the end of its name says in which format.
+    """Return the system described by a file; the suffix determines the format.
 
     Parameters
     ----------
     path : name of a file
-        ".toml": a model file of QuIRK, as `System.save` writes it. ".urdf", ".sdf", ".world", ".mjcf" and ".xml": see
-        `quirk.importers`; one UserWarning lists what could not be brought over.
-    options : of the reader of these, such as gravity=(0, 0, -9.81) or base="free"; model files have none
+        ".toml": a model file of QuIRK, written by `System.save`. ".urdf", ".sdf", ".world", ".mjcf" and ".xml": see
+        `quirk.importers`; one UserWarning lists omissions.
+    options : of the importer, such as gravity=(0, 0, -9.81) or base="free"; model files have none
 
     Raises
     ------
     InputError
-        If there is no such file, or it has mistakes: all of them, each with its place.
+        If the file does not exist or has mistakes; the message lists all of them with their locations.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def load(path: str | Path, **options: Any) -> System:
     """
     if not isinstance(path, str | Path):
         raise InputError(f"load: path must be the name of a file; got {path!r}")
-    validate.choice("load", "the end of path", Path(path).suffix.lower(), tuple(READERS))
+    validate.choice("load", "the suffix of path", Path(path).suffix.lower(), tuple(READERS))
     return READERS[Path(path).suffix.lower()](Path(path), **options)
 
 
@@ -46,7 +46,7 @@ def _model_file(path: Path, **options: Any) -> System:
     from .modelfile import read
 
     if options:
-        raise InputError(f"load: model files say all themselves; leave out {', '.join(options)}")
+        raise InputError(f"load: model files have no options; omit {', '.join(options)}")
     return read(path).system
 
 
@@ -56,11 +56,11 @@ def _description(path: Path, **options: Any) -> System:
     imported = read(path, **options)
     if imported.left_out:
         lines = "".join(f"\n- {line}" for line in imported.left_out)
-        warnings.warn(f"{path.name}: not all of it was brought over:{lines}", stacklevel=outside())
+        warnings.warn(f"{path.name}: the import is incomplete: {lines}", stacklevel=outside())
     return imported.system
 
 
-# What reads files whose names end so.
+# Reader for each suffix.
 READERS: dict[str, Callable[..., System]] = {
     ".toml": _model_file,
     **dict.fromkeys((".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf"), _description),

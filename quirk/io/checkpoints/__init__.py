@@ -1,4 +1,4 @@
-"""What a long run writes down while it goes on, so that it can be killed at any moment and go on from there."""
+"""Checkpoints of long runs, from which an interrupted run continues."""
 
 from .checkpoint import Checkpoint, read_checkpoint
 from .identity import identity

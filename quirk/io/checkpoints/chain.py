@@ -1,4 +1,4 @@
-"""The legs of a run that a journal holds, in order, wherever in it they stand."""
+"""The segments of a run that can be restored from a checkpoint's journal, in chronological order."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from .rows import DamagedRowsError
 
 
 class RecordChain:
-    """A run, leg by leg, as far as each begins where the one before it ended and is not damaged.
+    """A run restored from consecutive undamaged journal records.
 
-    Each record names the start of its leg by a digest. Where one is damaged, the leg is computed again and its record
-    written at the end of the journal; the legs behind it then follow as before.
+    Each record covers one interval of the run, between two restart points, and identifies its first restart point by a
+    digest. If a record is damaged, its interval is computed again and the new record is appended to the journal; the
+    records of later intervals remain valid.
 
     Parameters
     ----------
-    folder, system, events : of the checkpoint
-    records : of the journal, without the first; None where a line is damaged
+    folder, system, events : those of the checkpoint
+    records : journal records without the first; None for damaged lines
 
     Attributes
     ----------
     segments, happenings, statistics : of the run up to the end of the chain
-    place : digest of where the next leg starts
-    leg : where that is; None at the start of the run and at its end
-    status : "completed" or "stopped" where the run is at its end, else None
+    place : digest of the restart point at the end of the chain
+    leg : this restart point; None at the start of the run and at its end
+    status : "completed" or "stopped" at the end of the run, else None
     damage : descriptions of damaged lines and rows
     """
 
@@ -55,7 +56,7 @@ class RecordChain:
         self.follow()
 
     def follow(self) -> None:
-        """Take the legs that go on from the end, as far as they are whole."""
+        """Append the waiting records that continue the chain, as far as they are undamaged."""
         while self.status is None and self.place in self._waiting:
             record = self._waiting.pop(self.place)
             try:
@@ -70,7 +71,7 @@ class RecordChain:
             except (KeyError, TypeError, ValueError, IndexError, AttributeError, QuirkError) as error:
                 raise InputError(
                     f"checkpoint {str(self._folder)!r} cannot be read by this version of QuIRK "
-                    f"({type(error).__name__}: {error}): give another path"
+                    f"({type(error).__name__}: {error}); use another path"
                 ) from None
 
     def add(
@@ -81,7 +82,7 @@ class RecordChain:
         leg: RestartPoint | None,
         status: str | None,
     ) -> None:
-        """Add a leg, with the start of the next one, also as plain data, or how the run has ended."""
+        """Append a computed interval, with its final restart point (also as plain data) or the status of the run."""
         self.segments += segments
         self.happenings += happenings
         self.place, self.leg, self.status = place_of(told), leg, status
@@ -92,20 +93,20 @@ class RecordChain:
         return float(self.segments[-1].time[-1]) if self.segments else -np.inf
 
     def damage_said(self) -> str:
-        """Return what is damaged and what becomes of it, for a warning; nothing if the run is whole."""
+        """Return a description of the damage and its consequences, for a warning; "" if the run is complete."""
         if not self.damage or self.status is not None:
             return ""
         more = len(self.damage) - 3
         said = "; ".join(self.damage[:3]) + (f"; and {more} more" if more > 0 else "")
         start = "the start" if self.leg is None else f"t = {self.leg.t:.9g} s"
-        later = f"; {len(self._waiting)} later legs are whole and are taken over" if self._waiting else ""
-        return f"{said}. The run is whole up to {start}; what is missing from there is computed again{later}"
+        later = f"; {len(self._waiting)} later records are undamaged and are used" if self._waiting else ""
+        return f"{said}. The run is undamaged up to {start}; the damaged part is computed again{later}"
 
 
 def _by_start(records: Sequence[Record | None]) -> dict[str, Record]:
-    """Return records by the start of their legs; of several with the same start, the last.
+    """Return records by the digest of their first restart point; of several with the same digest, the last.
 
-    Records of format 1 name no start: each began where the line before it ended.
+    Records of format 1 contain no digest: each of them continues the previous line.
     """
     found: dict[str, Record] = {}
     before: str | None = place_of(None)

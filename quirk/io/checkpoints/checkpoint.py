@@ -1,4 +1,4 @@
-"""A run on disk: a folder with a journal, and files of the states that it tells of."""
+"""Checkpoints of runs on disk: a folder with a journal and files of states."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ from .records import of_happening, of_leg, of_segment
 from .rows import RowFile
 
 JOURNAL = "journal"
-# The format that is written, and those that are read: 1 has no checksums of rows, and no starts of legs.
+# The written format, and the readable formats; format 1 has no checksums of rows and no digests of restart points.
 FORMAT, FORMATS = 2, (1, 2)
 
 
 class Checkpoint:
-    """A run that is written to a folder, leg by leg.
+    """A run that is written to a folder interval by interval.
 
-    A leg that is damaged there is computed again, and a `CheckpointWarning` says so.
+    Damaged intervals are computed again, with a `CheckpointWarning`.
 
     Parameters
     ----------
-    path : of a folder, which is made if need be
+    path : folder, created if it does not exist
     system : System
-    identity : of the run, see `quirk.io.checkpoints.identity`
-    events : that are watched
+    identity : identity of the run, see `quirk.io.checkpoints.identity`
+    events : active events
 
     Attributes
     ----------
-    rows : where states are to be written from now on
+    rows : files to which further states are written
 
     Raises
     ------
     InputError
-        If the folder is of another run, in use, or holds other files. Nothing in it is changed.
+        If the folder belongs to another run, is in use, or contains other files. It is left unchanged.
     WriteError
-        If nothing can be written there.
+        If the folder cannot be written.
     """
 
     def __init__(self, path: str | Path, system: System, identity: Mapping[str, str], events: Sequence[Event]) -> None:
@@ -75,27 +75,27 @@ class Checkpoint:
 
     @property
     def segments(self) -> list[Segment]:
-        """All segments that are on the disk."""
+        """All segments on disk."""
         return self._chain.segments
 
     @property
     def happenings(self) -> list[EventRecord]:
-        """All happenings that are on the disk."""
+        """All event records on disk."""
         return self._chain.happenings
 
     @property
     def statistics(self) -> Statistics:
-        """The cost of the run so far; legs that `append` takes over are added to it."""
+        """Statistics of the run so far, including those of intervals that `append` restored from the disk."""
         return self._chain.statistics
 
     @property
     def leg(self) -> RestartPoint | None:
-        """Where the run goes on, or None at its start and at its end."""
+        """Restart point from which the run continues, or None at its start and at its end."""
         return self._chain.leg
 
     @property
     def status(self) -> str | None:
-        """Return "completed" or "stopped" where the run is at its end, else None."""
+        """Return "completed" or "stopped" at the end of the run, else None."""
         return self._chain.status
 
     def append(
@@ -106,9 +106,10 @@ class Checkpoint:
         leg: RestartPoint | None,
         status: str | None = None,
     ) -> None:
-        """Write a leg: its segments, whose states are in `rows`, and where the next begins, or how the run ended.
+        """Write an interval: its segments, whose states are in `rows`, and its restart point or the status of the run.
 
-        Legs that are on the disk already and go on from there are taken over: `leg` and `status` then tell of the last.
+        If undamaged records on disk continue from this point, they are restored; `leg` and `status` are then those of
+        the last one.
         """
         self.rows.sync()
         locations = self.rows.locations[self._written :]
@@ -132,7 +133,7 @@ class Checkpoint:
         self._warn_of_damage()
 
     def _warn_of_damage(self) -> None:
-        """Say once what is damaged."""
+        """Warn once about damage."""
         said = self._chain.damage_said()
         if said and len(self._chain.damage) > self._damage_said:
             self._damage_said = len(self._chain.damage)
@@ -148,21 +149,21 @@ class Checkpoint:
 
 @explained
 def read_checkpoint(path: str | Path, system: System | None = None) -> Result:
-    """Return what a run has written down so far; it may still be going on.
+    """Return the part of a run that has been written to a checkpoint; the run may still be in progress.
 
     Parameters
     ----------
     path : str or Path
-        What `simulate` was given as `checkpoint`.
+        Value of the argument `checkpoint` of `simulate`.
     system : System, optional
-        The same as it was given; needed where it has Python functions, or the first line of the journal is damaged.
+        The simulated system; required if it contains Python functions, or if the first line of the journal is damaged.
 
-    A `CheckpointWarning` names what is damaged; the result then ends before that.
+    Damage causes a `CheckpointWarning`; the result ends before it.
 
     Raises
     ------
     InputError
-        If there is no checkpoint, or nothing has been written down yet, or nothing of it can be read.
+        If there is no checkpoint, it contains no states yet, or it cannot be read.
 
     Examples
     --------
@@ -176,12 +177,12 @@ def read_checkpoint(path: str | Path, system: System | None = None) -> Result:
         raise InputError(f"{owner}: there is no checkpoint at {str(path)!r}")
     records, _ = read(folder / JOURNAL)
     if not any(records) or (records[0] and records[0].get("format") not in FORMATS):
-        raise InputError(f"{owner}: {str(path)!r} is no checkpoint that this QuIRK reads")
+        raise InputError(f"{owner}: {str(path)!r} is not a checkpoint that this version of QuIRK can read")
     if system is None:
         system = _system_in(records[0] or {}, folder)
     chain = RecordChain(folder, system, system.events, records[1:])
     if not chain.segments:
-        raise InputError(f"{owner}: the run of {str(path)!r} has not written down any states yet")
+        raise InputError(f"{owner}: the run of {str(path)!r} has not written any states yet")
     said = [] if records[0] else ["the first line of its journal is damaged, so that the system is not checked"]
     said += [chain.damage_said()] if chain.damage_said() else []
     if said:
@@ -190,11 +191,11 @@ def read_checkpoint(path: str | Path, system: System | None = None) -> Result:
 
 
 def _system_in(head: Mapping[str, Any], folder: Path) -> System:
-    """Return the system that the first record of a journal holds as text."""
+    """Return the system stored as text in the first record of a journal."""
     text = head.get("model")
     if not isinstance(text, str):
-        why = "has Python functions, which no file holds" if head else "is in a line of the journal that is damaged"
-        raise InputError(f"read_checkpoint: the system of {str(folder)!r} {why}: give system=")
+        why = "has Python functions, which files cannot store" if head else "is in a damaged line of the journal"
+        raise InputError(f"read_checkpoint: the system of {str(folder)!r} {why}; use the argument system=")
     return system_of(text, f"the model of {str(folder)!r}")
 
 
@@ -209,7 +210,7 @@ def _folder(path: str | Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         others = [one.name for one in folder.iterdir()]
     journal = folder / JOURNAL
-    # A kill right at the start may leave an empty journal.
+    # A process terminated right at the start may leave an empty journal.
     begun = others == [JOURNAL] and not journal.is_symlink()
     if others and not begun and not (journal.exists() and journal.stat().st_size > 0):
         raise InputError(f"simulate: checkpoint must be a new or empty folder, or an earlier checkpoint; got {path!r}")
@@ -218,12 +219,14 @@ def _folder(path: str | Path) -> Path:
 
 def _check(folder: Path, head: Mapping[str, Any], identity: Mapping[str, str]) -> None:
     if head.get("format") not in FORMATS or not isinstance(head.get("identity"), dict):
-        raise InputError(f"checkpoint: {str(folder)!r} is not of the format {FORMAT} that this QuIRK writes")
+        raise InputError(
+            f"checkpoint: {str(folder)!r} does not have the format {FORMAT}, which this version of QuIRK writes"
+        )
     differing = differences(head["identity"], identity)
     if differing:
         raise InputError(
-            f"checkpoint: {str(folder)!r} is of another run, in which these differ: {', '.join(differing[:10])}; "
-            "give another path, or remove it to begin anew"
+            f"checkpoint: {str(folder)!r} belongs to another run; differences: {', '.join(differing[:10])}; "
+            "use another path, or delete the folder to start a new run"
         )
 
 

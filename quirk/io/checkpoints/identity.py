@@ -1,4 +1,4 @@
-"""What tells whether a run is the one that a checkpoint was written by."""
+"""Identity of a run: digests by which a checkpoint is matched with a run."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from quirk.simulation.hybrid.run_factory import RunFactory
 from quirk.system.system import System
 from quirk.util.construction import made_with
 
-# Values within each other; what parts are made with goes a few deep.
+# Largest nesting depth of values; the arguments of parts are nested a few levels deep.
 DEEPEST = 30
 
 
 def identity(system: System, state: State, phases: RunFactory) -> dict[str, str]:
-    """Return a digest of each part of a system, of the state in which a run starts, and of how it is computed.
+    """Return digests of all parts of a system, of the initial state of a run, and of the options of the computation.
 
-    Functions are told apart by their code and by what they hold, not by what they find in modules.
+    Functions are compared by their code and the values they contain, not by global variables of their modules.
     """
     names = {id(part): part.name for part in [GROUND, *system]}
     found = {}
@@ -46,7 +46,7 @@ def identity(system: System, state: State, phases: RunFactory) -> dict[str, str]
 
 
 def differences(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
-    """Return what differs between two identities."""
+    """Return the names of the entries that differ between two identities."""
     return [name for name in {**one, **other} if one.get(name) != other.get(name)]
 
 
@@ -56,7 +56,7 @@ def _digest(value: Any, names: Mapping[int, str]) -> str:
 
 
 def _described(value: Any, names: Mapping[int, str], depth: int) -> Any:
-    """Return what is the same for values that do the same, in every process, as texts, lists and dicts."""
+    """Return an equal representation (texts, lists and dicts) for equivalent values, in every process."""
     if depth > DEEPEST:
         return type(value).__qualname__
     if id(value) in names:

@@ -1,4 +1,4 @@
-"""A file of records that only grows; damage to one line costs no other."""
+"""A file of records that are only appended; damage to one line does not affect the others."""
 
 from __future__ import annotations
 
@@ -14,56 +14,56 @@ from quirk.util.output import writing
 
 Record = dict[str, Any]
 
-# What a checkpoint holds when it cannot be written any further.
-KEPT = "all complete legs before are kept"
+# Consequence stated in messages if a checkpoint cannot be written.
+KEPT = "all earlier complete records are kept"
 
 
 class Journal:
-    """Records, dicts of plain values, one on each line behind its checksum.
+    """Records (dicts of plain values), one on each line after its checksum.
 
-    Opening changes nothing. The first `append` cuts off what a kill has left behind the last whole line.
+    Opening changes nothing. The first `append` removes an incomplete last line, left by a process that was killed.
 
     Parameters
     ----------
     path : Path
-        Of a file; created if it is not there.
+        File, created if it does not exist.
 
     Attributes
     ----------
-    records : one for each line that was there, None where it is damaged
+    records : the records in the file when it was opened; None for damaged lines
 
     Raises
     ------
     InputError
-        If another process writes to it, or it is not empty and does not begin with a record.
+        If another process is writing to the file, or it is not empty and does not begin with a record.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for its other end
-            raise InputError(f"checkpoint: {str(path)!r} is not a file; it is left as it is: give another path")
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would block
+            raise InputError(f"checkpoint: {str(path)!r} is not a file; it is left unchanged: use another path")
         with writing("checkpoint", path, "nothing was changed"):
-            self._file = open(path, "a+b", buffering=0)  # noqa: SIM115  # open as long as the run goes on
+            self._file = open(path, "a+b", buffering=0)  # noqa: SIM115  # noqa: SIM115  # open during the whole run
         try:
             _lock(self._file.fileno(), path)
             self.records, self._size = read(path)
             if os.fstat(self._file.fileno()).st_size and not (self.records and self.records[0]):
                 raise InputError(
-                    f"checkpoint: {str(path)!r} is not from a run, or its first line is damaged; it is left as it is: "
-                    "give another path. If it is from a run, quirk.read_checkpoint(path, system) returns what can "
-                    "be read"
+                    f"checkpoint: {str(path)!r} does not belong to a run, or its first line is damaged; it is left "
+                    "unchanged: use another path. If it belongs to a run, quirk.read_checkpoint(path, system) returns "
+                    "the readable part"
                 )
         except BaseException:
             self._file.close()
             raise
 
     def append(self, record: Record) -> None:
-        """Write a record; it is on the disk when this returns.
+        """Write a record; it is on disk when the method returns.
 
         Raises
         ------
         WriteError
-            If it cannot be written; the records before it are not affected.
+            If the record cannot be written; earlier records are not affected.
         """
         text = json.dumps(record, allow_nan=True, separators=(",", ":")).encode()
         line = memoryview(b"%08x " % zlib.crc32(text) + text + b"\n")
@@ -76,17 +76,17 @@ class Journal:
         self._size += len(line)
 
     def close(self) -> None:
-        """Let others write to it."""
+        """Close the file, so that other processes can write to it."""
         self._file.close()
 
 
 def read(path: Path) -> tuple[list[Record | None], int]:
-    """Return one record for each whole line, None where it is damaged, and the number of bytes of all these lines."""
+    """Return a record for each complete line, None for damaged lines, and the total length of these lines in bytes."""
     records: list[Record | None] = []
     size = 0
     with open(path, "rb") as file:
         for line in file:
-            if line.endswith(b"\n"):  # what a kill has left does not
+            if line.endswith(b"\n"):  # an incomplete last line has no line end
                 records.append(_record(line))
                 size += len(line)
     return records, size
@@ -103,7 +103,7 @@ def _record(line: bytes) -> Record | None:
 
 
 def _lock(descriptor: int, path: Path) -> None:
-    """Keep other processes from writing to a file, where the system can."""
+    """Prevent other processes from writing to a file, where the operating system supports it."""
     try:
         import fcntl
     except ImportError:
@@ -111,4 +111,4 @@ def _lock(descriptor: int, path: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise InputError(f"checkpoint: {str(path.parent)!r} is in use by another run: give another path") from None
+        raise InputError(f"checkpoint: {str(path.parent)!r} is in use by another run; use another path") from None

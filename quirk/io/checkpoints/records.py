@@ -1,4 +1,4 @@
-"""Segments, happenings and starts of legs as plain data in a journal, and made again from it."""
+"""Segments, events and restart points as plain data in a journal, and their reconstruction."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from .rows import DamagedRowsError, Location, rows_at
 
 
 def place_of(leg: Mapping[str, Any] | None) -> str:
-    """Return a digest of the start of a leg, as in a journal; None is the start of the run.
+    """Return the digest of a restart point as stored in a journal; None is the start of the run.
 
-    A leg follows from its start and nothing else, so that a record which names this digest as its start goes on there.
+    The continuation of a run depends only on its restart point, so a record with this digest continues from this point.
     """
     text = json.dumps(leg, allow_nan=True, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -55,7 +55,7 @@ def of_segment(segment: Segment, location: Location, system: System, events: Seq
 def segments_of(
     record: Mapping[str, Any], folder: Path, system: System, events: Sequence[Event], earliest: float
 ) -> list[Segment]:
-    """Return the segments of a record; raises DamagedRowsError if their rows are damaged, or before `earliest`, s."""
+    """Return the segments of a record; raises DamagedRowsError for damaged rows, or times before `earliest`, s."""
     segments = []
     for table in record["segments"]:
         rows = rows_at(folder, Location(*table["rows"]))
@@ -66,27 +66,27 @@ def segments_of(
         plant = system.plant_for(configuration)
         quadrants = rows.quadrants.reshape(len(rows.time), -1, 2)
         turns = Turns(plant.model.joints, quadrants, np.array(table["whole"]).reshape(-1, 3))
-        changed = tuple(table.get("changed", ()))  # earlier versions wrote none
+        changed = tuple(table.get("changed", ()))  # earlier versions did not write this
         segments.append(Segment(plant, rows.time, rows.flat, turns, table["rank"], changes, changed))
     return segments
 
 
 def of_happening(one: EventRecord) -> list[Any]:
-    """Return what an event has done as plain data."""
+    """Return an event record as plain data."""
     impulse = {name: [x.force.tolist(), x.torque.tolist()] for name, x in one.impulse.items()}
     energies = float(one.energy_before), float(one.energy_after)
     return [float(one.time), one.name, int(one.direction), *energies, impulse, one.restitution_kept]
 
 
 def happening(row: Sequence[Any]) -> EventRecord:
-    """Return what an event has done, from `of_happening`."""
+    """Return the event record from the data of `of_happening`."""
     time, name, direction, before, after, impulse, *kept = row  # earlier versions wrote no restitution
     found = {name: Impulse(*map(np.array, both)) for name, both in impulse.items()}
     return EventRecord(time, name, direction, before, after, found, *kept)
 
 
 def of_leg(leg: RestartPoint, system: System, events: Sequence[Event]) -> dict[str, Any]:
-    """Return the start of a leg as plain data."""
+    """Return a restart point as plain data."""
     pace = leg.pace
     return {
         "t": leg.t,
@@ -100,9 +100,9 @@ def of_leg(leg: RestartPoint, system: System, events: Sequence[Event]) -> dict[s
 
 
 def leg_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> RestartPoint:
-    """Return the start of a leg, from `of_leg`."""
+    """Return the restart point from the data of `of_leg`."""
     sides = {_key(key): (float(side), int(crossed), float(scale)) for key, side, crossed, scale in table["sides"]}
-    h, grid, asked, *judged = table["pace"]  # earlier versions wrote down three
+    h, grid, asked, *judged = table["pace"]  # earlier versions wrote three values
     return RestartPoint(
         float(table["t"]),
         np.array(table["y"], dtype=float),
@@ -114,7 +114,7 @@ def leg_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) ->
 
 
 def statistics_of(table: Mapping[str, Any]) -> Statistics:
-    """Return what a run cost, from a dict of it; entries that this version does not know are left out."""
+    """Return statistics from a dict; entries unknown to this version are ignored."""
     known = {one.name for one in fields(Statistics)}
     found = Statistics(**{key: x for key, x in table.items() if key in known})
     found.in_python = {who: (int(calls), float(spent)) for who, (calls, spent) in found.in_python.items()}

@@ -1,4 +1,4 @@
-"""States of a run in files that only grow, checked by checksums and read through the memory map."""
+"""States of a run in append-only files, verified by checksums and read by memory mapping."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from quirk.util.output import writing
 
 from .journal import KEPT
 
-# Numbers that wait in memory before rows are written.
+# Numbers buffered in memory before rows are written.
 WAITING = 2**21
-# Types of the parts of rows in files.
+# Data types of the parts of rows in files.
 KINDS = ("<f8", "<f8", "<i4")
-# Bytes read at once to compute a checksum.
+# Bytes read at once for a checksum.
 CHUNK = 2**20
 
 
 class DamagedRowsError(Exception):
-    """Rows are not as they were written."""
+    """Rows differ from those that were written."""
 
 
 class Location(NamedTuple):
-    """Where the rows of a segment are.
+    """Location of a segment's rows in files.
 
     Attributes
     ----------
-    number : of the files
+    number : number of the files
     rows : number of rows
-    widths : numbers per row of each part
-    first : first byte of each part in its file
-    sums : CRC-32 of each part; None from versions that wrote none
+    widths : numbers in each row of each part
+    first : offset of each part in its file, bytes
+    sums : CRC-32 of each part; None for earlier versions, which wrote none
     """
 
     number: int
@@ -47,7 +47,7 @@ class Location(NamedTuple):
 
 
 class RowFile:
-    """New files of rows in a folder: one of times, one of states, and one of turns.
+    """New files of rows in a folder: one for times, one for states, and one for numbers of full turns.
 
     Parameters
     ----------
@@ -55,25 +55,25 @@ class RowFile:
 
     Attributes
     ----------
-    locations : of the segments taken so far
+    locations : locations of the segments written so far
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._number, self._rows = folder, _free_number(folder), 0
         with writing("checkpoint", folder / f"rows-{self._number}", KEPT):
-            # They are open as long as the run goes on.
+            # The files stay open during the whole run.
             self._files = [open(path_of(folder, self._number, part), "xb", buffering=0) for part in Rows._fields]  # noqa: SIM115
         self._widths: tuple[int, ...] = ()
         self._first, self._sums = self._reached, [0] * len(self._files)
         self.locations: list[Location] = []
 
     def put(self, kept: OutputBuffer) -> None:
-        """Write rows that wait, if there are many."""
+        """Write the buffered rows if there are many."""
         if kept.numbers >= WAITING:
             self._write(kept.take())
 
     def take(self, kept: OutputBuffer) -> Rows | None:
-        """Write the rows that wait, and return all since the last call, or None if there are none."""
+        """Write the buffered rows, and return all rows since the last call, or None if there are none."""
         if kept.numbers:
             self._write(kept.take())
         if not self._rows:
@@ -83,13 +83,13 @@ class RowFile:
         return _read(self._folder, self.locations[-1])
 
     def sync(self) -> None:
-        """Return when all that was written is on the disk."""
+        """Wait until everything written is on disk."""
         with writing("checkpoint", path_of(self._folder, self._number, Rows._fields[0]), KEPT):
             for file in self._files:
                 os.fsync(file.fileno())
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the files."""
         for file in self._files:
             file.close()
 
@@ -110,12 +110,12 @@ class RowFile:
 
 
 def rows_at(folder: Path, location: Location) -> Rows:
-    """Return rows out of files, checked; states and turns are read when they are used.
+    """Return verified rows from files; states and turns are read on access.
 
     Raises
     ------
     DamagedRowsError
-        If rows are missing, differ from their checksums, or their times decrease.
+        If rows are missing, differ from their checksums, or have decreasing times.
     """
     try:
         for k, part in enumerate(Rows._fields):
@@ -142,7 +142,7 @@ def _read(folder: Path, location: Location) -> Rows:
 
 
 def _checksum(folder: Path, location: Location, k: int) -> int:
-    """Return the CRC-32 of one part of rows, as far as it is in its file."""
+    """Return the CRC-32 of one part of rows, as far as the file contains it."""
     left = location.rows * location.widths[k] * np.dtype(KINDS[k]).itemsize
     found = 0
     with open(path_of(folder, location.number, Rows._fields[k]), "rb") as file:
@@ -159,6 +159,6 @@ def path_of(folder: Path, number: int, part: str) -> Path:
 
 
 def _free_number(folder: Path) -> int:
-    """Return a number of which no file of rows has been written yet."""
+    """Return the lowest number greater than those of all existing files of rows."""
     taken = [re.fullmatch(r"rows-(\d+)\.\w+", path.name) for path in folder.iterdir()]
     return 1 + max((int(found[1]) for found in taken if found), default=-1)

@@ -1,4 +1,4 @@
-"""Where the files are that descriptions name."""
+"""Location of files referenced in robot descriptions."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ SCHEMES = ("", "file", "package", "model")
 
 @dataclass(frozen=True)
 class Addresses:
-    """Finds what names such as meshes/arm.stl, package://robot/arm.stl and model://robot mean.
+    """Resolution of names such as meshes/arm.stl, package://robot/arm.stl and model://robot to files.
 
     Attributes
     ----------
-    packages : folders by name of package
-    folders : folders that packages are looked for in
+    packages : folders by package name
+    folders : folders that contain packages
     """
 
     packages: Mapping[str, Path] = field(default_factory=dict)
     folders: tuple[Path, ...] = ()
 
     def find(self, name: str, folder: Path, there: Callable[[Path], bool] = Path.is_file) -> Path | None:
-        """Return the path of a name in a file of a folder, if it is there; None if not."""
+        """Return the existing path of a name used in a file of a folder; None if there is none."""
         scheme, _, rest = name.strip().rpartition("://")
         if scheme not in SCHEMES:
             return None
@@ -44,14 +44,14 @@ class Addresses:
             yield self.packages[package] / inside
         yield from (outer / rest for outer in (folder, *self.folders))
         if of_package:
-            # Without a folder given for the package, it is this file's or one around it.
+            # Without an explicit folder, the package is the folder of this file or one of its parents.
             around = folder.resolve().parents
             yield from (outer / rest for outer in around[:3])
             yield from (outer / inside for outer in (folder, *around[:2]) if inside)
 
 
 def checked_packages(owner: str, value: Any) -> Addresses:
-    """Return where packages are, from folders by name or a list of folders that hold them."""
+    """Return the package locations, from folders by name or a list of folders that contain them."""
     if value is None:
         return Addresses()
     if isinstance(value, Mapping) and all(isinstance(k, str) and isinstance(v, str | Path) for k, v in value.items()):
@@ -59,6 +59,6 @@ def checked_packages(owner: str, value: Any) -> Addresses:
     if isinstance(value, list | tuple) and all(isinstance(folder, str | Path) for folder in value):
         return Addresses(folders=tuple(map(Path, value)))
     raise InputError(
-        f'{owner}: packages must map names of packages to folders, {{"arm": "/robots/arm"}}, or list folders that hold '
-        f'packages, ["/robots"]; got {value!r}'
+        f'{owner}: packages must map names of packages to folders, {{"arm": "/robots/arm"}}, or list folders that '
+        f'contain packages, ["/robots"]; got {value!r}'
     )

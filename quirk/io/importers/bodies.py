@@ -1,4 +1,4 @@
-"""Links become bodies: those that are fixed to each other become one."""
+"""Conversion of links to bodies; links that are fixed to each other become one body."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .pose import Pose
 
 
 class Bodies:
-    """The bodies that links are part of.
+    """The bodies to which links belong.
 
-    Links that welds connect are one body, with the name and axes of the first that has a mass, and a frame for each.
-    What is welded to the ground is the ground if it has no mass, else a body that is `Fixed` to it, so that its load on
-    the ground can be read.
+    Links connected by welds form one body, with the name and axes of the first link with mass, and a named frame for
+    each link. Links welded to the ground are part of the ground if they have no mass; otherwise they form a body that
+    is `Fixed` to the ground, so that its load on the ground is available.
 
     Parameters
     ----------
@@ -30,14 +30,14 @@ class Bodies:
     welds : list of Weld
     names : DescriptionNames
     left_out : LeftOut
-    inertia_tolerance : as for `Body`
-    repair : whether an inertia that no body can have is replaced by the nearest that one can; of what is fixed to the
-        ground, where it plays no part, it always is
+    inertia_tolerance : relative tolerance, as for `Body`
+    repair : whether a physically impossible inertia is replaced by the nearest possible one; for bodies fixed to the
+    ground, where it has no effect, it is always replaced
 
     Attributes
     ----------
     parts : list of Body and Fixed
-    of_link : dict of the body, or GROUND, by link
+    of_link : body, or GROUND, by link name
     on_ground : names of links that became the ground
     """
 
@@ -63,7 +63,7 @@ class Bodies:
         self._raise_faults()
 
     def place(self, link: str | None) -> tuple[Body | Ground, Pose]:
-        """Return the body that a link is part of, and the pose of the link in it; None is the ground."""
+        """Return the body that contains a link, and the pose of the link in this body; for None the ground."""
         if link is None:
             return GROUND, Pose()
         return self.of_link[link], self._poses[link]
@@ -78,7 +78,7 @@ class Bodies:
         first = members[0]
         if mass <= 0:
             self._faults.append(
-                f"{first.where}: it moves, so it must have a mass: give it an inertial with mass and inertia, or fix "
+                f"{first.where}: a moving link must have mass: add an inertial with mass and inertia, or fix "
                 "it to a link that has one"
             )
             return
@@ -91,17 +91,17 @@ class Bodies:
             self.parts.append(Fixed(name, GROUND, body))
 
     def _raise_faults(self) -> None:
-        """Raise InputError with all links that cannot be bodies."""
+        """Raise InputError that lists all links with invalid inertia or mass."""
         if not self._faults:
             return
-        cure = "; repair_inertia=True takes the nearest possible inertia" if self._repairable else ""
+        cure = "; repair_inertia=True uses the nearest possible inertia" if self._repairable else ""
         if len(self._faults) == 1:
             raise InputError(self._faults[0] + cure)
         listed = "".join(f"\n- {fault}" for fault in self._faults)
-        raise InputError(f"{len(self._faults)} links cannot be bodies as they are{cure}:{listed}")
+        raise InputError(f"{len(self._faults)} links cannot be converted to bodies{cure}:{listed}")
 
     def _possible(self, inertia: np.ndarray, mass: float, link: Link, grounded: bool) -> np.ndarray | None:
-        """Return an inertia that a body can have; None, with the fault noted, if it has none that may be changed."""
+        """Return a physically possible inertia; None, after recording the fault, if a repair is not allowed."""
         fault = inertia_fault(inertia, self._tolerance.get("inertia_tolerance", INERTIA_TOLERANCE))
         if fault is None:
             return inertia
@@ -110,15 +110,15 @@ class Bodies:
             self._repairable = True
             return None
         made = repaired(inertia, mass)
-        where = " of what is fixed to the ground, where it plays no part" if grounded else ""
+        where = " of a body fixed to the ground, where it has no effect" if grounded else ""
         self._left_out.note(
-            f"inertia that no body can have{where}, replaced by the nearest possible one",
+            f"impossible inertia{where}, replaced by the nearest possible one",
             f'link "{link.name}" {said(inertia)} -> {said(made)} kg m^2',
         )
         return made
 
     def _body(self, members: list[Link], mass: float, grounded: bool) -> Body | None:
-        """Return one body of all members, or None if it cannot be; it takes name and axes of the first with a mass."""
+        """Return one body of all members, or None for invalid inertia; name and axes are of the first with mass."""
         first = next(link for link in members if link.mass > 0)
         center = sum((link.mass / mass) * link.pose.point(link.center) for link in members)
         in_space = Pose(first.pose.axes, np.asarray(center, dtype=float))
@@ -170,7 +170,7 @@ def welded(links: Sequence[Link], welds: Iterable[Weld]) -> list[tuple[list[Link
     for weld in welds:
         one, two = lead(weld.parent), lead(weld.child)
         if one is not two:
-            # The ground leads all that is welded to it.
+            # The ground is the representative of everything welded to it.
             one, two = (two, one) if two is None else (one, two)
             leader[two] = one
     groups: dict[str | None, list[Link]] = {}

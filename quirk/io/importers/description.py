@@ -1,4 +1,4 @@
-"""What files of all formats say of a mechanism: links, and what connects them, before they become bodies and joints."""
+"""Format-independent description of a mechanism: links and welds, before conversion to bodies and joints."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .pose import Pose
 
 @dataclass(eq=False)
 class Collider:
-    """A geometry that may touch others.
+    """A geometry for contacts.
 
     Attributes
     ----------
     name : str
-    link : name of its link, None for the ground
-    kind : "plane", "sphere", "box", "cylinder" or "capsule"; others touch nothing
-    pose : in its link; of a plane z is the normal, of a cylinder and a capsule the axis
-    sizes : m; radius of a sphere; three sides of a box; radius and length of others
-    friction : coefficient of Coulomb friction, or None if the file says none
-    group : name of what it is part of whose parts do not touch each other, or None
-    where : what messages call it
+    link : name of its link; None for the ground
+    kind : "plane", "sphere", "box", "cylinder" or "capsule"; other kinds have no contacts
+    pose : pose in its link; z is the normal of a plane, and the axis of a cylinder or capsule
+    sizes : m; radius of a sphere; three edge lengths of a box; radius and length of a cylinder or capsule
+    friction : coefficient of Coulomb friction, or None if the file specifies none
+    group : name of the group whose members have no contacts with each other, or None
+    where : location in the file, for messages
     """
 
     name: str
@@ -44,20 +44,20 @@ class Collider:
 
 @dataclass(eq=False)
 class Link:
-    """A rigid part as the file has it.
+    """A rigid link as described in the file.
 
     Attributes
     ----------
     name : str
-    where : what messages call it
-    pose : Pose, in N at the start
-    mass : kg, zero if it has none
-    center : (3,) center of mass, m, in the link
-    inertia : (3, 3) about the center of mass along the axes of the link, kg m^2
-    colliders : geometries that may touch those of others
+    where : location in the file, for messages
+    pose : initial Pose, inertial frame
+    mass : kg; zero if not specified
+    center : (3,) m, center of mass in the link frame
+    inertia : (3, 3) kg m^2, about the center of mass in link axes
+    colliders : geometries for contacts
     shapes : functions from the pose of the link in its body to a shape in body coordinates
-    frames : poses in the link of further frames, by name
-    velocity, angular_velocity : (3,) of its center of mass, m/s, and rad/s, both in N
+    frames : poses of further frames in the link, by name
+    velocity, angular_velocity : (3,) of the center of mass, m/s, and rad/s, inertial frame
     """
 
     name: str
@@ -75,26 +75,26 @@ class Link:
 
 @dataclass
 class Weld:
-    """Two links that are fixed to each other; `parent` None is the ground."""
+    """Two links fixed to each other; `parent` None is the ground."""
 
     parent: str | None
     child: str
 
 
 class DescriptionNames:
-    """Names for all parts of one system, none of them twice."""
+    """Unique names for all parts of a system."""
 
     def __init__(self) -> None:
         self._taken = {GROUND.name}
         self.changed: list[str] = []
 
     def take(self, name: str, kind: str) -> str:
-        """Return a name that is free: the one asked for if it is, else with the kind of part behind it."""
+        """Return a unique name: the requested one if it is free, else with the kind of part appended."""
         for candidate in self._candidates(name, kind):
             if candidate not in self._taken:
                 self._taken.add(candidate)
                 if candidate != name:
-                    self.changed.append(f'{kind} "{name}" is called "{candidate}"')
+                    self.changed.append(f'{kind} "{name}" is renamed to "{candidate}"')
                 return candidate
         raise AssertionError
 
@@ -107,7 +107,7 @@ class DescriptionNames:
             number += 1
 
     def part(self, name: str, kind: str) -> str:
-        """Return a free name for what belongs to a part, such as "hinge friction"."""
+        """Return a unique name for an element that belongs to a part, such as "hinge friction"."""
         whole = f"{name} {kind}"
         number = 2
         while whole in self._taken:
@@ -119,7 +119,7 @@ class DescriptionNames:
 
 @contextmanager
 def at(where: Any) -> Iterator[None]:
-    """Say in errors where in the file the trouble is."""
+    """Prefix InputErrors with the location in the file."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Geometry of URDF and SDF files as shapes, and the mesh files that they name."""
+"""Geometry of URDF and SDF files as shapes, and the mesh files they refer to."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .left_out import LeftOut
 from .markup import Element, shortened
 from .pose import Pose
 
-# Pictures take no more triangles of a mesh than these, and read no larger files, bytes.
+# Most triangles of a mesh in pictures, and largest mesh file that is read, bytes.
 MOST_TRIANGLES, LARGEST_FILE = 20_000, 200_000_000
-# A shape in body coordinates from the pose, in the body, of the link that has it.
+# Function from the pose of the link in its body to a shape in body coordinates.
 Placed = Callable[[Pose], Shape]
 
 
 def placed(where: Any, kind: Callable[..., Shape], pose: Pose, color: Any, *sizes: Any) -> Placed:
-    """Return a shape that stands so in a link."""
+    """Return a shape at a pose in a link."""
 
     def make(link: Pose) -> Shape:
         with at(where):
@@ -42,7 +42,7 @@ def ball(radius: Any, **others: Any) -> Ellipsoid:
 
 
 def capsule(where: Any, pose: Pose, color: Any, radius: float, length: float) -> list[Placed]:
-    """Return a cylinder along z with half a ball at each end."""
+    """Return a capsule along z: a cylinder with a sphere at each end."""
     ends = (pose @ Pose(np.eye(3), np.array([0.0, 0.0, z])) for z in (-length / 2, length / 2))
     return [
         placed(where, Cylinder, pose, color, radius, length),
@@ -51,19 +51,19 @@ def capsule(where: Any, pose: Pose, color: Any, radius: float, length: float) ->
 
 
 def color_of(element: Element, numbers: np.ndarray) -> tuple[float, ...]:
-    """Return red, green, blue and opacity, all between 0 and 1."""
+    """Return red, green, blue and opacity, each between 0 and 1."""
     if numbers.min() < 0 or numbers.max() > 1:
-        raise element.error(f"a color must be of numbers between 0 and 1; got {numbers.tolist()}")
+        raise element.error(f"a color must consist of numbers between 0 and 1; got {numbers.tolist()}")
     return tuple(numbers.tolist())
 
 
 class MeshFiles:
-    """Mesh files that a description names.
+    """Mesh files referenced in a description.
 
     Parameters
     ----------
     addresses : Addresses
-    left_out : LeftOut, for those that are not there
+    left_out : LeftOut, records missing files
     """
 
     def __init__(self, addresses: Addresses, left_out: LeftOut) -> None:
@@ -71,10 +71,10 @@ class MeshFiles:
         self._loaded: dict[tuple[Path, tuple[float, ...]], Mesh] = {}
 
     def shapes(self, element: Element, name: str, scale: np.ndarray, pose: Pose, color: Any) -> list[Placed]:
-        """Return the mesh of a file, or nothing where it cannot be read, which is noted."""
+        """Return the mesh of a file, or an empty list, after recording the file, if it cannot be read."""
         path = self.addresses.find(name, element.root.folder)
         if path is None:
-            self.left_out.note(f"mesh file {shortened(name)!r}, which is not there", element.owner)
+            self.left_out.note(f"mesh file {shortened(name)!r}, which does not exist", element.owner)
             return []
         try:
             mesh = self._mesh(path, scale)
@@ -84,7 +84,7 @@ class MeshFiles:
         return [placed(element, functools.partial(replace, mesh), pose, color)]
 
     def _mesh(self, path: Path, scale: np.ndarray) -> Mesh:
-        """Return the mesh of a file, with fewer triangles if it has many; each file is read once."""
+        """Return the mesh of a file, simplified if it has many triangles; each file is read once."""
         key = path, tuple(scale.tolist())
         if key not in self._loaded:
             if path.stat().st_size > LARGEST_FILE:
@@ -97,16 +97,16 @@ class MeshFiles:
 
 
 def fewer(vertices: np.ndarray, triangles: np.ndarray, name: str, left_out: LeftOut) -> tuple[np.ndarray, np.ndarray]:
-    """Return a surface with as many triangles as pictures take, and note that it has fewer, if so."""
+    """Return a surface with at most `MOST_TRIANGLES` triangles, and record the simplification."""
     found = simplified(vertices, triangles, MOST_TRIANGLES)
     if len(found[1]) < len(triangles):
-        what = f"triangles of meshes that have more than {MOST_TRIANGLES}, which are shown with fewer"
+        what = f"triangles of meshes that have more than {MOST_TRIANGLES}, which are simplified for display"
         left_out.note(what, shortened(name))
     return found
 
 
 def primitive(geometry: Element, pose: Pose, color: Any) -> list[Placed] | None:
-    """Return boxes, cylinders and spheres as URDF has them, in attributes; None for another geometry."""
+    """Return boxes, cylinders and spheres described by attributes, as in URDF; None for other geometries."""
     box, cylinder, sphere = (geometry.one(tag) for tag in ("box", "cylinder", "sphere"))
     if box is not None:
         return [placed(box, Box, pose, color, box.vector("size", 3))]

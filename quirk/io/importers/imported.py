@@ -1,4 +1,4 @@
-"""What an import gives: a system, what could not be brought over, and where the links of the file are."""
+"""The result of an import: a system, a list of omissions, and the body of each link."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .left_out import LeftOut
 @explained
 @dataclass(frozen=True)
 class Imported:
-    """A system that was read from a file.
+    """A system read from a file.
 
     Attributes
     ----------
     system : System
     left_out : tuple of str
-        All of the file that is not in the system, or not as the file has it, one line for each kind of thing.
+        Contents of the file that the system lacks or represents differently, one line for each kind.
     links : dict of str
-        The name of the body, or "ground", that each link of the file is part of: links that are fixed to each other are
-        one body, in which each is a named frame.
+        Name of the body, or "ground", that contains each link of the file. Links that are fixed to each other form one
+        body, in which each is a named frame.
     """
 
     system: System
@@ -40,22 +40,22 @@ class Imported:
 def finished(
     file: str, bodies: Bodies, others: Iterable[Any], gravity: Any, names: DescriptionNames, left_out: LeftOut
 ) -> Imported:
-    """Return the system of all parts."""
+    """Return the imported system, with the list of omissions."""
     for link in bodies.on_ground:
         if link.shapes:
-            left_out.note("pictures of what stands on the ground without a mass", f'link "{link.name}"')
+            left_out.note("shapes of massless links fixed to the ground", f'link "{link.name}"')
     if not any(body.name != "ground" for body in bodies.of_link.values()):
-        raise InputError(f"{file}: nothing in it moves, and nothing has a mass, so there is no body to simulate")
+        raise InputError(f"{file}: it has no moving link and no link with mass, so that there is no body to simulate")
     with at(file):
         system = System([*bodies.parts, *others], gravity=gravity)
     lines = left_out.lines
     if names.changed:
-        lines.append("names that something else has already: " + "; ".join(names.changed))
+        lines.append("names already in use:  " + "; ".join(names.changed))
     return Imported(system, tuple(lines), {link: body.name for link, body in bodies.of_link.items()})
 
 
 def checked_path(owner: str, value: Any) -> Path:
-    """Return the path of a file to read."""
+    """Return the checked path of a file to read."""
     if not isinstance(value, str | Path):
         raise InputError(f"{owner}: path must be the name of a file; got {value!r}")
     try:
@@ -67,11 +67,11 @@ def checked_path(owner: str, value: Any) -> Path:
 
 
 def checked_shapes(owner: str, value: Any) -> str | None:
-    """Return which geometry becomes shapes."""
+    """Return the checked kind of geometry that becomes shapes."""
     found: str | None = validate.choice(owner, "shapes", value, ("visual", "collision", None))
     return found
 
 
 def checked_limits(owner: str, value: Any) -> bool:
-    """Return whether limits are brought over."""
+    """Return the checked option `limits`."""
     return validate.flag(owner, "limits", value)

@@ -1,21 +1,21 @@
-"""Inertias that no rigid body can have, and the nearest that one can."""
+"""Repair of physically impossible inertias."""
 
 from __future__ import annotations
 
 import numpy as np
 
-# Least second moment of mass of a repaired body along any axis, as a part of the largest.
+# Least second moment of mass of a repaired body along any axis, relative to the largest.
 FLATTEST = 1e-3
-# kg/m^3, of the ball that stands for a mass without moments.
+# Density, kg/m^3, of the sphere that represents a mass without moments of inertia.
 DENSITY = 1000.0
 
 
 def repaired(inertia: np.ndarray, mass: float) -> np.ndarray:
-    """Return the inertia (3, 3) of a body that is nearest to a symmetric tensor (3, 3), kg m^2.
+    """Return the physically possible inertia (3, 3) that is nearest to a symmetric tensor (3, 3), kg m^2.
 
-    The second moments of mass, integrals of x^2, y^2 and z^2 along principal axes, are half the trace less the moments
-    of inertia. Those below `FLATTEST` of the largest are raised to that. Where none is positive, the inertia is that of
-    a ball of water with the given mass, kg.
+    The second moments of mass, integrals of x^2, y^2 and z^2 along principal axes, are half the trace minus the moments
+    of inertia. Those below `FLATTEST` times the largest are increased to this value. If none is positive, the inertia
+    is that of a sphere of water with the given mass, kg.
     """
     moments, axes = np.linalg.eigh(inertia)
     squares = 0.5 * moments.sum() - moments

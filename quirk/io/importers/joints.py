@@ -1,4 +1,4 @@
-"""Joints between the bodies of links, and what acts at them: limits, damping, friction, springs."""
+"""Joints between the bodies of links, and their limits, damping, friction and springs."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from .description import DescriptionNames, at
 from .left_out import LeftOut
 from .pose import Pose
 
-# Dry friction turns around over this speed, rad/s or m/s.
+# Velocity over which regularized dry friction changes its sign, rad/s or m/s.
 CREEP = 1e-3
 
 
 @dataclass
 class JointCoordinate:
-    """What a file says of one coordinate of a joint; rad or m, and N m or N.
+    """Properties of one coordinate of a joint; rad or m, and N m or N.
 
     Attributes
     ----------
     lower, upper : limits, or None
-    damping : load over rate
+    damping : load divided by rate
     friction : dry friction
-    stiffness : load over displacement
-    rest : where the spring is relaxed
+    stiffness : load divided by displacement
+    rest : coordinate at which the spring is unloaded
     """
 
     lower: float | None = None
@@ -46,7 +46,7 @@ def make(
     child: tuple[str | None, Pose],
     **arguments: Any,
 ) -> Joint:
-    """Return a joint between frames that stand so in two links."""
+    """Return a joint between frames given by their poses in two links."""
     (body_i, i), (body_j, j) = bodies.place(parent[0]), bodies.place(child[0])
     one, two = (i @ parent[1]).frame, (j @ child[1]).frame
     return kind(name, body_i, body_j, frame_i=one, frame_j=two, **arguments)
@@ -61,7 +61,7 @@ def elements(
     where: Any,
     name: str,
 ) -> list[Constraint | ForceElement]:
-    """Return what acts along the "rotation" or "translation" of a joint, as `kind` says."""
+    """Return stop, damper, friction and spring of a joint coordinate; `kind` is "rotation" or "translation"."""
     made: list[Constraint | ForceElement] = []
     both = {"coordinate": kind}
     with at(where):
@@ -74,7 +74,7 @@ def elements(
             resistance = {"viscous": coordinate.damping, "coulomb": coordinate.friction, "creep": CREEP}
             made.append(JointFriction(names.part(name, "friction"), joint, **resistance, **both))  # type: ignore[arg-type]
     if coordinate.friction:
-        left_out.note(f"sticking of dry friction, which creeps below {CREEP:g} rad/s or m/s instead", f'joint "{name}"')
+        left_out.note(f"sticking of dry friction, replaced by creep below {CREEP:g} rad/s or m/s", f'joint "{name}"')
     return made
 
 

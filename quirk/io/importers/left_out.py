@@ -1,4 +1,4 @@
-"""What an import could not bring over."""
+"""Omissions of an import."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from .markup import Element
 
 
 class LeftOut:
-    """Collects what is not brought over, and says the same thing of many elements in one line."""
+    """Collector of omissions, with one line for all occurrences of the same kind."""
 
     def __init__(self) -> None:
-        self._found: dict[str, dict[str, None]] = {}  # places in order, each once
+        self._found: dict[str, dict[str, None]] = {}  # places in order, without duplicates
 
     def note(self, what: str, where: str) -> None:
-        """Remember that something was left out at one place."""
+        """Record an omission at one place."""
         self._found.setdefault(what, {})[where] = None
 
     def note_unread(self, root: Element, reasons: Mapping[str, str]) -> None:
-        """Remember all elements and attributes of a file that nothing asked for; `reasons` are by tag."""
+        """Record all elements and attributes of a file that were not read; `reasons` are by tag."""
         for element, attribute in root.unread():
             if attribute is not None:
                 self.note(f"{attribute}=... of <{element.tag}>", element.owner)
@@ -29,5 +29,5 @@ class LeftOut:
 
     @property
     def lines(self) -> list[str]:
-        """One line for each kind of thing, with all places."""
+        """One line for each kind of omission, with all places."""
         return [f"{what}: {', '.join(places)}" for what, places in self._found.items()]

@@ -1,4 +1,4 @@
-"""XML files as elements that know their line, refuse entities, and tell what of them was never read."""
+"""XML elements with line numbers that record which of their contents have been read; entities are rejected."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 
 from quirk.errors import InputError
 
-# Elements within elements: descriptions of mechanisms need a dozen, nested models a few more.
+# Deepest nesting of elements: robot descriptions need a dozen levels, nested models a few more.
 DEEPEST = 200
-# Of a text that could not be read, messages show so much.
+# Most characters of an invalid text shown in messages.
 SHOWN = 60
-# Squares and cubes of numbers up to this one, and masses times these, are finite.
+# Largest allowed number: its square and cube, and their products with masses, are finite.
 LARGEST = 1e75
 
 
@@ -32,7 +32,7 @@ class Element:
     line : int
     parent : Element or None
     folder : Path
-        Of the file; only of a root element.
+        Folder of the file; only for a root element.
     """
 
     def __init__(self, file: str, tag: str, attributes: dict[str, str], line: int, parent: Element | None) -> None:
@@ -54,46 +54,46 @@ class Element:
         return InputError(f"{self}: {message}")
 
     def add(self, child: Element) -> None:
-        """Put an element behind the other children."""
+        """Append a child element."""
         self.children.append(child)
 
     @property
     def root(self) -> Element:
-        """The outermost element of the file that this one was written in."""
+        """The root element of the file from which this element was read."""
         element = self
         while element.parent is not None:
             element = element.parent
         return element
 
     def all(self, tag: str) -> list[Element]:
-        """Return the children of that tag."""
+        """Return the children with a tag."""
         found = [child for child in self.children if child.tag == tag]
         for child in found:
             child.was_read = True
         return found
 
     def one(self, tag: str) -> Element | None:
-        """Return the child of that tag, or None; InputError if there are several."""
+        """Return the child with a tag, or None; InputError if there are several."""
         found = self.all(tag)
         if len(found) > 1:
-            raise found[1].error(f"{self.tag} has {len(found)} of these; keep one")
+            raise found[1].error(f"{self.tag} has {len(found)} of these elements; keep one")
         return found[0] if found else None
 
     def needed(self, tag: str) -> Element:
-        """Return the child of that tag."""
+        """Return the required child with a tag; InputError if it is missing."""
         found = self.one(tag)
         if found is None:
             raise self.error(f"has no <{tag}>, which it must have")
         return found
 
     def ignore(self, *tags: str) -> None:
-        """Count children of these tags, and all they hold, as read: they say nothing of the mechanism."""
+        """Mark children with these tags, including their contents, as read: they do not describe the mechanism."""
         for child in self.children:
             if child.tag in tags:
                 child.ignore_all()
 
     def ignore_all(self) -> None:
-        """Count the element as read, with all that it holds."""
+        """Mark the element and all its contents as read."""
         for element in self.walk():
             element.was_read = True
             element._read.update(element.attributes)
@@ -104,41 +104,41 @@ class Element:
         return self.attributes.get(name)
 
     def attribute(self, name: str) -> str:
-        """Return an attribute that must be there, and not be blank."""
+        """Return a required, nonblank attribute."""
         value = self.get(name)
         if value is None or not value.strip():
             raise self.error(f'needs the attribute {name}="..."; got {shortened(value)!r}')
         return value
 
     def number(self, name: str, default: float | None = None, infinite: bool = False) -> float:
-        """Return an attribute as a finite number; InputError if it is missing without a default."""
+        """Return an attribute as a finite number; InputError if it is missing and there is no default."""
         return float(self.vector(name, 1, None if default is None else [default], infinite)[0])
 
     def vector(self, name: str, count: int, default: Any = None, infinite: bool = False) -> np.ndarray:
-        """Return an attribute of so many finite numbers, parted by blanks."""
+        """Return an attribute of `count` finite numbers separated by blanks."""
         value = self.get(name)
         if value is None and default is not None:
             return np.array(default, dtype=float)
         return self._numbers(f'the attribute {name}="..."', "" if value is None else value, (count,), infinite)
 
     def numbers(self, *counts: int, infinite: bool = False) -> np.ndarray:
-        """Return the text as numbers, as many as one of `counts`; finite unless infinite ones are allowed."""
+        """Return the text as numbers; their count must be one of `counts`; `infinite` allows infinite ones."""
         return self._numbers("its text", self.text, counts, infinite)
 
     def word(self) -> str:
-        """Return the text without blanks around it; InputError if there is none."""
+        """Return the text without surrounding blanks; InputError if it is empty."""
         if not self.text.strip():
             raise self.error("is empty; it must hold a name")
         return self.text.strip()
 
     def child_number(self, tag: str, default: float, infinite: bool = False) -> float:
-        """Return the text of a child as a number, or the default where there is no such child."""
+        """Return the text of a child as a number, or the default if there is no such child."""
         child = self.one(tag)
         return default if child is None else float(child.numbers(1, infinite=infinite)[0])
 
     def _numbers(self, what: str, text: str, counts: tuple[int, ...], infinite: bool = False) -> np.ndarray:
         try:
-            # Python takes 1_000 for a number, which none of these formats does.
+            # Python accepts 1_000 as a number, which none of these formats does.
             values = [math.nan if "_" in word else float(word) for word in text.split()]
         except ValueError:
             values = []
@@ -151,7 +151,7 @@ class Element:
         return np.array(values)
 
     def walk(self) -> Iterator[Element]:
-        """Go over the element and all within it, in the order of the file."""
+        """Iterate over the element and all its descendants in the order of the file."""
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -159,7 +159,7 @@ class Element:
             waiting.extend(reversed(element.children))
 
     def unread(self) -> Iterator[tuple[Element, str | None]]:
-        """Go over elements that nothing asked for, and attributes, by name, that nothing asked for of the others."""
+        """Iterate over unread elements, and over unread attributes (by name) of the elements that were read."""
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -171,7 +171,7 @@ class Element:
 
     @property
     def owner(self) -> str:
-        """Kind and name of the nearest element around this one, or itself, that has a name."""
+        """Kind and name of the element, or of its nearest ancestor with a name."""
         element: Element | None = self
         while element is not None and not element.attributes.get("name"):
             element = element.parent
@@ -179,7 +179,7 @@ class Element:
 
 
 def shortened(text: str | None) -> str:
-    """Return a text, or its beginning if it is long."""
+    """Return a text, shortened to its beginning if it is long."""
     text = "" if text is None else text
     return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
@@ -190,8 +190,8 @@ def parse(path: Path) -> Element:
     Raises
     ------
     InputError
-        If the file cannot be read, is not well-formed, or declares a document type or entities, which could be made to
-        fill the memory or to read other files.
+        If the file cannot be read, is not well-formed, or declares a document type or entities, which could exhaust the
+        memory or access other files.
     """
     try:
         data = path.read_bytes()
@@ -211,7 +211,7 @@ def parse(path: Path) -> Element:
 
 
 class _Reader:
-    """Builds elements while expat reads."""
+    """Construction of elements during parsing by expat."""
 
     def __init__(self, file: str) -> None:
         self.file, self.root, self.depth = file, None, 0
@@ -239,11 +239,11 @@ class _Reader:
         if tag.startswith("xacro:") or self.is_evaluated(attributes):
             assert self.root is not None
             raise self.root.error(
-                "is a xacro file, a program that writes a robot description: run xacro on it, and read what that writes"
+                "is a xacro file, a program that writes a robot description: process it with xacro, and read the output"
             )
 
     def is_evaluated(self, attributes: dict[str, str]) -> bool:
-        """Whether xacro is to put values into the attributes of an element, in a file that declares it."""
+        """Return whether attributes of an element contain xacro expressions, in a file that declares xacro."""
         declared = self.root is not None and "xmlns:xacro" in self.root.attributes
         return declared and any("${" in value for value in attributes.values())
 
@@ -257,6 +257,6 @@ class _Reader:
 
     def refuse(self, *declaration: Any) -> None:
         raise InputError(
-            f"{self.file}, line {self.parser.CurrentLineNumber}: declares a document type or an entity, which is not "
-            "read; take the <!DOCTYPE ...> out"
+            f"{self.file}, line {self.parser.CurrentLineNumber}: contains a declaration of a document type or an "
+            "entity, which is not supported; remove <!DOCTYPE ...>"
         )

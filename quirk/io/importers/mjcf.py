@@ -1,4 +1,4 @@
-"""MJCF files, as MuJoCo compiles them."""
+"""Import of MJCF files through MuJoCo."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .mjcf_touching import candidates
 from .pose import Pose
 from .touching import checked_contacts
 
-# MuJoCo's viewer shows groups of geoms up to this one; those beyond are for collisions.
+# Last geom group that MuJoCo's viewer shows by default; higher groups are for collisions.
 LAST_SHOWN_GROUP = 2
 
 
@@ -43,29 +43,29 @@ def load_mjcf(
     shapes: str | None = "visual",
     contacts: bool | str = False,
 ) -> Imported:
-    """Read an MJCF file through MuJoCo, which compiles it: `pip install "quirk-dynamics[mjcf]"`.
+    """Read an MJCF file, compiled by MuJoCo: `pip install "quirk-dynamics[mjcf]"`.
 
     Parameters
     ----------
     path : str or Path
     keyframe : int or str, optional
-        Number or name of the keyframe in which to start; default: the reference positions, at rest.
+        Number or name of the keyframe of the initial state; default: the reference positions, at rest.
     limits : bool
-        Whether limits of joints become `Stop`.
+        Whether limits of joints are imported as `Stop`.
     inertia_tolerance : float, optional
-        As for `Body`.
+        Relative tolerance, as for `Body`.
     repair_inertia : bool
-        Whether an inertia that no body can have is replaced by the nearest possible one, which is listed; see
+        Whether a physically impossible inertia is replaced by the nearest possible one and listed as an omission; see
         `quirk.io.importers.inertia.repaired`.
     shapes : "visual", "collision" or None
-        Which geometry of the file becomes the shapes of bodies, for pictures.
+        Geometry of the file that becomes the shapes of bodies, for pictures.
     contacts : bool or "ground"
-        Whether geoms that may touch become `Contact` and `Friction`; "ground" adds a plane z = 0 for all of them.
+        Whether possible contacts of geoms are imported as `Contact` and `Friction`; "ground" adds a plane z = 0.
 
     Raises
     ------
     InputError
-        If MuJoCo does not read the file, is not installed, or joints of a body are what no joint of QuIRK is.
+        If MuJoCo cannot read the file, is not installed, or no joint of QuIRK represents the joints of a body.
     """
     owner = "load_mjcf"
     file, with_limits = checked_path(owner, path), checked_limits(owner, limits)
@@ -89,7 +89,7 @@ def load_mjcf(
         others += touching.contacts(candidates(model, wanted == "ground"), bodies, names, left_out)
     _note_the_rest(model, left_out, bool(wanted))
     for text in model.warnings:
-        left_out.note("what MuJoCo warned of", " ".join(text.split()))
+        left_out.note("warnings of MuJoCo", " ".join(text.split()))
     imported = finished(file.name, bodies, others, gravity, names, left_out)
     _set_turns(model, made, imported)
     return imported
@@ -101,7 +101,7 @@ def link_name(model: MjcfModel, body: int) -> str | None:
 
 
 def _tree(model: MjcfModel) -> tuple[list[Link], list[Weld], list[Stack]]:
-    """Return links, what is welded, and the joints of each body that has some."""
+    """Return the links, the welds, and the joints of each body that has joints."""
     m, links, welds, stacks = model.m, [], [], []
     for number in range(1, m.nbody):
         name, parent = model.name("BODY", number), link_name(model, m.body_parentid[number])
@@ -125,7 +125,7 @@ def _tree(model: MjcfModel) -> tuple[list[Link], list[Weld], list[Stack]]:
 
 
 def _add_shapes(model: MjcfModel, links: list[Link], shown: str, left_out: LeftOut) -> None:
-    """Give links the geoms that MuJoCo's viewer shows, or those that may touch."""
+    """Give links the geoms that MuJoCo's viewer shows, or those with contacts."""
     m = model.m
     for geom in range(m.ngeom):
         body = int(m.geom_bodyid[geom])
@@ -135,15 +135,15 @@ def _add_shapes(model: MjcfModel, links: list[Link], shown: str, left_out: LeftO
             continue
         shapes = _shapes(model, geom, left_out)
         if shapes is None:
-            left_out.note("pictures of planes, height fields and signed distance fields", where)
+            left_out.note("shapes of planes, height fields and signed distance fields", where)
         elif body == 0:
-            left_out.note("pictures of what stands on the ground without a mass", where)
+            left_out.note("shapes of massless links fixed to the ground", where)
         else:
             links[body - 1].shapes += shapes
 
 
 def _shapes(model: MjcfModel, geom: int, left_out: LeftOut) -> list[Placed] | None:
-    """Return the shapes of a geom, or None for a kind that bodies do not have."""
+    """Return the shapes of a geom, or None for an unsupported kind."""
     m = model.m
     kind, size, where = int(m.geom_type[geom]), m.geom_size[geom].tolist(), model.where("GEOM", geom)
     place, color = pose(m.geom_pos[geom], m.geom_quat[geom]), tuple(np.clip(m.geom_rgba[geom], 0, 1).tolist())
@@ -168,7 +168,7 @@ def _mesh(model: MjcfModel, geom: int, where: str, place: Pose, color: Any, left
 
 
 def _lifted(model: MjcfModel, bodies: Bodies, names: DescriptionNames, gravity: np.ndarray) -> Iterator[Force]:
-    """Go over the forces that compensate the weight of bodies."""
+    """Yield the forces that compensate the weight of bodies."""
     m = model.m
     for number in np.flatnonzero(m.body_gravcomp).tolist() if gravity.any() else ():
         body, place = bodies.place(model.name("BODY", number))
@@ -179,7 +179,7 @@ def _lifted(model: MjcfModel, bodies: Bodies, names: DescriptionNames, gravity: 
 
 
 def _note_the_rest(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> None:
-    """Note all else that changes the motion in MuJoCo, and what may be missed."""
+    """Record all other properties of the MuJoCo model that affect the motion."""
     m, name = model.m, model.name
     for what, array, kind in (
         ("damping that is not linear", "dof_dampingpoly", "JOINT"),
@@ -196,7 +196,7 @@ def _note_the_rest(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> 
         left_out.note("contacts of geoms", f"{len(geoms)} geoms and {m.npair} pairs that may touch")
     for count, what in (
         ("nsensor", "sensors"), ("ncam", "cameras"), ("nlight", "lights"), ("nflex", "flexible bodies"),
-        ("nskin", "skins"), ("nplugin", "plugins"), ("nmocap", "bodies moved by motion capture, which stand still"),
+        ("nskin", "skins"), ("nplugin", "plugins"), ("nmocap", "bodies moved by motion capture, which are fixed"),
         ("nuserdata", "user data"),
     ):  # fmt: skip
         if getattr(m, count, 0):
@@ -206,7 +206,7 @@ def _note_the_rest(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> 
 
 
 def _set_turns(model: MjcfModel, made: MadeJoints, imported: Imported) -> None:
-    """Tell the system the angles that are more than half a turn at the start, which poses do not show."""
+    """Set the initial angles that exceed half a turn, which poses do not determine."""
     far = {
         joint.name: float(model.d.qpos[model.m.jnt_qposadr[k]])
         for k, joint in made.handle.items()

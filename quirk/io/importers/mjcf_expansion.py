@@ -1,4 +1,4 @@
-"""How much MuJoCo would make of an MJCF file, counted before it does."""
+"""Size of an MJCF file after expansion by MuJoCo, estimated beforehand."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 from .markup import Element, parse, shortened
 
-# Elements that a file may have beyond those that are written in it: MuJoCo takes about a minute for so many.
+# Most elements added by expansion: MuJoCo needs about a minute for this number.
 MOST_ELEMENTS = 30_000
-# Numbers, pixels or bytes that an attribute may ask for.
+# Most numbers, pixels or bytes that an attribute may allocate.
 MOST_NUMBERS = 10**8
-# Elements of which each stands for as many others as the product of an attribute says.
+# Elements that are replicated as often as their attribute `count` specifies.
 REPEATED = ("replicate", "composite", "flexcomp")
-# Attributes by which an element asks for memory: the product of their numbers.
+# Attributes that allocate memory for the product of their numbers.
 SIZES = {
     "hfield": ("nrow", "ncol"), "texture": ("width", "height"), "numeric": ("size",), "tuple": ("size",),
     "size": ("njmax", "nconmax", "nstack", "nuserdata", "nkey", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_site",
@@ -23,18 +23,18 @@ SIZES = {
 
 
 def check_expansion(path: Path, root: Element) -> None:
-    """Raise InputError if an MJCF file, with all that it includes, would become too large for memory or patience.
+    """Raise InputError if an MJCF file, with all included files, would exceed limits of memory or time.
 
     Parameters
     ----------
-    path : of the file, beside which files that it includes are looked for
+    path : path of the file; included files are searched for in its folder
     root : its root element
     """
     _Expansion(path).check(root)
 
 
 class _Expansion:
-    """Counts elements after replication, inclusion and attachment; each file is read once."""
+    """Count of elements after replication, inclusion and attachment; each file is read once."""
 
     def __init__(self, path: Path) -> None:
         self._folders = [path.parent]
@@ -46,18 +46,18 @@ class _Expansion:
         expanded = self._total(root)
         if expanded - written > MOST_ELEMENTS:
             raise root.error(
-                f"copies and included files make {_said(expanded)} elements of it, more than {MOST_ELEMENTS} beyond "
-                f"the {written} that are written; lower the counts of <replicate>, <composite> or <flexcomp>, or the "
+                f"replication and included files produce {_said(expanded)} elements, more than {MOST_ELEMENTS} beyond "
+                f"the {written} in the file; lower the counts of <replicate>, <composite> or <flexcomp>, or the "
                 "number of <attach>"
             )
 
     def _total(self, root: Element) -> int:
-        """Return the number of elements that one file stands for."""
+        """Return the number of elements of a file after expansion."""
         for compiler in (element for element in root.walk() if element.tag == "compiler"):
             for name in ("assetdir", "meshdir"):
                 if compiler.attributes.get(name):
                     self._folders.append(self._folders[0] / compiler.attributes[name])
-        # By the names that they have in this file.
+        # Paths by their names in this file.
         models: dict[str | None, Path] = {}
         for model in (element for element in root.walk() if element.tag == "model" and element.attributes.get("file")):
             file = Path(model.attributes["file"])
@@ -70,7 +70,7 @@ class _Expansion:
         return totals[id(root)]
 
     def _times(self, element: Element, inside: int, models: Mapping[str | None, Path]) -> int:
-        """Return how many elements there are in place of what is inside of one."""
+        """Return the number of expanded elements for `inside` elements within an element."""
         self._check_sizes(element, SIZES.get(element.tag, ()))
         if element.tag in REPEATED:
             return _product(element.attributes.get("count")) * max(inside, 1)
@@ -83,7 +83,7 @@ class _Expansion:
     def _of_file(self, element: Element, file: Path) -> int:
         path = next((found for folder in self._folders if (found := (folder / file).resolve()).is_file()), None)
         if path is None or path.suffix == ".mjb":
-            return 0  # MuJoCo says that it is not there
+            return 0  # MuJoCo reports the missing file
         if path in self._reading:
             raise element.error(f"the file {shortened(file.name)!r} includes itself")
         if path not in self._counts:
@@ -96,11 +96,11 @@ class _Expansion:
         sizes = [_product(element.attributes.get(name)) for name in names]
         size = max(sizes, default=0) if element.tag == "size" else math.prod(sizes)
         if size > MOST_NUMBERS:
-            raise element.error(f"asks for {_said(size)} numbers; at most {_said(MOST_NUMBERS)} are read")
+            raise element.error(f"allocates {_said(size)} numbers; the limit is {_said(MOST_NUMBERS)}")
 
 
 def _product(text: str | None) -> int:
-    """Return the product of the whole numbers in an attribute; what is none, MuJoCo refuses."""
+    """Return the product of the numbers in an attribute; MuJoCo rejects invalid words, which are ignored."""
     found = 1
     for word in (text or "").split():
         try:
@@ -113,7 +113,7 @@ def _product(text: str | None) -> int:
 
 
 def _said(number: int) -> str:
-    """Return a number of elements as text, also if it has thousands of digits."""
+    """Return a number of elements as text, approximated if it is large."""
     if number < 10**6:
         return str(number)
     return f"some 10^{int(math.log10(number))}"

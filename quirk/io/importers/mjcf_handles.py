@@ -1,4 +1,4 @@
-"""Joints without rows that show single coordinates of several MJCF joints on one body, and that loads act at."""
+"""Joints without constraints for single coordinates of several MJCF joints on one body, on which loads act."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .pose import Pose, turned
 
 
 def handles(stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: DescriptionNames) -> dict[int, Joint]:
-    """Return a joint without rows for each slide and hinge of a body, by number, with the name of that in the file.
+    """Return, by number, a joint without constraints for each slide and hinge of a body, with its name in the file.
 
-    Its one coordinate is that of the slide or hinge, and a load along it does work on no other coordinate of the body.
-    Hinges about parallel axes have none, and of three hinges not a middle one whose reference is not zero.
+    Its coordinate is that of the slide or hinge, and a load along it does no work on the body's other coordinates.
+    There is none for hinges with parallel axes, and for the middle one of three hinges if its reference is not zero.
 
     Parameters
     ----------
     stack : Stack
-    frames : poses in the parent and in the body of the origins at which they are placed
-    bodies, names : of the import
+    frames : poses, in the parent and in the body, of the origins of these joints
+    bodies, names : those of the import
     """
     made = {k: _slide(stack, k, frames, bodies, names) for k in stack.slides}
     hinges = stack.hinges
@@ -52,7 +52,7 @@ def _slide(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, name
     one: tuple[str | None, Pose]
     two: tuple[str | None, Pose]
     if stack.hinge_first:
-        # The other way along an axis of the body, as the body sees its parent.
+        # Opposite direction along an axis of the body, for the motion of the parent relative to the body.
         along = axes_with_z(-axis)
         one = stack.link, Pose(along, frames[1].origin + stack.reference(k) * axis)
         two = stack.parent, Pose(stack.home.axes @ along, frames[0].origin)
@@ -64,10 +64,10 @@ def _slide(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, name
 
 
 def _hinge(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, names: DescriptionNames) -> Joint:
-    """Return the joint of a lone hinge, or of one of two that are perpendicular.
+    """Return the joint of a single hinge, or of one of two perpendicular hinges.
 
-    Of two hinges, the first angle is that of the parent as seen from the body, about the axis turned round: so it is
-    the last of the 1-2-3 angles.
+    The first of two angles is measured as the motion of the parent relative to the body, about the reversed axis, which
+    makes it the last of the 1-2-3 angles.
     """
     across = next((stack.axis(other) for other in stack.hinges if other != k), None)
     first = k == stack.hinges[0] and across is not None
@@ -81,9 +81,9 @@ def _hinge(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, name
 
 
 def _axes_of_two(stack: Stack) -> tuple[np.ndarray, np.ndarray]:
-    """Return axes (3, 3) in the body at home, between which the 1-2-3 angles are those of both hinges, x and z.
+    """Return axes (3, 3), body at home, between which the first and third 1-2-3 angles are those of the hinges.
 
-    The second of these angles is constant: that between the axes of the hinges, less a right one.
+    The second of these angles is constant: the angle between the hinge axes minus a right angle.
     """
     a, b = (stack.axis(k) for k in stack.hinges)
     y = np.cross(b, a) / np.linalg.norm(np.cross(b, a))
@@ -91,9 +91,9 @@ def _axes_of_two(stack: Stack) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _axes_of_three(stack: Stack, place: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return axes (3, 3) in the body at home, between which a 1-2-3 angle is that of the first, second or third hinge.
+    """Return axes (3, 3), body at home, for which a 1-2-3 angle is that of the first, second or third hinge.
 
-    Where the axes of the hinges are left-handed another one is turned round, and another angle has the other sign.
+    If the hinge axes are left-handed another axis is reversed, and another angle changes its sign.
     """
     axes = np.column_stack([stack.axis(k) for k in stack.hinges])
     if np.linalg.det(axes) < 0:

@@ -1,4 +1,4 @@
-"""Two hinges on one MJCF body without a mass between them, whose axes stand in any way."""
+"""Two hinges on one MJCF body, without mass between them, with arbitrary axes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .pose import Pose
 
 @dataclass
 class TwoHinges:
-    """What two hinges became.
+    """The constraints equivalent to two hinges.
 
     Attributes
     ----------
-    parts : constraints of four rows in all
-    frames : poses in the parent and in the body at which joints that show the angles can be placed
+    parts : constraints with four rows in total
+    frames : poses, in the parent and in the body, of joints that show the angles
     """
 
     parts: list[Constraint]
@@ -31,11 +31,11 @@ class TwoHinges:
 
 
 def two_hinges(stack: Stack, bodies: Bodies, names: DescriptionNames) -> TwoHinges:
-    """Return the constraints that leave the same free as two hinges.
+    """Return the constraints equivalent to two hinges with a rigid massless link between them.
 
-    What is between them is rigid, and has no mass. Where the axes meet that is a cross, or a ball whose axes keep their
-    angle; where they are parallel, a plane in which two points keep their distance. Axes that pass each other keep the
-    distances of any two points of the one from any two of the other: these are the six edges of a tetrahedron.
+    For intersecting axes this is a universal joint, or a spherical joint whose axes keep their angle; for parallel
+    axes, a planar joint with a constant distance of two points. For skew axes two points of one keep their distances
+    from two points of the other, so that all six edges of a tetrahedron have constant length.
     """
     a, b = (stack.axis(k) for k in stack.hinges)
     start = np.array(stack.model.m.jnt_pos[stack.hinges[0]], dtype=float)
@@ -48,7 +48,7 @@ def two_hinges(stack: Stack, bodies: Bodies, names: DescriptionNames) -> TwoHing
         joint = joints.make(Planar, name, bodies, (stack.parent, i), (stack.link, j))
         rod = _rod(names.part(stack.link, "rod"), stack, bodies, start, start + apart)
         return TwoHinges([joint, rod], (i, j))
-    # Where the axes are nearest to each other.
+    # The points of the axes that are nearest to each other.
     along = np.linalg.lstsq(np.column_stack([a, -b]), stack.apart, rcond=None)[0]
     one, two = start + along[0] * a, start + stack.apart + along[1] * b
     gap = float(np.linalg.norm(two - one))
@@ -65,7 +65,7 @@ def two_hinges(stack: Stack, bodies: Bodies, names: DescriptionNames) -> TwoHing
 
 
 def _rod(name: str, stack: Stack, bodies: Bodies, outer: np.ndarray, inner: np.ndarray) -> Distance:
-    """Return a rod from a point of the parent to one of the body, both given in the body at home."""
+    """Return a rod from a point of the parent to a point of the body, both in coordinates of the body at home."""
     (body_i, i), (body_j, j) = bodies.place(stack.parent), bodies.place(stack.link)
     ends = i.point(stack.home.point(outer)), j.point(inner)
     return Distance(name, body_i, body_j, point_i=ends[0], point_j=ends[1], length=float(np.linalg.norm(inner - outer)))

@@ -1,4 +1,4 @@
-"""The joints of an MJCF body: one after the other without a mass between them, as one joint that does the same."""
+"""The joints of an MJCF body, in series without mass between them, as one equivalent joint."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .rotors import Rotor, ball_rotor, rotor
 
 @dataclass
 class MadeJoints:
-    """What was made of all joints.
+    """The parts created for all joints.
 
     Attributes
     ----------
-    parts : constraints and force elements, and flywheels that stand for rotors
-    handle : by number of joint, the joint whose one coordinate is that of a hinge or slide
+    parts : constraints and force elements, and flywheels for rotors
+    handle : by joint number, the joint whose coordinate is that of the hinge or slide
     """
 
     parts: list[Constraint | ForceElement | Rotor] = field(default_factory=list)
@@ -42,7 +42,7 @@ class MadeJoints:
 def connect(
     stack: Stack, bodies: Bodies, names: DescriptionNames, limits: bool, left_out: LeftOut, made: MadeJoints
 ) -> None:
-    """Make the joint of a body, and what acts at it."""
+    """Create the joint of a body and the elements that act on it."""
     model = stack.model
     if stack.frees:
         _float(stack, bodies, names, left_out, made)
@@ -51,8 +51,8 @@ def connect(
     if fault is not None:
         listed = ", ".join(model.name("JOINT", k) for k in stack.numbers)
         raise InputError(
-            f"{stack.where}: its joints ({listed}) have no mass between them, and no single joint does the same: "
-            f"{fault}; put one of them on a body of its own with a mass"
+            f"{stack.where}: its joints ({listed}) have no mass between them, and no single joint is equivalent: "
+            f"{fault}; move one of them to a separate body with mass"
         )
     with at(stack.where):
         if stack.two_hinges_alone:
@@ -66,7 +66,7 @@ def connect(
 
 
 def _connect_as_one(stack: Stack, bodies: Bodies, names: DescriptionNames, made: MadeJoints) -> None:
-    """Make one joint of all, and of several those that show their coordinates."""
+    """Create one equivalent joint and, for several joints, additional ones for their coordinates."""
     axes = stack.frame_axes()
     kind, arguments = stack.kind(axes)
     i, j = stack.frames(axes)
@@ -146,7 +146,7 @@ def _act(
 
 
 def _add_rotor(stack: Stack, k: int, kind: str, names: DescriptionNames, made: MadeJoints) -> None:
-    """Add the inertia of the rotor of a hinge or slide."""
+    """Add the rotor inertia of a hinge or slide."""
     m, d = stack.model.m, stack.model.d
     dof = m.jnt_dofadr[k]
     inertia, value, rate = float(m.dof_armature[dof]), float(d.qpos[m.jnt_qposadr[k]]), float(d.qvel[dof])
@@ -174,12 +174,12 @@ def _act_at_ball(
         made.parts += ball_rotor(*ends, float(m.dof_armature[dof]), spin, name, names)
     if coordinate.damping:
         damper = names.part(name, "friction")
-        torque = f"-{coordinate.damping!r} * angular_velocity"  # as text, which model files keep
+        torque = f"-{coordinate.damping!r} * angular_velocity"  # as text, so that model files can store it
         made.parts.append(Interaction(damper, *ends, torque=torque))
 
 
 def _float(stack: Stack, bodies: Bodies, names: DescriptionNames, left_out: LeftOut, made: MadeJoints) -> None:
-    """Name the freedom of a body that floats, and damp it."""
+    """Create the joint and the damping of a free body."""
     k = stack.frees[0]
     m = stack.model.m
     with at(stack.where):

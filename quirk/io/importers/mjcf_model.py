@@ -1,4 +1,4 @@
-"""A compiled MuJoCo model, read by name."""
+"""A compiled MuJoCo model with access by name."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from .markup import LARGEST, parse, shortened
 from .mjcf_expansion import check_expansion
 from .pose import Pose
 
-# Kinds of joints, in MuJoCo's order.
+# Joint types in MuJoCo's order.
 FREE, BALL, SLIDE, HINGE = range(4)
 
 
 def library() -> ModuleType:
-    """Return the module mujoco."""
+    """Return the module mujoco; InputError if it is not installed."""
     try:
         import mujoco
     except ImportError:
         raise InputError(
-            'MJCF files are read by mujoco, which is not installed: pip install "quirk-dynamics[mjcf]"'
+            'MJCF files require mujoco, which is not installed:  pip install "quirk-dynamics[mjcf]"'
         ) from None
     return mujoco
 
 
 class MjcfModel:
-    """A compiled model at the positions and velocities of the start.
+    """A compiled model with its initial positions and velocities.
 
     Attributes
     ----------
@@ -55,9 +55,9 @@ class MjcfModel:
                 self._start(keyframe)
             except InputError:
                 raise
-            except Exception as error:  # its reader and its compiler fail in many ways
+            except Exception as error:  # MuJoCo raises many types of errors
                 text = " ".join(str(error).split())
-                raise InputError(f"{self.file}: MuJoCo does not read it: {text}") from None
+                raise InputError(f"{self.file}: MuJoCo cannot read it:  {text}") from None
         self.warnings = warnings
 
     def _start(self, keyframe: int | str | None) -> None:
@@ -79,25 +79,25 @@ class MjcfModel:
             )
 
     def name(self, kind: str, number: int) -> str:
-        """Return the name of an object of a kind such as "BODY", or its kind and number if it has none."""
+        """Return the name of an object of a kind such as "BODY", or its kind and number if it has no name."""
         found = self.mujoco.mj_id2name(self.m, getattr(self.mujoco.mjtObj, f"mjOBJ_{kind}"), int(number))
         return found or f"{kind.lower()} {number}"
 
     def where(self, kind: str, number: int) -> str:
-        """Return what messages call an object."""
+        """Return the description of an object for messages."""
         return f'{self.file}, {kind.lower()} "{shortened(self.name(kind, number))}"'
 
     def code(self, kind: str, value: str) -> int:
-        """Return the number that MuJoCo has for a value of an enumeration, such as "Geom" and "BOX"."""
+        """Return MuJoCo's number of an enumeration value, such as "Geom" and "BOX"."""
         prefix = {"Joint": "JNT", "DisableBit": "DSBL"}.get(kind, kind.upper())
         return int(getattr(getattr(self.mujoco, f"mjt{kind}"), f"mj{prefix}_{value}"))
 
     def get(self, array: str) -> np.ndarray | None:
-        """Return an array of the model, or None where the version of MuJoCo does not have it."""
+        """Return an array of the model, or None if the installed version of MuJoCo lacks it."""
         return getattr(self.m, array, None)
 
     def body_pose(self, body: int) -> Pose:
-        """Return where a body is in N at the start."""
+        """Return the initial pose of a body, inertial frame."""
         return Pose(self.d.xmat[body].reshape(3, 3).copy(), self.d.xpos[body].copy())
 
 
@@ -109,7 +109,7 @@ def pose(position: Any, quaternion: Any) -> Pose:
 
 @contextmanager
 def _quiet(mujoco: ModuleType) -> Iterator[list[str]]:
-    """Collect MuJoCo's warnings, which it would write into a file of the current folder."""
+    """Collect MuJoCo's warnings, which would otherwise be written to a file in the current folder."""
     before, said = mujoco.get_mju_user_warning(), []
     mujoco.set_mju_user_warning(lambda text: said.append(text))
     try:

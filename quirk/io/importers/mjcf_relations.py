@@ -26,7 +26,7 @@ End = tuple[Body | Ground, Frame]
 def relations(
     model: MjcfModel, bodies: Bodies, made: MadeJoints, names: DescriptionNames, left_out: LeftOut
 ) -> Iterator[Constraint | ForceElement]:
-    """Go over what equalities, tendons and actuators become; note those that become nothing."""
+    """Yield the parts equivalent to equalities, tendons and actuators; record unsupported ones."""
     m = model.m
     makers = (
         ("EQUALITY", m.neq, _equality),
@@ -44,7 +44,7 @@ def relations(
 
 
 def _ends(model: MjcfModel, kind: int, numbers: tuple[int, int], local: list[Pose], bodies: Bodies) -> list[End]:
-    """Return bodies and frames from bodies or sites and poses in these."""
+    """Return bodies and frames for given bodies or sites and local poses."""
     m, found = model.m, []
     for number, place in zip(numbers, local, strict=True):
         body, inside = number, place
@@ -76,7 +76,7 @@ def _equality(
         local = [pose(data[3:6], data[6:10]), Pose(np.eye(3), data[:3])]
     (one, i), (two, j) = _ends(model, m.eq_objtype[number], pair, local, bodies)
     if one is two:
-        return "equalities within one body, which hold"
+        return "equalities within one body, which always hold"
     made_as = Spherical if kind == model.code("Eq", "CONNECT") else Fixed
     return [made_as(names.take(name, "equality"), one, two, frame_i=i, frame_j=j, active=active)]
 
@@ -84,7 +84,7 @@ def _equality(
 def _coupled(
     model: MjcfModel, name: str, pair: tuple[int, int], data: np.ndarray, made: MadeJoints, active: bool
 ) -> list[Any] | str:
-    """Return a joint that follows a polynomial of another, or is held still."""
+    """Return a constraint by which a joint coordinate is a polynomial of another one, or constant."""
     m = model.m
     if any(k >= 0 and k not in made.handle for k in pair):
         return "equalities of parallel hinges on one body, and of a middle hinge of three with a ref"
@@ -103,7 +103,7 @@ def _coupled(
 def _tendon(
     model: MjcfModel, number: int, bodies: Bodies, made: MadeJoints, names: DescriptionNames
 ) -> list[Any] | str:
-    """Return the spring and the rope that a straight tendon between two sites is."""
+    """Return the spring and the rope equivalent to a straight tendon between two sites."""
     m = model.m
     first, count = m.tendon_adr[number], m.tendon_num[number]
     site = model.code("Wrap", "SITE")
@@ -112,7 +112,7 @@ def _tendon(
     pair = int(m.wrap_objid[first]), int(m.wrap_objid[first + 1])
     (one, i), (two, j) = _ends(model, model.code("Obj", "SITE"), pair, [Pose(), Pose()], bodies)
     if one is two:
-        return "tendons within one body, which do nothing"
+        return "tendons within one body, which have no effect"
     name, ends = model.name("TENDON", number), (one, two, i.origin, j.origin)
     low, high = (float(x) for x in m.tendon_lengthspring[number])
     stiffness, damping = float(m.tendon_stiffness[number]), float(m.tendon_damping[number])
@@ -136,7 +136,7 @@ def _tendon(
 
 
 def _rows(model: MjcfModel, array: str, number: int) -> bool:
-    """Whether an object has numbers other than zero in an array that versions of MuJoCo may lack."""
+    """Return whether an object has nonzero numbers in an array that some versions of MuJoCo lack."""
     values = model.get(array)
     return values is not None and bool(np.any(values[number]))
 
@@ -144,7 +144,7 @@ def _rows(model: MjcfModel, array: str, number: int) -> bool:
 def _actuator(
     model: MjcfModel, number: int, bodies: Bodies, made: MadeJoints, names: DescriptionNames
 ) -> list[Any] | str:
-    """Return the motor or servo of one coordinate, at the control of the start."""
+    """Return the motor or servo of one coordinate, at its initial control."""
     m = model.m
     joint_transmission = m.actuator_trntype[number] in (model.code("Trn", "JOINT"), model.code("Trn", "JOINTINPARENT"))
     k = int(m.actuator_trnid[number][0])
@@ -165,7 +165,7 @@ def _actuator(
     if not (constant or kp or kd):
         return "motors whose control is zero; act on the joint by quirk.Actuator"
     if kp < 0 or kd < 0:
-        return "servos that push away from their target"
+        return "servos with destabilizing gain"
     return [
         _servo(
             names.take(model.name("ACTUATOR", number), "actuator"),
@@ -182,7 +182,7 @@ def _actuator(
 def _servo(
     name: str, joint: Joint, constant: float, kp: float, kd: float, limits: Any, slides: bool
 ) -> Actuator | Controller:
-    """Return what exerts constant - kp x - kd x' on a joint."""
+    """Return an element that exerts the load constant - kp x - kd x' on a joint coordinate x."""
     of = {"limits": limits, "coordinate": "translation" if slides else "rotation"}
     if kp > 0:
         return Controller(name, joint, constant / kp, kp=kp, kd=kd, **of)
@@ -192,7 +192,7 @@ def _servo(
 
 
 def _control(model: MjcfModel, number: int) -> float:
-    """Return the control of an actuator at the start, within its range."""
+    """Return the initial control of an actuator, within its range."""
     m, addresses = model.m, model.get("actuator_ctrladr")
     if not m.nu:
         return 0.0
@@ -202,7 +202,7 @@ def _control(model: MjcfModel, number: int) -> float:
 
 
 def _range(model: MjcfModel, number: int, k: int, gear: float) -> list[float] | None:
-    """Return the least and the largest effort at the joint, or None."""
+    """Return the least and the largest load at the joint, or None."""
     m = model.m
     ranges = []
     if m.actuator_forcelimited[number]:

@@ -1,4 +1,4 @@
-"""The joints of one MJCF body, and the joint that leaves the same free."""
+"""The joints of one MJCF body in series, and the equivalent single joint."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from quirk.constraints import Cylindrical, Free, Generic, Joint, Planar, Prismat
 from .mjcf_model import BALL, FREE, HINGE, SLIDE, MjcfModel, pose
 from .pose import Pose, turned
 
-# Joints by how many directions they are free to slide in, and to turn about.
+# Joint classes by numbers of free translations and rotations.
 NAMED: dict[tuple[int, int], type[Joint]] = {
     (0, 1): Revolute, (1, 0): Prismatic, (0, 2): Universal, (0, 3): Spherical, (3, 3): Free,
 }  # fmt: skip
-# Sine of the angle by which axes may miss being parallel or perpendicular.
+# Largest sine of the angular error of parallel or perpendicular axes.
 ALIGNED = 1e-9
 
 
 class Stack:
-    """The joints of one body, from its parent outwards.
+    """The joints of one body in series, from its parent outward.
 
     Attributes
     ----------
-    body, parent : names of links, None for the ground
-    slides, hinges, balls, frees : numbers of joints
+    body, parent : names of links; None for the ground
+    slides, hinges, balls, frees : joint numbers of each type
     """
 
     def __init__(self, model: MjcfModel, number: int, link: str, parent: str | None) -> None:
@@ -37,41 +37,41 @@ class Stack:
             [k for k in self.numbers if m.jnt_type[k] == kind] for kind in (SLIDE, HINGE, BALL, FREE)
         )
         self.where = model.where("BODY", number)
-        # The body in its parent with all coordinates at their reference.
+        # Pose of the body in its parent with all coordinates at their references.
         self.home = pose(m.body_pos[number], m.body_quat[number])
 
     @property
     def two_hinges_alone(self) -> bool:
-        """Whether two hinges are all that there is; their axes may stand in any way."""
+        """Whether the body has exactly two hinges and no other joint; their axes are then arbitrary."""
         return len(self.numbers) == len(self.hinges) == 2
 
     @property
     def apart(self) -> np.ndarray:
-        """From the first to the second of two hinges, (3,) m, in the body at home."""
+        """Vector (3,), m, from the first to the second of two hinges, in the body at home."""
         first, second = (np.array(self.model.m.jnt_pos[k], dtype=float) for k in self.hinges)
         return second - first
 
     def axis(self, k: int) -> np.ndarray:
-        """Unit axis (3,) of a joint in the body."""
+        """Return the unit axis (3,) of a joint, body coordinates."""
         return np.array(self.model.m.jnt_axis[k], dtype=float)
 
     def reference(self, k: int) -> float:
-        """Coordinate of a hinge or slide at which the body is at home."""
+        """Return the coordinate of a hinge or slide at which the body is at home."""
         return float(self.model.m.qpos0[self.model.m.jnt_qposadr[k]])
 
     def fault(self) -> str | None:
-        """Return why no single joint does the same, or None."""
+        """Return the reason why no single joint is equivalent, or None."""
         late = self._late_slides()
         if late and not self.hinge_first:
             along = [k for k in late if len(self.hinges) == 1 and not self.balls and self._parallel(k, self.hinges[0])]
             if len(along) < len(late):
-                return "a slide after a hinge or ball, along another axis, besides one before it or another hinge"
+                return "a slide after a hinge or ball, along another axis, with an earlier slide or another hinge"
         turns = self.hinges
         if len(self.balls) > 1 or (self.balls and turns) or len(turns) > 3:
-            return "more than three freedoms to turn"
+            return "more than three rotational freedoms"
         if self.two_hinges_alone:
             same = self._parallel(*turns) and np.linalg.norm(np.cross(self.apart, self.axis(turns[0]))) <= ALIGNED
-            return "two hinges about one line" if same else None
+            return "two hinges with the same axis line" if same else None
         anchors = np.array([self.model.m.jnt_pos[k] for k in turns])
         if len(turns) > 1 and np.abs(anchors - anchors[0]).max() > 0:
             return "hinges at different points"
@@ -80,12 +80,12 @@ class Stack:
             if len(axes) > 1 and np.abs(lines @ lines.T - np.eye(len(axes))).max() > ALIGNED:
                 return "axes that are not perpendicular to each other"
         if len(self.slides) > 1 and not self._fits(self.frame_axes()):
-            return "several slides that are neither along nor perpendicular to the axes of hinges"
+            return "several slides that are neither parallel nor perpendicular to the axes of hinges"
         return None
 
     @property
     def skew_slide(self) -> bool:
-        """Whether there is one slide, neither along nor perpendicular to the axes of the hinges."""
+        """Whether there is one slide, neither parallel nor perpendicular to the hinge axes."""
         return len(self.slides) == 1 and not self._fits(self.frame_axes())
 
     def _late_slides(self) -> list[int]:
@@ -94,7 +94,7 @@ class Stack:
 
     @property
     def hinge_first(self) -> bool:
-        """Whether slides follow a hinge, not along it, and so turn with it: seen from the body, they come first."""
+        """Whether slides follow a nonparallel hinge and rotate with it; seen from the body, they precede the hinge."""
         late = self._late_slides()
         across = bool(late) and len(self.hinges) == 1 and not any(self._parallel(k, self.hinges[0]) for k in late)
         return across and len(late) == len(self.slides) and not self.balls
@@ -103,14 +103,14 @@ class Stack:
         return float(np.linalg.norm(np.cross(self.axis(one), self.axis(two)))) <= ALIGNED
 
     def _fits(self, axes: np.ndarray) -> bool:
-        """Whether all slides go along axes of the joint, or are free to go everywhere."""
+        """Return whether all slides are parallel to axes of the joint, or all translations are free."""
         if len(self.slides) == 3:
             return True
         parts = np.abs(np.array([self.axis(k) for k in self.slides]).reshape(-1, 3) @ axes)
         return bool(np.abs(parts.max(axis=1) - 1).max(initial=0.0) <= ALIGNED)
 
     def frame_axes(self) -> np.ndarray:
-        """Axes (3, 3), as columns, of the joint in the body at home: z along a lone hinge, x and y along two."""
+        """Return axes (3, 3), columns, of the joint in the body at home: z along a single hinge, x and y along two."""
         if len(self.hinges) >= 2:
             x, y = self.axis(self.hinges[0]), self.axis(self.hinges[1])
             return np.column_stack([x, y, np.cross(x, y)])
@@ -121,7 +121,7 @@ class Stack:
         return axes_with_z(lines[0], across)
 
     def kind(self, axes: np.ndarray) -> tuple[type[Joint], dict[str, Any]]:
-        """Return the class of joint that leaves the same free, and further arguments."""
+        """Return the class of the equivalent joint and its further arguments."""
         slides, turns = len(self.slides), len(self.hinges) + 3 * len(self.balls)
         along = bool(slides == 1 and turns == 1 and self._parallel(self.slides[0], self.hinges[0]))
         across = bool(slides == 2 and turns == 1 and not any(self._parallel(k, self.hinges[0]) for k in self.slides))
@@ -137,13 +137,13 @@ class Stack:
         if slides == 3:
             free[:3] = [True] * 3
         if self.skew_slide:
-            free[:3] = [True] * 3  # on a rail of its own
+            free[:3] = [True] * 3  # on a separate rail
         return Generic, {"constrained": [not flag for flag in free]}
 
     def frames(self, axes: np.ndarray, anchor: np.ndarray | None = None) -> tuple[Pose, Pose]:
-        """Return the frames of the joint, in the parent and in the body, whose coordinates are those of MuJoCo.
+        """Return the frames of the joint in the parent and in the body, whose relative coordinates are those of MuJoCo.
 
-        They are at `anchor` (3,) of the body at home, by default where its first hinge or ball is.
+        They are at `anchor` (3,) of the body at home, by default at its first hinge or ball.
         """
         turns = [*self.hinges, *self.balls]
         if self.hinge_first:
@@ -155,7 +155,7 @@ class Stack:
         i, j = axes, axes
         if len(self.hinges) == 1:
             j = axes @ turned(2, self.reference(self.hinges[0]))
-        if len(self.hinges) == 2 and not self.slides:  # which go along axes of frame i
+        if len(self.hinges) == 2 and not self.slides:  # slides are along axes of frame i
             i = axes @ turned(0, -self.reference(self.hinges[0]))
         if len(self.hinges) == 2:
             j = axes @ turned(1, self.reference(self.hinges[1]))

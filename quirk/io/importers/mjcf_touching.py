@@ -1,4 +1,4 @@
-"""Geoms of MJCF that may touch each other."""
+"""Possible contacts of MJCF geoms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .touching import GROUND_PLANE, Candidate
 
 
 def candidates(model: MjcfModel, ground: bool) -> Iterator[Candidate]:
-    """Go over pairs of geoms that MuJoCo lets touch, with their friction; if `ground` with a plane z = 0, too."""
+    """Yield pairs of geoms with contacts in MuJoCo, and their friction; `ground` adds pairs with a plane z = 0."""
     m = model.m
     if m.opt.disableflags & model.code("DisableBit", "CONTACT"):
         return
@@ -45,7 +45,7 @@ def _may_touch(model: MjcfModel, a: int, b: int, excluded: set[int]) -> bool:
         return False
     if m.opt.disableflags & model.code("DisableBit", "FILTERPARENT"):
         return True
-    # A body does not touch its parent, unless that is the world.
+    # A body has no contacts with its parent, unless this is the world.
     return not ((above == second and second) or (below == first and first))
 
 

@@ -1,4 +1,4 @@
-"""Poses of frames in frames."""
+"""Relative poses of frames."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def _still() -> np.ndarray:
 
 @dataclass(frozen=True)
 class Pose:
-    """Where a frame stands in another.
+    """Pose of a frame relative to another.
 
     Attributes
     ----------
-    axes : (3, 3) its axes as columns
+    axes : (3, 3) axes of the frame as columns
     origin : (3,) m
     """
 
@@ -28,26 +28,26 @@ class Pose:
     origin: np.ndarray = field(default_factory=_still)
 
     def __matmul__(self, inner: Pose) -> Pose:
-        """Return the pose of a frame that stands so in this one."""
+        """Return the composition with the pose of an inner frame relative to this one."""
         return Pose(self.axes @ inner.axes, self.point(inner.origin))
 
     def point(self, local: np.ndarray) -> np.ndarray:
-        """Return a point (3,) given in this frame."""
+        """Return the coordinates (3,) in the outer frame of a point given in this frame."""
         return self.axes @ local + self.origin
 
     @property
     def inverse(self) -> Pose:
-        """The pose of the other frame in this one."""
+        """Pose of the outer frame relative to this one."""
         return Pose(self.axes.T, -(self.axes.T @ self.origin))
 
     @property
     def quaternion(self) -> np.ndarray:
-        """The unit quaternion (4,) of its axes."""
+        """Unit quaternion (4,) of the axes."""
         return rotation.from_matrix(self.axes)
 
     @property
     def frame(self) -> Frame:
-        """The same as a Frame."""
+        """The pose as a Frame."""
         return Frame(self.origin, self.quaternion)
 
 
@@ -57,7 +57,7 @@ def of_frame(frame: Frame) -> Pose:
 
 
 def turned(axis: int, angle: float) -> np.ndarray:
-    """Return the rotation (3, 3) by an angle, rad, about x, y or z."""
+    """Return the rotation matrix (3, 3) about x, y or z by an angle, rad."""
     R = np.eye(3)
     a, b = (axis + 1) % 3, (axis + 2) % 3
     R[a, a] = R[b, b] = np.cos(angle)
@@ -67,12 +67,12 @@ def turned(axis: int, angle: float) -> np.ndarray:
 
 
 def from_rpy(origin: np.ndarray, rpy: np.ndarray) -> Pose:
-    """Return a pose by its origin, m, and the angles roll, pitch and yaw, rad, about the fixed axes x, y and z."""
+    """Return a pose from its origin, m, and the angles roll, pitch and yaw, rad, about the fixed axes x, y and z."""
     roll, pitch, yaw = rpy
     return Pose(turned(2, yaw) @ turned(1, pitch) @ turned(0, roll), np.array(origin, dtype=float))
 
 
 def to_rpy(R: np.ndarray) -> np.ndarray:
     """Return roll, pitch and yaw (3,), rad, of a rotation (3, 3)."""
-    # About fixed axes in one order is about moving axes in the other: R^T = R_x(-r) R_y(-p) R_z(-y).
+    # Rotations about fixed axes equal those about moving axes in reverse order: R^T = R_x(-r) R_y(-p) R_z(-y).
     return -rotation.angles_123(R.T)

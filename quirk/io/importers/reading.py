@@ -1,4 +1,4 @@
-"""Files of any of the formats, told apart by their suffix and root."""
+"""Import of files in any supported format, identified by the root element."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ READERS: dict[str, Callable[..., Imported]] = {"robot": load_urdf, "sdf": load_s
 
 @explained
 def read(path: str | Path, **options: Any) -> Imported:
-    """Read a URDF, SDF or MJCF file, whichever its root element says it is; options are those of its reader.
+    """Read a URDF, SDF or MJCF file, identified by its root element; options are those of the format's reader.
 
     Raises
     ------
     InputError
-        If it is none of these, or options are not those of its reader.
+        If the format is unknown, or an option is unknown to the reader.
     """
     file = checked_path("read", path)
     root = parse(file)

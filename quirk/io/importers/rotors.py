@@ -1,4 +1,4 @@
-"""Inertia of rotors behind gears, as flywheels that turn with joint coordinates."""
+"""Inertia of geared rotors, as flywheels coupled to joint coordinates."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from .description import DescriptionNames
 from .pose import Pose, turned
 
 Rotor = Body | Revolute | Spherical | Coupling | Implicit
-# The flywheel c turns as body b does relative to body a, in the axes of a.
+# Velocity relation of the flywheel c, which has the angular velocity of body b relative to body a, in the axes of a.
 FOLLOWS = "a.direction(c.spin) - b.spin + a.spin"
 
 
 def rotor(
     joint: Joint, kind: str, inertia: float, value: float, rate: float, name: str, names: DescriptionNames
 ) -> list[Rotor]:
-    """Return a flywheel whose angle is a coordinate of a joint: it adds inertia * rate^2 / 2 to the kinetic energy.
+    """Return a flywheel coupled to a joint coordinate: it adds inertia * rate^2 / 2 to the kinetic energy.
 
-    The flywheel turns about a fixed axis through the origin of the inertial frame, so that it has no weight, and its
-    inertia resists the rate of the coordinate alone, however the bodies of the joint move.
+    The flywheel rotates about a fixed axis through the inertial origin, so that gravity has no effect, and its inertia
+    resists only the rate of the coordinate, independent of the motion of the joint's bodies.
 
     Parameters
     ----------
     joint : Joint
     kind : "rotation" or "translation"
-        Coordinate of the joint; of a translation the flywheel turns by 1 rad for each meter.
+        Coordinate of the joint; for a translation the flywheel rotates by 1 rad for each meter.
     inertia : float
-        kg m^2 of a rotation, kg of a translation; positive.
+        kg m^2 for a rotation, kg for a translation; positive.
     value, rate : float
-        Of the coordinate at the start, rad and rad/s or m and m/s.
+        Initial coordinate and its rate, rad and rad/s or m and m/s.
     name : str
         Name of the joint in the file.
     names : DescriptionNames
     """
     called = names.part(name, "rotor")
-    # Mass and inertia are alike, so that rows of forces and of torques are of one size.
+    # Equal numbers for mass and inertia make rows of forces and of torques similar in magnitude.
     wheel = Body(
         called,
         inertia,
@@ -58,11 +58,11 @@ def ball_rotor(
 
     Parameters
     ----------
-    body_i, body_j : bodies that a ball joint joins
+    body_i, body_j : bodies connected by a ball joint
     inertia : float
         kg m^2, about all axes; positive.
     spin : (3,)
-        Angular velocity of body j relative to body i at the start, in the inertial frame, rad/s.
+        Initial angular velocity of body j relative to body i, inertial frame, rad/s.
     name : str
         Name of the joint in the file.
     names : DescriptionNames

@@ -1,4 +1,4 @@
-"""SDF files."""
+"""Import of SDF files."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from .sdf_touching import colliders
 from .touching import checked_contacts
 
 REASONS = {
-    "collision": "contacts=True makes contacts of them",
-    "plugin": "programs are not run",
+    "collision": "contacts=True imports them as contacts",
+    "plugin": "plugins are not executed",
     "physics": "settings of other programs",
 }
-# m/s^2, where a world has no <gravity>.
+# Gravity, m/s^2, of a world without <gravity>.
 STANDARD_GRAVITY = (0.0, 0.0, -9.8)
 
 
 @dataclass
 class SdfContents:
-    """All of a file, by full names.
+    """Contents of a file by full names.
 
     Attributes
     ----------
     frames : Frames
     links : elements of links
-    joints : of each joint its element and the scope that its names are in
-    static : full names of models that stand still
+    joints : element of each joint, and the scope of the names it uses
+    static : full names of static models
     """
 
     frames: Frames = field(default_factory=Frames)
@@ -73,26 +73,26 @@ def load_sdf(
     ----------
     path : str or Path
     gravity : (3,), optional
-        In N, m/s^2; default: that of the world, and none for a model by itself.
+        Gravity, inertial frame, m/s^2; default: that of the world, and zero for a model without a world.
     limits : bool
-        Whether limits of joints become `Stop`.
+        Whether limits of joints are imported as `Stop`.
     packages : dict or list, optional
-        For includes and meshes at model://name/... and package://name/...: folders by name, or folders that hold them.
+        Locations of model://name/... and package://name/...: folders by name, or folders that contain them.
     inertia_tolerance : float, optional
-        As for `Body`.
+        Relative tolerance, as for `Body`.
     repair_inertia : bool
-        Whether an inertia that no body can have is replaced by the nearest possible one, which is listed; see
+        Whether a physically impossible inertia is replaced by the nearest possible one and listed as an omission; see
         `quirk.io.importers.inertia.repaired`.
     shapes : "visual", "collision" or None
-        Which geometry of the file becomes the shapes of bodies, for pictures.
+        Geometry of the file that becomes the shapes of bodies, for pictures.
     contacts : bool or "ground"
-        Whether collisions of different models, or of one that says self_collide, become `Contact` and `Friction`;
-        "ground" adds a plane z = 0.
+        Whether collisions of different models, or within a model with self_collide, are imported as `Contact` and
+        `Friction`; "ground" adds a plane z = 0.
 
     Raises
     ------
     InputError
-        If the file is no SDF, or nothing physical; it names the element and its line.
+        If the file is not valid SDF or physically impossible; the message names the element and its line.
     """
     owner = "load_sdf"
     file = checked_path(owner, path)
@@ -143,7 +143,7 @@ def _gravity(world: Element) -> Any:
 
 
 def flag(element: Element | None, default: bool) -> bool:
-    """Return whether an element says true or 1."""
+    """Return the Boolean value of an element's text."""
     if element is None:
         return default
     text = element.text.strip().lower()
@@ -153,7 +153,7 @@ def flag(element: Element | None, default: bool) -> bool:
 
 
 def _collect(contents: SdfContents, outer: Element, scope: str, of_world: bool) -> None:
-    """Add all that a model or world holds; nested models come after what is around them."""
+    """Collect the contents of a model or world; nested models follow the model that contains them."""
     waiting = [(outer, scope)]
     while waiting:
         element, prefix = waiting.pop(0)
@@ -182,7 +182,7 @@ def _collect(contents: SdfContents, outer: Element, scope: str, of_world: bool) 
 
 
 def _canonical(model: Element, name: str) -> str | None:
-    """Return the full name of the link that a model's frame moves with: the first, unless it says another."""
+    """Return the full name of the link to which a model's frame is attached: canonical link, or the first one."""
     told = model.get("canonical_link")
     if told:
         return f"{name}::{told}"
@@ -199,7 +199,7 @@ def _canonical(model: Element, name: str) -> str | None:
 
 
 def _collect_parts(contents: SdfContents, model: Element, scope: str) -> None:
-    """Add links, frames and joints of one model."""
+    """Collect links, frames and joints of one model."""
     own, frames = scope.removesuffix("::") or None, contents.frames
     for link in model.all("link"):
         name = scope + link.attribute("name")
@@ -207,11 +207,11 @@ def _collect_parts(contents: SdfContents, model: Element, scope: str) -> None:
         frames.add(name, NamedFrame(link, name, own if to is None else full_name(scope, to), pose, None))
         contents.links[name] = link
     for frame in model.all("frame"):
-        # Files that another program has flattened declare the frames of the models that they had.
+        # Flattened files declare the frames of the models that they contained.
         called = frame.attribute("name")
         name = scope + called.removesuffix(f"::{MODEL}")
         if version_of(frame.root) < (1, 7) and any(called == other.get("name") for other in _siblings(frame, model)):
-            name += "_frame"  # as the format has it where it still allowed the same name
+            name += "_frame"  # suffix defined by the format for versions that allowed equal names
         pose, to = relative_to(frame)
         told = frame.get("attached_to")
         attached = full_name(scope, told) if told else own
@@ -232,12 +232,12 @@ def _collect_parts(contents: SdfContents, model: Element, scope: str) -> None:
 
 
 def _siblings(frame: Element, model: Element) -> Iterator[Element]:
-    """Go over what else of a model or world has a name."""
+    """Yield the other named elements of a model or world."""
     return (child for child in model.children if child.tag in ("link", "joint", "model") and child is not frame)
 
 
 def _short_names(contents: SdfContents, models: int) -> dict[str, str]:
-    """Return names of links and joints without that of the model, if there is one alone."""
+    """Return names of links and joints, without the model name if there is only one model."""
     full = [*contents.links, *contents.joints]
     return {name: name.partition("::")[2] if models == 1 and "::" in name else name for name in full}
 
@@ -257,7 +257,7 @@ def _link(contents: SdfContents, name: str, short: str, meshes: MeshFiles, shown
 
 
 def _add_frames(contents: SdfContents, links: dict[str, Link]) -> None:
-    """Give links the frames that are attached to them."""
+    """Add frames to the links to which they are attached."""
     frames = contents.frames
     for name, frame in frames.named.items():
         link = frames.link(name) if frame.element.tag == "frame" else None

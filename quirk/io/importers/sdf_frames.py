@@ -1,4 +1,4 @@
-"""Frames of SDF files: which names they have, what they are attached to, and where that puts them."""
+"""Frames of SDF files: names, attachment and poses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODEL = "__model__"
 
 
 def version_of(root: Element) -> tuple[int, int]:
-    """Return major and minor version of SDF that a root element says."""
+    """Return the major and minor SDF version of a root element."""
     text = root.get("version") or "1.11"
     parts = text.strip().split(".")
     if not 2 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts):
@@ -26,7 +26,7 @@ def version_of(root: Element) -> tuple[int, int]:
 
 
 def full_name(scope: str, name: str) -> str | None:
-    """Return the full name of what a scope calls so; None for the world."""
+    """Return the full name of a name within a scope; None for the world."""
     if name in (WORLD, MODEL):
         return None if name == WORLD else scope.removesuffix("::") or None
     return scope + name.removesuffix(f"::{MODEL}")
@@ -34,15 +34,15 @@ def full_name(scope: str, name: str) -> str | None:
 
 @dataclass
 class NamedFrame:
-    """A frame as the file has it.
+    """A frame as declared in the file.
 
     Attributes
     ----------
-    element : what declares it
-    link : the link it is, or None for other frames
-    to : full name of the frame that its pose is relative to, or None for the world
-    pose : in that frame
-    attached : full name of the frame that it moves with; None for the world
+    element : the declaring element
+    link : the link for a link's frame, None for other frames
+    to : full name of the frame to which the pose is relative, or None for the world
+    pose : pose relative to this frame
+    attached : full name of the frame with which it moves; None for the world
     """
 
     element: Element
@@ -63,17 +63,17 @@ class Frames:
     def __init__(self) -> None:
         self.named: dict[str, NamedFrame] = {}
         self._found: dict[str, Pose] = {}
-        # Frames, by model, that stand where the pose of the model says, in place of the model's own.
+        # By model, the frame whose pose the model specifies instead of its own.
         self.placement: dict[str, str] = {}
 
     def add(self, name: str, frame: NamedFrame) -> None:
-        """Add a frame; InputError if another one has its name."""
+        """Add a frame; InputError if the name is in use."""
         if name in self.named:
-            raise frame.element.error(f"another link, joint, frame or model is called {shortened(name)!r}")
+            raise frame.element.error(f"another link, joint, frame or model has the name {shortened(name)!r}")
         self.named[name] = frame
 
     def full(self, element: Element, scope: str, name: str) -> str | None:
-        """Return the full name of a frame that an element of a model names; None for the world."""
+        """Return the full name of a frame named in an element of a model; None for the world."""
         found = full_name(scope, name)
         if found is None and name == WORLD:
             return None
@@ -82,14 +82,14 @@ class Frames:
         return found
 
     def pose(self, name: str | None) -> Pose:
-        """Return where a frame is in N."""
+        """Return the pose of a frame, inertial frame."""
         if name is None:
             return Pose()
         chain: dict[str, None] = {}
         at: str | None = name
         while at is not None and at not in self._found:
             if at in chain:
-                raise self.named[at].element.error("frames are relative to each other in a circle")
+                raise self.named[at].element.error("the poses of frames form a cycle")
             chain[at] = None
             at = self.named[at].to
         for link in reversed(chain):
@@ -99,17 +99,17 @@ class Frames:
         return self._found[name]
 
     def link(self, name: str | None) -> str | None:
-        """Return the full name of the link that a frame moves with, None for the world."""
+        """Return the full name of the link with which a frame moves; None for the world."""
         seen: set[str] = set()
         while name is not None and self.named[name].link is None:
             if name in seen:
-                raise self.named[name].element.error("frames are attached to each other in a circle")
+                raise self.named[name].element.error("the attachments of frames form a cycle")
             seen.add(name)
             name = self.named[name].attached
         return name
 
     def shift_models(self) -> None:
-        """Move models whose pose is that of a frame in them, before any pose is asked for."""
+        """Move models whose pose specifies that of a frame in them; called before any pose is computed."""
         for model, name in self.placement.items():
             frame = self.named[model]
             outside, frame.to = frame.to, None
@@ -120,7 +120,7 @@ class Frames:
 
 
 def read_pose(element: Element | None) -> Pose:
-    """Return the pose that a <pose> says: roll, pitch and yaw, or a quaternion with its scalar last."""
+    """Return the pose of a <pose> element: roll, pitch and yaw, or a quaternion with the scalar last."""
     if element is None or not element.text.strip():
         return Pose()
     degrees = element.get("degrees") in ("true", "1")
@@ -137,7 +137,7 @@ def read_pose(element: Element | None) -> Pose:
 
 
 def relative_to(element: Element) -> tuple[Pose, str | None]:
-    """Return the pose of an element and the name of the frame that it is relative to, None for the default.
+    """Return the pose of an element and the name of its reference frame, None for the default.
 
     Before SDF 1.7 the attribute was called frame.
     """

@@ -1,4 +1,4 @@
-"""Models that SDF files include from other files."""
+"""Inclusion of models from other SDF files."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from .left_out import LeftOut
 from .markup import Element, parse, shortened
 from .sdf_frames import MODEL
 
-# Elements of all included files together; a model that includes two of another grows fast.
+# Most elements of all included files together; nested inclusion can grow exponentially.
 MOST_ELEMENTS = 100_000
-# Files that include each other, one in the other.
+# Deepest nesting of included files.
 DEEPEST = 50
 SUFFIXES = (".sdf", ".world", ".xml", ".urdf")
 
 
 class Includes:
-    """Puts the models of other files in the place of <include> elements.
+    """Replacement of <include> elements by the models of other files.
 
     Parameters
     ----------
     addresses : Addresses
     left_out : LeftOut
-        Gets those that are not found.
+        Records models that are not found.
     """
 
     def __init__(self, addresses: Addresses, left_out: LeftOut) -> None:
@@ -31,7 +31,7 @@ class Includes:
         self._room = MOST_ELEMENTS
 
     def expand(self, root: Element, path: Path) -> None:
-        """Replace all includes of a file, given its root element and path, and those of what it includes."""
+        """Replace all includes of a file, given its root element and path, including nested ones."""
         self._expand(root, (path.resolve(),))
 
     def _expand(self, root: Element, files: tuple[Path, ...]) -> None:
@@ -52,7 +52,7 @@ class Includes:
         if path in files:
             raise include.error(f"the file {shortened(path.name)!r} includes itself")
         if len(files) > DEEPEST:
-            raise include.error(f"files include each other more than {DEEPEST} deep")
+            raise include.error(f"files are included more than {DEEPEST} levels deep")
         root = parse(path) if path.suffix.lower() in SUFFIXES else None
         models = root.all("model") if root is not None and root.tag == "sdf" else []
         if root is None or not models:
@@ -60,7 +60,7 @@ class Includes:
             return
         self._room -= sum(1 for _ in root.walk())
         if self._room < 0:
-            raise include.error(f"included files make more than {MOST_ELEMENTS} elements of it")
+            raise include.error(f"included files add more than {MOST_ELEMENTS} elements")
         self._expand(root, (*files, path))
         model = models[0]
         _override(model, include)
@@ -68,7 +68,7 @@ class Includes:
         scope.children[place:place] = _merged(model, scope) if merged else [model]
 
     def _find(self, uri: str, include: Element) -> Path | None:
-        """Return the file of a model: one by its name, or the newest that the folder of the model names."""
+        """Return the file of a model: a named file, or the newest one listed in the folder of the model."""
         found = self._addresses.find(uri, include.root.folder, Path.exists)
         if found is None or found.is_file():
             return None if found is None else found.resolve()
@@ -78,7 +78,7 @@ class Includes:
 
 
 def _newest(config: Element) -> str | None:
-    """Return the file of the newest version of SDF that a model.config names."""
+    """Return the file for the newest SDF version listed in a model.config."""
     listed = config.all("sdf")
 
     def version(element: Element) -> list[int]:
@@ -89,7 +89,7 @@ def _newest(config: Element) -> str | None:
 
 
 def _override(model: Element, include: Element) -> None:
-    """Give a model the name, pose and so on that its include says."""
+    """Apply the name, pose and further settings of an include to its model."""
     name, placement = include.one("name"), include.one("placement_frame")
     if name is not None:
         model.attributes["name"] = name.word()
@@ -103,7 +103,7 @@ def _override(model: Element, include: Element) -> None:
 
 
 def _merged(model: Element, scope: Element) -> list[Element]:
-    """Return the parts of a model as parts of the model or world around it, with a frame in place of the model's."""
+    """Return the parts of a model as parts of the enclosing model or world, with a frame in place of the model's."""
     name = f"_merged__{model.attribute('name')}__model__"
     frame = Element(model.file, "frame", {"name": name}, model.line, scope)
     links = model.all("link")
@@ -123,7 +123,7 @@ def _merged(model: Element, scope: Element) -> list[Element]:
 
 
 def _carry(part: Element, frame: str) -> None:
-    """Make a part of a merged model relative to a frame where it was to the model."""
+    """Replace references to the frame of a merged model by references to another frame."""
     for element in part.walk():
         if element.tag == "model" and element is not part:
             continue

@@ -1,4 +1,4 @@
-"""Masses and inertias of SDF links, as they are written or of their collisions."""
+"""Masses and inertias of SDF links, as specified or computed from collisions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .markup import Element
 from .pose import Pose
 from .sdf_frames import read_pose
 
-# kg/m^3, where neither a collision nor the inertial says one.
+# Default density, kg/m^3, of collisions.
 WATER = 1000.0
 
 
 def read_inertial(link: Link, element: Element, meshes: MeshFiles) -> None:
-    """Give a link the mass, center of mass and inertia of its element."""
+    """Set mass, center of mass and inertia of a link."""
     inertial = element.one("inertial")
     if inertial is None:
         meshes.left_out.note("no inertial, for which SDF sets 1 kg and 1 kg m^2 about each axis", element.owner)
@@ -39,7 +39,7 @@ def read_inertial(link: Link, element: Element, meshes: MeshFiles) -> None:
 
 
 def _sum_collisions(link: Link, element: Element, inertial: Element, meshes: MeshFiles) -> None:
-    """Give a link the mass and inertia of its collisions, with their densities, or scaled to the mass that is given."""
+    """Set mass and inertia of a link from its collisions and their densities, or scaled to a given mass."""
     parts = []
     usual = inertial.child_number("density", WATER)
     for collision in element.all("collision"):
@@ -50,9 +50,7 @@ def _sum_collisions(link: Link, element: Element, inertial: Element, meshes: Mes
         parts.append((mass, read_pose(collision.one("pose")) @ pose, inertia))
     total = sum(mass for mass, _, _ in parts)
     if total <= 0:
-        raise inertial.error(
-            'auto="true" takes mass and inertia from collisions, of which the link has none with a volume'
-        )
+        raise inertial.error('auto="true" computes mass and inertia from collisions, but the link has none with volume')
     center = np.asarray(sum(mass / total * pose.origin for mass, pose, _ in parts))
     found = np.zeros((3, 3))
     for mass, pose, inertia in parts:

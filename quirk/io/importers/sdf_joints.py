@@ -1,4 +1,4 @@
-"""Joints of SDF files."""
+"""Import of SDF joints."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ from .sdf_frames import version_of
 if TYPE_CHECKING:
     from .sdf import SdfContents
 
-# Types of joints, with the number of their axes.
+# Joint types, with the number of their axes.
 TYPES = {
     "fixed": 0, "ball": 0, "revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1, "universal": 2, "revolute2": 2,
     "gearbox": 2,
 }  # fmt: skip
 SIMPLE: dict[str, type[Joint]] = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "screw": Screw}
-# Limits beyond this, rad or m, are how older files write that there is none.
+# Limits beyond this, rad or m, mean that there is none, by a convention of older files.
 NO_LIMIT = 1e15
 
-# Distance, as a part of how far out it is, and difference of axes up to which two frames are in one place.
+# Two frames are at the same place if their distance, relative to that from the origin, and the difference of their axes
+# are below this.
 APART = 1e-6
 
 Made = Iterator[Constraint | ForceElement]
@@ -46,10 +47,10 @@ class SdfJoints:
 
     Parameters
     ----------
-    contents : of the file
-    short : names for the system, by full name
-    limits : whether limits become `Stop`
-    names, left_out : of the import
+    contents : contents of the file
+    short : part names by full name
+    limits : whether limits are imported as `Stop`
+    names, left_out : those of the import
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class SdfJoints:
         self._joint: dict[str, Joint] = {}
 
     def welds(self) -> Iterator[Weld]:
-        """Go over the links that joints fix to each other."""
+        """Yield the pairs of links that are fixed to each other."""
         for name, (element, _) in self.contents.joints.items():
             if element.attribute("type") == "fixed":
                 parent, child = (self._short(link) for link in self._ends(name))
@@ -69,7 +70,7 @@ class SdfJoints:
                     yield Weld(None, parent)
 
     def connected(self, bodies: Bodies) -> Made:
-        """Go over joints and what acts at them, and then what follows other joints."""
+        """Yield joints with the elements that act on them, then the joints that depend on others."""
         for name, (element, _) in self.contents.joints.items():
             kind = element.attribute("type")
             with at(element):
@@ -91,7 +92,7 @@ class SdfJoints:
         return None if link is None else self.short[link]
 
     def _ends(self, name: str) -> tuple[str | None, str | None]:
-        """Return full names of the links that a joint connects; None for the world."""
+        """Return the full names of the links that a joint connects; None for the world."""
         element, scope = self.contents.joints[name]
         frames = self.contents.frames
         ends = []
@@ -103,13 +104,13 @@ class SdfJoints:
         return ends[0], ends[1]
 
     def joined(self) -> Iterator[tuple[str | None, str | None]]:
-        """Go over pairs of names of links that joints join."""
+        """Yield pairs of names of links connected by joints."""
         for name in self.contents.joints:
             parent, child = self._ends(name)
             yield self._short(parent), self._short(child)
 
     def note_apart(self) -> None:
-        """Note joints whose parent is named by a frame that is not where the joint stands."""
+        """Record joints whose named parent frame differs from the frame of the joint."""
         frames = self.contents.frames
         for name, (element, scope) in self.contents.joints.items():
             parent = frames.full(element, scope, element.needed("parent").word())
@@ -120,7 +121,7 @@ class SdfJoints:
             turned = float(np.linalg.norm(one.axes - two.axes))
             if max(far / (1.0 + float(np.linalg.norm(two.origin))), turned) > APART:
                 self.left_out.note(
-                    "parent frames that are not where the child's frame is, in which the joint stands",
+                    "parent frames that differ from the frame of the joint",
                     f"{element.owner} ({far:.4g} m apart)",
                 )
 
@@ -128,7 +129,7 @@ class SdfJoints:
         return [bodies.place(self._short(link))[0] for link in self._ends(name)]
 
     def _axis(self, name: str, element: Element, tag: str) -> np.ndarray:
-        """Return the unit axis (3,) of a joint in N."""
+        """Return the unit axis (3,) of a joint, inertial frame."""
         scope = self.contents.joints[name][1]
         frames = self.contents.frames
         axis = element.one(tag)
@@ -152,7 +153,7 @@ class SdfJoints:
             return frames.pose(frame).axes @ validate.direction("axis", "xyz", vector)
 
     def _coordinate(self, element: Element, tag: str) -> JointCoordinate:
-        """Return what there is about one axis."""
+        """Return the properties of a joint coordinate, for one axis."""
         axis, coordinate = element.one(tag), JointCoordinate()
         if axis is None:
             return coordinate
@@ -162,7 +163,7 @@ class SdfJoints:
             if lower > upper:
                 raise limit.error(f"lower must not be above upper; got {lower:g} and {upper:g}")
             if lower == upper:
-                self.left_out.note("limits that leave no room, lower = upper", limit.owner)
+                self.left_out.note("limits without range, lower = upper", limit.owner)
             elif self.limits and element.attribute("type") != "continuous":
                 coordinate.lower = lower if lower > -NO_LIMIT else None
                 coordinate.upper = upper if upper < NO_LIMIT else None
@@ -191,14 +192,14 @@ class SdfJoints:
 
     @staticmethod
     def _lead(element: Element) -> float:
-        """Return the travel of a screw in each turn, m."""
+        """Return the lead of a screw, meters per turn."""
         own, old = element.one("screw_thread_pitch"), element.one("thread_pitch")
         if own is not None:
             return float(own.numbers(1)[0])
         pitch = 1.0 if old is None else float(old.numbers(1)[0])
         if abs(pitch) <= 0:
             raise element.error("its thread_pitch must not be zero")
-        # What older programs take it for: turning angle over travel, of a left-handed thread.
+        # Interpretation by older programs: angle divided by travel, for a left-handed thread.
         return -2 * math.pi / pitch
 
     def _ball(self, name: str, element: Element, bodies: Bodies) -> Made:
@@ -206,10 +207,10 @@ class SdfJoints:
         yield Spherical(self.names.take(self.short[name], "joint"), *self._bodies(name, bodies), point=point)
 
     def _universal(self, name: str, element: Element, bodies: Bodies) -> Made:
-        """Make a cross, and for what acts about its axes joints without rows that show their angles.
+        """Return a universal joint and, for elements acting about its axes, joints without constraints.
 
-        The first angle is that of the parent as seen from the child, about the axis turned round: so it is the last of
-        the 1-2-3 angles, which results show.
+        The first angle is measured as the motion of the parent relative to the child, about the reversed axis, which
+        makes it the last of the 1-2-3 angles; results contain these.
         """
         called, point = self.names.take(self.short[name], "joint"), self.contents.frames.pose(name).origin
         parent, child = self._bodies(name, bodies)
@@ -238,15 +239,15 @@ class SdfJoints:
         return Gear(called, *self._bodies(name, bodies), ratio=ratio, axis_i=one, axis_j=two, carrier=carrier)
 
     def _mimic(self, name: str, mimic: Element, scope: str) -> Coupling:
-        """Make the coupling of a joint that follows another."""
+        """Return the coupling of a joint that mimics another one."""
         leader = scope + mimic.attribute("joint")
         if leader not in self._joint or name not in self._joint:
             raise mimic.error(
                 f"there is no revolute, continuous, prismatic or screw joint {shortened(mimic.attribute('joint'))!r}, "
-                "or it is not at such a joint itself"
+                "or this joint is of another type itself"
             )
         if mimic.get("axis") not in (None, "axis"):
-            raise mimic.error('only axis="axis" of another joint can be followed')
+            raise mimic.error('only axis="axis" of another joint can be mimicked')
         multiplier, offset = mimic.child_number("multiplier", 1.0), mimic.child_number("offset", 0.0)
         line = offset - multiplier * mimic.child_number("reference", 0.0), multiplier
         pair = self._joint[leader], self._joint[name]
@@ -259,5 +260,5 @@ class SdfJoints:
 
 
 def _turning(joint: Joint) -> str:
-    """Return the coordinate of a joint that files mean: the angle, if it turns."""
+    """Return the coordinate of a joint that is used in files: the angle if it has one, else the translation."""
     return "translation" if joint.rotation_axis is None else "rotation"

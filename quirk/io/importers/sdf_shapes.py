@@ -1,4 +1,4 @@
-"""Visuals of SDF files."""
+"""Import of visuals from SDF files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .sdf_frames import read_pose
 
 
 def visual_shapes(visual: Element, meshes: MeshFiles) -> list[Placed]:
-    """Return the shapes of a visual; those that bodies do not have stay unread, and so are noted."""
+    """Return the shapes of a visual; unsupported elements remain unread and are recorded as omissions."""
     pose, geometry, color = read_pose(visual.one("pose")), visual.one("geometry"), _color(visual)
     if geometry is None:
         meshes.left_out.note("visuals without a geometry", visual.owner)

@@ -1,4 +1,4 @@
-"""Collisions of SDF links that may touch each other."""
+"""Contacts of SDF collisions."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from .markup import Element
 from .pose import Pose
 from .sdf_frames import read_pose
 
-# Coefficient of friction that SDF sets where a collision says none.
+# Default coefficient of friction in SDF.
 USUAL_FRICTION = 1.0
 
 
 def colliders(element: Element, name: str, link: Link) -> list[Collider]:
-    """Return what of a link, given its element and full name, may touch others."""
+    """Return the contact geometries of a link, from its element and full name."""
     group = None if _collides_with_itself(element) else name.partition("::")[0]
     found = [(collision, collision.one("geometry")) for collision in element.all("collision")]
     return [_collider(one, geometry, link.name, group) for one, geometry in found if geometry is not None]
 
 
 def _collides_with_itself(link: Element) -> bool:
-    """Whether parts of the model of a link touch each other."""
+    """Return whether parts of the model of a link have contacts with each other."""
     model = link.parent
     told = None if model is None else model.one("self_collide")
     return told is not None and told.text.strip().lower() in ("true", "1")
@@ -39,7 +39,7 @@ def _collider(collision: Element, geometry: Element, link: str, group: str | Non
     elif plane is not None:
         normal = plane.one("normal")
         kind, place = "plane", place if normal is None else place @ Pose(axes_with_z(normal.numbers(3)))
-        plane.ignore("size")  # planes have no end
+        plane.ignore("size")  # planes are unbounded
     for tag in ("cylinder", "capsule"):
         solid = geometry.one(tag)
         if solid is not None:

@@ -1,4 +1,4 @@
-"""Systems written as URDF files."""
+"""Export of systems as URDF files."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from .urdf_parts import NO_LIMIT
 TYPES: dict[type[Constraint], str] = {
     Revolute: "revolute", Prismatic: "prismatic", Fixed: "fixed", Free: "floating", Planar: "planar",
 }  # fmt: skip
-# What limits are where there are none, and URDF asks for them.
+# Value of limits that URDF requires, for coordinates without limits.
 UNLIMITED = 10 * NO_LIMIT
-# What XML cannot hold, even escaped.
+# Characters that XML does not allow, even escaped.
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
-# Coordinates below this at the start are round-off.
+# Initial coordinates below this are round-off.
 ROUND_OFF = 1e-12
 
 
 @explained
 def to_urdf(system: System, path: str | Path) -> None:
-    """Write a system whose joints form a tree as a URDF file, with one UserWarning that lists what URDF does not have.
+    """Write a system whose joints form a tree as a URDF file; a UserWarning lists omissions.
 
     Links have the names and axes of the bodies and their origin at the joint to their parent. The ground is a link
-    "world" without mass, to which bodies without a joint are joined by a floating one, so `base="fixed"` reads the file
-    back.
+    "world" without mass, to which bodies without a joint are connected by floating joints, so that `base="fixed"` reads
+    the file back.
 
     Raises
     ------
     InputError
-        If joints close a loop, or one of them is of a kind that URDF does not have; it names them.
+        If joints form a loop, or a joint type is not supported by URDF; the message names them.
     """
     owner = "to_urdf"
     if not isinstance(system, System):
@@ -56,18 +56,18 @@ def to_urdf(system: System, path: str | Path) -> None:
     file = validate.output_file(owner, path, (".urdf",))
     for part in system:
         if FORBIDDEN.search(part.name):
-            raise InputError(f"{owner}: {part!r}: its name has characters that XML cannot hold; rename it")
+            raise InputError(f"{owner}: {part!r}: its name contains characters that XML does not allow; rename it")
     left_out = LeftOut()
     robot = _Writer(system, left_out).written(file.stem)
     ElementTree.indent(robot)
     with whole(owner, file) as aside:
         ElementTree.ElementTree(robot).write(aside, encoding="utf-8", xml_declaration=True)
     if left_out.lines:
-        warnings.warn(f"{file.name} does not have all of the system: {'; '.join(left_out.lines)}", stacklevel=outside())
+        warnings.warn(f"{file.name} is incomplete:  {'; '.join(left_out.lines)}", stacklevel=outside())
 
 
 class _Writer:
-    """Writes one system."""
+    """Export of one system."""
 
     def __init__(self, system: System, left_out: LeftOut) -> None:
         self.system, self.left_out = system, left_out
@@ -77,19 +77,19 @@ class _Writer:
         for edge in self.edges:
             if edge.joint is not None and type(edge.joint) not in TYPES:
                 raise _in_the_way(edge.joint)
-        # Where the link of a body stands in the body.
+        # Pose of the link of each body in the body.
         self.places: dict[str, Pose] = {GROUND.name: Pose()}
         self.joints: dict[str, ElementTree.Element] = {}
 
     def _written_as_joint(self, constraint: Constraint) -> Joint | None:
-        """Return a constraint that is to be a joint of the tree; InputError if it is no joint."""
+        """Return a constraint if it is exported as a joint of the tree; InputError if it is not a joint."""
         if isinstance(constraint, Stop | Coupling):
             return None
         if type(constraint) is Free or self.system.is_active(constraint.name):
             if not isinstance(constraint, Joint):
                 raise _in_the_way(constraint)
             return constraint
-        self.left_out.note("constraints that are switched off", str(constraint))
+        self.left_out.note("disabled constraints", str(constraint))
         return None
 
     def written(self, name: str) -> ElementTree.Element:
@@ -148,7 +148,7 @@ class _Writer:
             ElementTree.SubElement(material, "color", rgba=_text(*to_rgba(shape.color)))  # type: ignore[arg-type]
 
     def _joint(self, edge: Edge) -> ElementTree.Element:
-        """Return the joint of a body, with the body's link in that of its parent at coordinates zero."""
+        """Return the joint between a body and its parent, in the pose with zero coordinates."""
         child, parent = edge.child, edge.parent
         inner = self.places[child.name]
         if edge.joint is None:
@@ -172,7 +172,7 @@ class _Writer:
         return joint
 
     def _limits(self, joint: Joint | None) -> dict[str, float]:
-        """Return the limits that stops set to a joint."""
+        """Return the limits that stops impose on a joint."""
         limits: dict[str, float] = {}
         for stop in self.system.constraints:
             if isinstance(stop, Stop) and stop.joint is joint:
@@ -200,27 +200,28 @@ class _Writer:
             leader, follower = coupling.joint_i.name, coupling.joint_j.name
             if leader not in self.joints or follower not in self.joints or len(coupling.coefficients) > 2:
                 raise InputError(
-                    f"to_urdf: {coupling} stands in the way: URDF relates joints of the tree alone, and linearly"
+                    f"to_urdf: {coupling} cannot be exported: URDF only supports linear relations between joints "
+                    "of the tree"
                 )
             offset, ratio = coupling.coefficients
             numbers = {"multiplier": _text(ratio), "offset": _text(offset)}
             ElementTree.SubElement(self.joints[follower], "mimic", {"joint": leader, **numbers})
 
     def _note_the_rest(self) -> None:
-        """Note what of the system the file does not say."""
+        """Record the properties of the system that are missing in the file."""
         system = self.system
         for force in system.forces:
             if not isinstance(force, JointFriction) or force.joint.name not in self.joints:
                 self.left_out.note("forces other than friction and damping of hinges and sliders", str(force))
             elif force.static > force.coulomb:
-                self.left_out.note("friction that is higher at rest", str(force))
+                self.left_out.note("higher static friction", str(force))
         written = {edge.joint.name for edge in self.edges if edge.joint is not None}
         for joint in system.constraints:
             if type(joint) is Free and joint.name not in written:
-                self.left_out.note("names for pairs of bodies that joints connect", str(joint))
+                self.left_out.note("`Free` joints between bodies that other joints connect", str(joint))
         for stop in system.constraints:
             if isinstance(stop, Stop) and (stop.joint is None or stop.joint.name not in self.joints):
-                self.left_out.note("stops of joints that are not in the file", str(stop))
+                self.left_out.note("stops of joints that are not exported", str(stop))
         if system.events:
             self.left_out.note("events", ", ".join(f'"{event.name}"' for event in system.events))
         if system.gravity.any():
@@ -228,10 +229,10 @@ class _Writer:
         state = system.initial_state()
         moving = np.abs(state.velocity).max() + np.abs(state.angular_velocity).max() > 0
         if moving or any(self._moved(edge, state) for edge in self.edges if edge.joint is not None):
-            self.left_out.note("the start", "coordinates and velocities at the start are not zero")
+            self.left_out.note("the initial state", "initial coordinates and velocities are not zero")
 
     def _moved(self, edge: Edge, state: Any) -> bool:
-        """Whether the coordinates of a joint are not zero at the start."""
+        """Return whether the initial coordinates of a joint are nonzero."""
         poses = []
         for body, frame in ((edge.parent, edge.frame_of_parent), (edge.child, edge.frame_of_child)):
             place = Pose()
@@ -248,9 +249,7 @@ class _Writer:
 
 def _in_the_way(constraint: Constraint) -> InputError:
     kinds = ", ".join(kind.__name__ for kind in TYPES)
-    return InputError(
-        f"to_urdf: {constraint} stands in the way: URDF has no such joint, only {kinds}, Coupling and Stop"
-    )
+    return InputError(f"to_urdf: {constraint} cannot be exported: URDF only supports {kinds}, Coupling and Stop")
 
 
 def _add_origin(element: ElementTree.Element, pose: Pose) -> None:
@@ -258,5 +257,5 @@ def _add_origin(element: ElementTree.Element, pose: Pose) -> None:
 
 
 def _text(*numbers: Any) -> str:
-    """Return numbers with all their digits."""
+    """Return numbers as text with all digits."""
     return " ".join(repr(float(x) + 0.0) for x in numbers)

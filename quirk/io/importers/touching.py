@@ -1,4 +1,4 @@
-"""Contacts between the collision geometries of links, where QuIRK has surfaces that are exactly theirs."""
+"""Contacts between collision geometries of links, for shapes that surfaces of QuIRK represent exactly."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .description import Collider, DescriptionNames, Link, at
 from .left_out import LeftOut
 from .pose import Pose
 
-# Contacts beyond this number make runs slow: each is watched in every step.
+# Most contacts; each is monitored in every step, so that larger numbers make runs slow.
 MOST_CONTACTS = 1000
-# Points of the end of a cylinder that stands on a plane.
+# Number of contact points around the end of an upright cylinder on a plane.
 POINTS = 12
-# Sine of the angle up to which the axis of a cylinder counts as normal to a plane.
+# Largest sine of the angle between the axis of an upright cylinder and the normal of a plane.
 UPRIGHT = 1e-3
 
 
@@ -33,7 +33,7 @@ GROUND_PLANE = Collider("floor", None, "plane", Pose(), where="the ground")
 
 
 def checked_contacts(owner: str, value: Any) -> bool | str:
-    """Return whether contacts are asked for, or "ground" for those with a plane z = 0 of the ground, too."""
+    """Return the checked option: whether contacts are imported, or "ground" to add contacts with a plane z = 0."""
     if value is True or value is False or value == "ground":
         found: bool | str = value
         return found
@@ -43,14 +43,14 @@ def checked_contacts(owner: str, value: Any) -> bool | str:
 def between_links(
     links: Iterable[Link], joined: Iterable[tuple[str | None, str | None]], bodies: Bodies, ground: bool
 ) -> Iterator[Candidate]:
-    """Go over pairs of geometries on different bodies that no joint joins, and not of one group.
+    """Yield pairs of geometries on different bodies that no joint connects and that are not in the same group.
 
     Parameters
     ----------
     links : Iterable of Link
-    joined : pairs of names of links, None for the ground
+    joined : pairs of names of connected links; None for the ground
     bodies : Bodies
-    ground : whether there is a plane z = 0 of the ground, too
+    ground : whether to add a plane z = 0 of the ground
     """
     colliders = [collider for link in links for collider in link.colliders]
     near = {frozenset(id(bodies.place(link)[0]) for link in pair) for pair in joined}
@@ -65,10 +65,10 @@ def between_links(
 def contacts(
     pairs: Iterable[Candidate], bodies: Bodies, names: DescriptionNames, left_out: LeftOut
 ) -> list[Contact | Friction]:
-    """Return contacts, with friction where there is some, of pairs of geometries on different bodies.
+    """Return contacts, with friction for nonzero coefficients, for pairs of geometries on different bodies.
 
-    Pairs that no surfaces of QuIRK stand for exactly are noted, and so are those, planes apart, that are in each other
-    at the start.
+    Pairs without exactly equivalent surfaces are recorded as omissions, and so are pairs that overlap initially, except
+    those with planes.
     """
     made: list[Contact | Friction] = []
     missing: Counter[str] = Counter()
@@ -86,13 +86,13 @@ def contacts(
             missing[" and ".join(sorted((one.kind, two.kind)))] += 1
             continue
         if "plane" not in (one.kind, two.kind) and _overlap(one, two, in_space):
-            left_out.note("contacts of what is in each other at the start", f'"{one.name}" and "{two.name}"')
+            left_out.note("contacts of geometries that overlap initially", f'"{one.name}" and "{two.name}"')
             continue
         for on_i, on_j in touching:
             count += 1
             if count > MOST_CONTACTS:
                 raise InputError(
-                    f"its collisions make more than {MOST_CONTACTS} contacts: take some out of the file, or leave out "
+                    f"its collisions produce more than {MOST_CONTACTS} contacts: remove some from the file, or omit "
                     "contacts="
                 )
             with at(one.where):
@@ -101,7 +101,7 @@ def contacts(
                 if friction:
                     made.append(Friction(names.part(contact.name, "friction"), contact, friction))
     for kinds, number in missing.items():
-        left_out.note("contacts that QuIRK has no surfaces for", f"{kinds} ({number} pairs)")
+        left_out.note("contacts without equivalent surfaces in QuIRK", f"{kinds} ({number} pairs)")
     return made
 
 
@@ -112,7 +112,7 @@ def _axes(body: Any) -> np.ndarray:
 def _surfaces(
     one: Collider, two: Collider, placed: tuple[Pose, Pose], in_space: tuple[Pose, ...]
 ) -> list[tuple[Surface, Surface]] | None:
-    """Return pairs of surfaces, in the coordinates of both bodies, that touch as two geometries do, or None."""
+    """Return pairs of surfaces, in coordinates of both bodies, equivalent to two geometries; None if there are none."""
     kinds = one.kind, two.kind
     if kinds == ("sphere", "sphere"):
         return [(_ball(one, placed[0]), _ball(two, placed[1]))]
@@ -135,7 +135,7 @@ def _ball(collider: Collider, place: Pose) -> Surface:
 
 
 def _solids(collider: Collider, place: Pose, upright: bool) -> list[Surface] | None:
-    """Return the surfaces of a geometry that touch a plane, of a cylinder the rims, or points of them if it stands."""
+    """Return the surfaces of a geometry for contacts with a plane: rims of a cylinder, or points of upright ones."""
     if collider.kind == "sphere":
         return [_ball(collider, place)]
     if collider.kind == "box":
@@ -166,7 +166,7 @@ def _faces(box: Collider, place: Pose) -> list[Surface]:
 
 
 def _overlap(one: Collider, two: Collider, in_space: tuple[Pose, ...]) -> bool:
-    """Whether a sphere and a sphere or box are in each other."""
+    """Return whether a sphere and a sphere or box overlap."""
     if one.kind == "box":
         one, two, in_space = two, one, (in_space[1], in_space[0])
     apart = in_space[1].inverse.point(in_space[0].origin)

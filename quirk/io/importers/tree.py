@@ -1,4 +1,4 @@
-"""The tree that the joints of a system form."""
+"""Spanning tree of the joints of a system."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from quirk.system.system import System
 
 @dataclass
 class Edge:
-    """A body and what joins it to its parent.
+    """A body and the joint that connects it with its parent.
 
     Attributes
     ----------
     parent, child : bodies; the parent may be the ground
-    joint : Joint, or None for a body that nothing joins to the ground
+    joint : Joint, or None for a body that is not connected with the ground
     """
 
     parent: Body | Ground
@@ -28,31 +28,31 @@ class Edge:
 
     @property
     def sign(self) -> int:
-        """1 if the child is body j, whose coordinates the joint shows; -1 if it is body i."""
+        """1 if the child is body j, whose relative coordinates the joint has; -1 if it is body i."""
         return 1 if self.joint is not None and self.joint.body_j is self.child else -1
 
     @property
     def frame_of_child(self) -> Frame:
-        """The frame of the joint in the child."""
+        """Frame of the joint in the child."""
         assert self.joint is not None
         return self.joint.frame_j if self.sign > 0 else self.joint.frame_i
 
     @property
     def frame_of_parent(self) -> Frame:
-        """The frame of the joint in the parent."""
+        """Frame of the joint in the parent."""
         assert self.joint is not None
         return self.joint.frame_i if self.sign > 0 else self.joint.frame_j
 
 
 def spanning_tree(system: System, joints: Sequence[Joint]) -> list[Edge]:
-    """Return the edges from the ground outwards; bodies that nothing joins to it hang on it without a joint.
+    """Return the edges from the ground outward; bodies not connected with the ground have edges without a joint.
 
-    A `Free` joint is an edge where no other joint leads to one of its bodies, and else none.
+    A `Free` joint is an edge if no other joint connects one of its bodies; otherwise it is ignored.
 
     Raises
     ------
     InputError
-        If joints close a loop; it names all of these.
+        If joints form a loop; the message names all of them.
     """
     at: dict[int, list[Joint]] = {}
     for joint in joints:
@@ -64,7 +64,7 @@ def spanning_tree(system: System, joints: Sequence[Joint]) -> list[Edge]:
     used: set[str] = set()
     reached: list[Body | Ground] = [GROUND]
     while True:
-        for body in reached:  # which grows meanwhile
+        for body in reached:  # the list grows during the iteration
             for joint in at.get(id(body), ()):
                 if joint.name in used:
                     continue
@@ -90,12 +90,12 @@ def _held(edge: Edge, edges: list[Edge], held: dict[int, Edge | None]) -> Body:
 
 
 def _as_body(body: Body | Ground) -> Body:
-    assert isinstance(body, Body)  # since the ground was held from the first
+    assert isinstance(body, Body)  # the ground was connected first
     return body
 
 
 def _across(joint: Joint, held: dict[int, Edge | None]) -> Edge | None:
-    """Return the edge of a joint from a body that is held to one that is not, if it is such."""
+    """Return the edge of a joint from a connected body to an unconnected one; None for other joints."""
     i, j = joint.body_i, joint.body_j
     if (id(i) in held) == (id(j) in held):
         return None
@@ -103,7 +103,7 @@ def _across(joint: Joint, held: dict[int, Edge | None]) -> Edge | None:
 
 
 def _loop(joint: Joint, held: dict[int, Edge | None]) -> str:
-    """Return the message on a joint that closes a loop: the joints on the way from one of its bodies to the other."""
+    """Return the message for a joint that closes a loop, with the joints on both paths between its bodies."""
     ways = []
     for body in joint.bodies:
         way: list[str] = []
@@ -115,6 +115,6 @@ def _loop(joint: Joint, held: dict[int, Edge | None]) -> str:
     shared = set(ways[0]) & set(ways[1])
     loop = [name for way in ways for name in way if name not in shared]
     return (
-        f"to_urdf: {joint} closes a loop with {', '.join(loop) or 'itself'}; a URDF is a tree: take one of them out, "
+        f"to_urdf: {joint} closes a loop with {', '.join(loop) or 'itself'}; a URDF must be a tree: remove one, "
         "for example by system.without(...)"
     )

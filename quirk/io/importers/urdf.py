@@ -1,4 +1,4 @@
-"""URDF files."""
+"""Import of URDF files."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .touching import checked_contacts
 from .urdf_parts import KINDS, UrdfJoint, read_joints, read_links
 
 REASONS = {
-    "collision": "contacts=True makes contacts of them",
-    "transmission": "quirk.Actuator and quirk.Controller act at joints",
+    "collision": "contacts=True imports them as contacts",
+    "transmission": "quirk.Actuator and quirk.Controller act on joints",
     "gazebo": "only for that program",
 }
 
@@ -51,28 +51,28 @@ def load_urdf(
     ----------
     path : str or Path
     base : "fixed" or "free"
-        Whether the root link is fixed to the ground, at the origin of N, or floats.
+        Whether the root link is fixed to the ground at the inertial origin, or floats.
     gravity : (3,)
-        In N, m/s^2; URDF has none.
+        Gravity, inertial frame, m/s^2, which URDF does not contain.
     limits : bool
-        Whether limits of joints become `Stop`.
+        Whether limits of joints are imported as `Stop`.
     packages : dict or list, optional
-        For meshes at package://name/...: folders by name of package, or folders that hold packages.
+        Locations of meshes at package://name/...: folders by package name, or folders that contain packages.
     inertia_tolerance : float, optional
-        As for `Body`: what rounded moments may miss.
+        Relative tolerance for rounded moments of inertia, as for `Body`.
     repair_inertia : bool
-        Whether an inertia that no body can have is replaced by the nearest possible one, and joints are fixed beyond
-        which nothing has a mass, which is listed; see `quirk.io.importers.inertia.repaired`.
+        Whether physically impossible inertias are replaced by the nearest possible ones, and joints to massless
+        subtrees are fixed; both are listed as omissions; see `quirk.io.importers.inertia.repaired`.
     shapes : "visual", "collision" or None
-        Which geometry of the file becomes the shapes of bodies, for pictures.
+        Geometry of the file that becomes the shapes of bodies, for pictures.
     contacts : bool or "ground"
-        Whether collisions of links that no joint joins become `Contact`, with `Friction` where the links have a
-        <contact> with <lateral_friction>; "ground" adds a plane z = 0.
+        Whether collisions of links that no joint connects are imported as `Contact`, and as `Friction` for links that
+        have <contact> with <lateral_friction>; "ground" adds a plane z = 0.
 
     Raises
     ------
     InputError
-        If the file is no URDF, or nothing physical; it names the element and its line.
+        If the file is not valid URDF or physically impossible; the message names the element and its line.
     """
     owner = "load_urdf"
     file = checked_path(owner, path)
@@ -111,12 +111,12 @@ def _checked_root(file: Path) -> Element:
     if root.tag != "robot":
         raise root.error("a URDF file starts with <robot>")
     for name in root.attributes:
-        root.get(name)  # its name, and addresses of what was used to write it
+        root.get(name)  # its name, and addresses of the program that wrote it
     return root
 
 
 def _fix_massless(links: dict[str, Link], listed: dict[str, UrdfJoint], left_out: LeftOut) -> None:
-    """Fix joints beyond which nothing has a mass, so that what they carry becomes part of the link before them."""
+    """Fix joints to massless subtrees, so that their links become part of the preceding link."""
     above = {joint.child: joint.parent for joint in listed.values()}
     heavy: set[str] = set()
     for link in links.values():
@@ -131,12 +131,12 @@ def _fix_massless(links: dict[str, Link], listed: dict[str, UrdfJoint], left_out
 
 
 def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -> None:
-    """Set the coordinates at the start: zero, the middle of limits that exclude it, or what a mimic asks for."""
+    """Set initial coordinates: zero, the middle of limits that exclude it, or the value of a mimicked joint."""
     for joint in listed.values():
         lower, upper = joint.coordinate.lower, joint.coordinate.upper
         if limits and lower is not None and upper is not None and not lower <= 0 <= upper:
             joint.start = (lower + upper) / 2
-            left_out.note("zero outside the limits, in the middle of which it starts instead", joint.element.owner)
+            left_out.note("limits that exclude zero; the initial value is their middle", joint.element.owner)
     followers: dict[str, tuple[str, float, float]] = {}
     for joint in listed.values():
         mimic = joint.element.one("mimic")
@@ -147,7 +147,7 @@ def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -
             raise mimic.error(f"there is no joint {shortened(leader)!r}")
         pair = [KINDS[one.kind] for one in (joint, listed[leader])]
         if None in pair:
-            left_out.note("mimic of joints one of which is fixed", joint.element.owner)
+            left_out.note("mimic with a fixed joint", joint.element.owner)
             mimic.ignore_all()
             continue
         if any(kind not in (Revolute, Prismatic) for kind in pair):
@@ -158,7 +158,7 @@ def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -
         while chain[-1] in followers:
             chain.append(followers[chain[-1]][0])
             if chain[-1] in chain[:-1]:
-                raise listed[name].element.error("joints mimic each other in a circle")
+                raise listed[name].element.error("mimic relations form a cycle")
         for follower in reversed(chain[:-1]):
             leader, multiplier, offset = followers[follower]
             listed[follower].start = multiplier * listed[leader].start + offset
@@ -172,17 +172,15 @@ def _placed(root: Element, links: dict[str, Link], listed: dict[str, UrdfJoint])
         if joint.child in held:
             raise joint.element.error(
                 f"link {shortened(joint.child)!r} is the child of joint {shortened(held[joint.child].name)!r} already; "
-                "a URDF is a tree"
+                "a URDF must be a tree"
             )
         held[joint.child] = joint
         below.setdefault(joint.parent, []).append(joint)
     roots = [name for name in links if name not in held]
     if len(roots) > 1:
-        raise root.error(
-            f"one link must be the root of all; {len(roots)} have no parent: {shortened(', '.join(roots))}"
-        )
+        raise root.error(f"exactly one link must have no parent; got {len(roots)}:  {shortened(', '.join(roots))}")
     ordered, tree = [links[name] for name in roots], []
-    for link in ordered:  # which grows meanwhile
+    for link in ordered:  # the list grows during the iteration
         for joint in below.get(link.name, ()):
             child = links[joint.child]
             child.pose = link.pose @ joint.moved
@@ -191,14 +189,14 @@ def _placed(root: Element, links: dict[str, Link], listed: dict[str, UrdfJoint])
     if len(ordered) < len(links):
         placed = {link.name for link in ordered}
         circle = next(joint for joint in listed.values() if joint.child not in placed)
-        raise circle.element.error("is part of a circle of links; a URDF is a tree")
+        raise circle.element.error("is part of a loop of links; a URDF must be a tree")
     return ordered, tree
 
 
 def _connected(
     tree: list[UrdfJoint], bodies: Bodies, names: DescriptionNames, limits: bool, left_out: LeftOut
 ) -> Iterator[Constraint | ForceElement]:
-    """Go over joints, what acts at them, and the couplings of those that mimic others."""
+    """Yield joints, the elements that act on them, and the couplings of joints that mimic others."""
     made: dict[str, Joint] = {}
     for joint in tree:
         kind = KINDS[joint.kind]
@@ -219,7 +217,7 @@ def _connected(
     for joint in tree:
         mimic = joint.element.one("mimic")
         if mimic is None or joint.name not in made or mimic.attribute("joint") not in made:
-            continue  # noted where it is of a fixed joint
+            continue  # recorded with the fixed joint
         pair = made[mimic.attribute("joint")], made[joint.name]
         line = mimic.number("offset", 0.0), mimic.number("multiplier", 1.0)
         with at(mimic):
@@ -227,7 +225,7 @@ def _connected(
 
 
 def _ignore_limits(joint: UrdfJoint) -> None:
-    """Count limits as read: those that were not asked for, and those that a continuous joint does not have."""
+    """Mark limits as read: disabled ones, and those of continuous joints."""
     limit = joint.element.one("limit")
     if limit is not None:
         limit.get("lower"), limit.get("upper")

@@ -1,4 +1,4 @@
-"""Links and joints of URDF files, as they are written."""
+"""Links and joints of URDF files."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ KINDS: dict[str, type[Joint] | None] = {
     "floating": Free,
     "planar": Planar,
 }
-# Limits of this size, rad, m, N m or m/s, are how files say that there is none.
+# Limits of this size, rad, m, N m or m/s, mean that there is none.
 NO_LIMIT = 1e15
 
 
 @dataclass
 class UrdfJoint:
-    """A joint as the file has it; `start` is its coordinate at the start, rad or m."""
+    """A joint as described in the file; `start` is its initial coordinate, rad or m."""
 
     name: str
     element: Element
@@ -46,16 +46,16 @@ class UrdfJoint:
 
     @property
     def moved(self) -> Pose:
-        """The pose of the child in the parent at the start."""
+        """Initial pose of the child in the parent."""
         if self.kind == "prismatic":
             return self.origin @ Pose(np.eye(3), self.start * self.axes[:, 2])
         return self.origin @ Pose(self.axes @ turned(2, self.start) @ self.axes.T)
 
 
 def read_links(root: Element, meshes: MeshFiles, shown: str | None, touching: bool) -> dict[str, Link]:
-    """Return all links, not yet placed, with the shapes of their visuals or collisions, as `shown` says.
+    """Return all links, not yet placed, with the shapes of their visuals or collisions, as selected by `shown`.
 
-    With `touching` they have what may touch others, too.
+    With `touching` they also have contact geometries.
     """
     colors = {}
     for material in root.all("material"):
@@ -83,7 +83,7 @@ def read_links(root: Element, meshes: MeshFiles, shown: str | None, touching: bo
 
 
 def _colliders(link: Link, element: Element) -> list[Collider]:
-    """Return what of a link may touch others."""
+    """Return the contact geometries of a link."""
     contact, friction = element.one("contact"), None
     lateral = None if contact is None else contact.one("lateral_friction")
     if lateral is not None:
@@ -168,7 +168,7 @@ def read_joints(root: Element, links: dict[str, Link], left_out: LeftOut) -> dic
             if link not in links:
                 raise end.error(f"there is no link {shortened(link)!r}")
         if KINDS[kind] is None:
-            element.ignore("axis", "limit", "dynamics", "safety_controller", "calibration")  # of a motion that is none
+            element.ignore("axis", "limit", "dynamics", "safety_controller", "calibration")  # of a fixed joint
         axis = element.one("axis") if KINDS[kind] not in (None, Free) else None
         with at(axis or element):
             direction = validate.direction("axis", "xyz", (1, 0, 0) if axis is None else axis.vector("xyz", 3))
@@ -180,7 +180,7 @@ def read_joints(root: Element, links: dict[str, Link], left_out: LeftOut) -> dic
 
 
 def _coordinate(element: Element, kind: str, left_out: LeftOut) -> JointCoordinate:
-    """Return what there is about the coordinate of a hinge or slider."""
+    """Return the properties of the coordinate of a hinge or slider."""
     coordinate = JointCoordinate()
     if KINDS[kind] not in (Revolute, Prismatic):
         return coordinate
@@ -197,7 +197,7 @@ def _coordinate(element: Element, kind: str, left_out: LeftOut) -> JointCoordina
             coordinate.lower = lower if lower > -NO_LIMIT else None
             coordinate.upper = upper if upper < NO_LIMIT else None
         else:
-            left_out.note("limits that leave no room, lower = upper", element.owner)
+            left_out.note("limits without range, lower = upper", element.owner)
     if dynamics is not None:
         coordinate.damping, coordinate.friction = dynamics.number("damping", 0.0), dynamics.number("friction", 0.0)
     return coordinate

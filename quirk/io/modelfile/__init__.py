@@ -1,4 +1,4 @@
-"""Model files: systems, and the options of runs, as TOML text that people read and write."""
+"""Model files: systems and options of runs as readable TOML text."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ __all__ = [
 
 
 def text_of(system: System, run: Mapping[str, Any] | None = None) -> str:
-    """Return a system as TOML text, and with it, if given, the arguments of `simulate` for a run.
+    """Return a system as TOML text, optionally with the arguments of `simulate` for a run.
 
     Raises
     ------
     InputError
-        If parts cannot be written, such as those with Python functions; all of them are named.
+        If parts cannot be written, such as those with Python functions; the message names all of them.
     """
     return toml_text(tables_of(system, run))
 
 
 def system_of(text: str, where: str = "the model") -> System:
-    """Return the system that a text describes; `where` says for messages what the text is.
+    """Return the system described by a text; `where` names the text in messages.
 
     Raises
     ------
     InputError
-        With all mistakes of the text, each with its line.
+        Lists all mistakes of the text with their lines.
     """
     return model_of(text, where).system
 
@@ -53,7 +53,7 @@ def read(path: str | Path) -> ModelText:
     Raises
     ------
     InputError
-        If there is no such file, or with all its mistakes, each with its line.
+        If the file does not exist, or contains mistakes; the message lists all of them with their lines.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -63,9 +63,9 @@ def read(path: str | Path) -> ModelText:
 
 
 def write(system: System, path: str | Path, run: Mapping[str, Any] | None = None) -> None:
-    """Write a system, and with it, if given, the arguments of `simulate` for a run, to a file that `read` reads.
+    """Write a system, optionally with the arguments of `simulate` for a run, to a file for `read`.
 
-    What was there is replaced once the new text is complete.
+    An existing file is replaced after the new text is complete.
     """
     place = validate.output_file("System.save", path, (".toml",))
     text = text_of(system, run)

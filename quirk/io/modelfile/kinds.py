@@ -1,7 +1,7 @@
-"""Kinds: what model files call the classes and functions that make parts, as one writes them after `quirk.`.
+"""Kinds: names in model files of the classes and functions that create parts, as they follow `quirk.` in Python.
 
-Such as "Revolute", "Body.box", "planar.PlanarBody.bar", "surface.sphere" and "Motion.spline". They are found in the
-public modules: whatever there remembers what it was called with is a kind.
+Examples are "Revolute", "Body.box", "planar.PlanarBody.bar", "surface.sphere" and "Motion.spline". Every public class
+or function that records its arguments is a kind.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from quirk.util.construction import ConstructorMeta
 
 Maker = Callable[..., Any]
 
-# Bases, of which there are no parts; a Motion is made by its class methods.
+# Base classes, which are not kinds themselves; a Motion is created by class methods.
 BASES = {Constraint, Joint, ForceElement, shapes.Shape, Motion}
 PARTS = (Body, Ground, Constraint, ForceElement, Event)
 
 
 @functools.cache
 def makers() -> Mapping[str, Maker]:
-    """Return what makes each kind."""
+    """Return the class or function of each kind."""
     found: dict[str, Maker] = {}
     for prefix, module in (("", quirk), ("planar.", planar), ("surface.", surface), ("shapes.", shapes)):
         names = getattr(module, "__all__", None) or _own_names(module)
@@ -47,19 +47,19 @@ def makers() -> Mapping[str, Maker]:
 
 @functools.cache
 def kinds() -> Mapping[Maker, str]:
-    """Return what each maker is called; the first name, if it has several."""
+    """Return the kind of each class or function; the first one if it has several."""
     return {maker: kind for kind, maker in reversed(list(makers().items()))}
 
 
 def kinds_of(wanted: type) -> list[str]:
-    """Return the kinds that make objects of a class."""
+    """Return the kinds that create objects of a class."""
     classes = {kind: getattr(maker, "__self__", maker) for kind, maker in makers().items()}
     return [kind for kind, made in classes.items() if isinstance(made, type) and issubclass(made, wanted)]
 
 
 @functools.cache
 def parameters(maker: Maker) -> Mapping[str, inspect.Parameter]:
-    """Return the arguments that a maker takes, by name, with those that it hands on to what it calls."""
+    """Return the parameters of a class or function by name, including those it passes on."""
     function = maker.__init__ if isinstance(maker, type) else maker  # type: ignore[misc]
     listed = list(inspect.signature(function).parameters.values())
     found = {p.name: p for p in (listed[1:] if isinstance(maker, type) else listed)}
@@ -68,21 +68,21 @@ def parameters(maker: Maker) -> Mapping[str, inspect.Parameter]:
         if isinstance(maker, type):
             inner: Any = next(base for base in maker.__mro__[1:] if "__init__" in vars(base))
         else:
-            inner = getattr(maker, "__self__")  # noqa: B009  # the class of which it is a method
-        # Which of these it sets itself is its own matter.
+            inner = getattr(maker, "__self__")  # noqa: B009  # noqa: B009  # the class of the method
+        # Arguments that the method sets itself are excluded.
         found = {**{key: p.replace(default=None) for key, p in parameters(inner).items()}, **found}
     return found
 
 
 @functools.cache
 def names_parts(annotation: str) -> bool:
-    """Whether an argument, by its annotation, is a part of the system or a list of such: files give their names."""
+    """Return whether an argument, by its annotation, consists of parts of the system, given by name in files."""
     named = (getattr(planar, word, getattr(quirk, word, None)) for word in re.findall(r"\w+", annotation))
     return any(isinstance(found, type) and issubclass(found, PARTS) for found in named)
 
 
 def _own_names(module: Any) -> list[str]:
-    """Names that a module without a list of public ones defines itself: of classes those without a public name."""
+    """Return the names defined by a module without `__all__`, except classes with a public name in quirk."""
     return [
         name
         for name, x in vars(module).items()

@@ -1,14 +1,14 @@
-"""On which line of a TOML text its tables and keys stand."""
+"""Line numbers of the tables and keys of a TOML text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-# Path of a table or key, such as ("constraint", 2, "axis"), and its line, counted from 1.
+# From the path of a table or key, such as ("constraint", 2, "axis"), to its line, counted from 1.
 Lines = Mapping[tuple[str | int, ...], int]
 
-# What a text is read as, piece by piece: texts in quotes and comments, in which brackets mean nothing, and brackets.
+# Tokens of a text: quoted texts and comments, in which brackets have no meaning, brackets, and the rest.
 PIECE = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}\n]|[^\[\]{}\n"\'#]+',
     re.DOTALL,
@@ -19,7 +19,7 @@ KEYS = re.compile(rf"\s*((?:{KEY})(?:\s*\.\s*(?:{KEY}))*)\s*=")
 
 
 def lines_of(text: str) -> Lines:
-    """Return where tables, elements of lists of tables, and keys stand, in a text that `tomllib` has read."""
+    """Return the lines of tables, elements of arrays of tables, and keys of a valid TOML text."""
     found: dict[tuple[str | int, ...], int] = {}
     counts: dict[tuple[str, ...], int] = {}
     table: tuple[str | int, ...] = ()
@@ -43,7 +43,7 @@ def lines_of(text: str) -> Lines:
 
 
 def _statements(text: str) -> list[tuple[int, str]]:
-    """Headers and entries with the line on which they begin, each up to the end of that line."""
+    """Return headers and entries with their first line number, each up to the end of its last line."""
     found, depth, number, start, statement = [], 0, 1, 1, ""
     for piece in PIECE.findall(text):
         if piece == "\n" and depth == 0:
@@ -57,12 +57,12 @@ def _statements(text: str) -> list[tuple[int, str]]:
 
 
 def _names(keys: str) -> tuple[str, ...]:
-    """The names of a dotted key, without quotes."""
+    """Return the parts of a dotted key without quotes."""
     return tuple(name.strip("\"'") for name in re.findall(KEY, keys))
 
 
 def _numbered(names: tuple[str, ...], counts: Mapping[tuple[str, ...], int]) -> tuple[str | int, ...]:
-    """A path with the number of the last element so far, where there is a list of tables."""
+    """Return a path with the index of the current element for each array of tables."""
     path: list[str | int] = []
     for k, name in enumerate(names):
         path.append(name)

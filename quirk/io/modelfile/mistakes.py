@@ -1,4 +1,4 @@
-"""What is wrong with a model file: all of it, each with its place."""
+"""Mistakes in a model file with their locations."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Path = tuple[str | int, ...]
 
 
 class Mistakes:
-    """A list of mistakes that grows while a file is read.
+    """A collector of mistakes while a file is read.
 
     Parameters
     ----------
-    where : what is read, for messages
-    lines : where its tables and keys stand
+    where : name of the text in messages
+    lines : lines of its tables and keys
     """
 
     def __init__(self, where: str, lines: Lines) -> None:
@@ -23,7 +23,7 @@ class Mistakes:
         self.found: list[tuple[int, str]] = []
 
     def add(self, path: Path, text: str) -> None:
-        """Note what is wrong at a table or key."""
+        """Record a mistake at a table or key."""
         line = 0
         for length in range(len(path), 0, -1):
             if path[:length] in self.lines:

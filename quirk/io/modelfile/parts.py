@@ -1,4 +1,4 @@
-"""From the tables of a model file to bodies, constraints, forces and events."""
+"""Creation of bodies, constraints, forces and events from the tables of a model file."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from .kinds import Maker, kinds_of, makers, names_parts, parameters
 from .mistakes import Mistakes, Path
 from .written import DEFAULT_KINDS, FAMILIES, NESTED
 
-# Tables within tables; files that people write have a few.
+# Deepest nesting of tables; typical files have a few levels.
 DEEPEST = 20
-# In the place of what could not be made: the reason has been noted.
+# Placeholder for a part that could not be created; the reason has been recorded.
 FLAWED = object()
 
 
 class PartMaker:
-    """Makes the parts that tables describe, in whatever order they need each other.
+    """Creation of the parts described by tables, in the order of their dependencies.
 
     Parameters
     ----------
-    tables : of the file
-    mistakes : where what is wrong is noted
+    tables : tables of the file
+    mistakes : collector of mistakes
 
     Attributes
     ----------
-    made : parts by name, with FLAWED for those that could not be made
+    made : parts by name, with FLAWED for those that could not be created
     """
 
     def __init__(self, tables: Mapping[str, Any], mistakes: Mistakes) -> None:
@@ -49,7 +49,7 @@ class PartMaker:
                 self._declare(family, path, table)
 
     def all_parts(self) -> list[Any]:
-        """Make and return all parts, family by family; those that could not be made are left out."""
+        """Create and return all parts in the order of families; flawed parts are omitted."""
         items: list[Any] = []
         for name in self.declared:
             made = self.part(name, ())
@@ -59,10 +59,10 @@ class PartMaker:
         return [item for item in items if item is not FLAWED]
 
     def part(self, name: str, asked_at: Path, what: str = "") -> Any:
-        """Return the part of a name, made if need be, or FLAWED; `asked_at` is where it is asked for."""
+        """Return a part by name, created on first use, or FLAWED; `asked_at` is the path of the reference."""
         if name not in self.made and name in self.declared:
             if name in self._in_the_making or len(self._in_the_making) > DEEPEST:
-                self.mistakes.add(asked_at, f'{what}: "{name}" is needed to make itself, or by too many others')
+                self.mistakes.add(asked_at, f'{what}: "{name}" depends on itself, or is nested too deeply')
                 return FLAWED
             self._in_the_making.add(name)
             self.made[name] = made = self._checked_part(self.declared[name])
@@ -89,7 +89,7 @@ class PartMaker:
         depth: int = 0,
         wanted: Any = None,
     ) -> Any:
-        """Return what a table with a kind describes, or FLAWED; of kinds, those that make `wanted` are suggested."""
+        """Return the object described by a table, or FLAWED; kinds that create `wanted` objects are suggested."""
         kind = table.get("kind", default)
         if kind is None:
             self.mistakes.add(path, f'{title}: it has no kind, such as kind = "Revolute"')
@@ -102,7 +102,7 @@ class PartMaker:
         table = present_arguments(maker, table)
         arguments, sound = {}, depth < DEEPEST
         if not sound:
-            self.mistakes.add(path, f"{title}: tables are within each other {DEEPEST} times")
+            self.mistakes.add(path, f"{title}: tables are nested more than {DEEPEST} levels deep")
             return FLAWED
         for key, value in table.items():
             if key == "kind":
@@ -115,33 +115,33 @@ class PartMaker:
             arguments[key] = self._value(value, (*path, key), f"{title}: {key}", annotation, depth + 1)
         missing = [key for key, p in known.items() if _needed(p) and key not in table]
         if missing:
-            self.mistakes.add(path, f"{title}: it needs {' and '.join(missing)}")
+            self.mistakes.add(path, f"{title}: {' and '.join(missing)} must be given")
         if missing or any(_flawed(value) for value in arguments.values()):
             return FLAWED
         made = self._called(maker, arguments, path, title)
         return made if sound else FLAWED
 
     def _called(self, maker: Maker, arguments: dict[str, Any], path: Path, title: str) -> Any:
-        """Return what a class or function of quirk makes of arguments, or FLAWED with what it says against them."""
+        """Call a class or function of quirk, and return the object, or FLAWED after recording its error message."""
         several = [key for key, p in parameters(maker).items() if p.kind is inspect.Parameter.VAR_POSITIONAL]
         positional = [x for key in several for x in _listed(arguments.pop(key, ()))]
         try:
             with np.errstate(over="raise"):
                 return maker(*positional, **arguments)
         except ArithmeticError:
-            said = "its numbers are too large to compute with"
+            said = "its numbers are too large for computation"
         except (QuirkError, TypeError, ValueError) as error:
             said = str(error)
         self.mistakes.add(path, said if said.startswith(_owner(title)) else f"{title}: {said}")
         return FLAWED
 
     def _value(self, value: Any, path: Path, title: str, annotation: str, depth: int) -> Any:
-        """Return a value of an argument as its maker wants it."""
+        """Return the value of an argument, converted for its class or function."""
         if isinstance(value, str):
             return self.part(value, path, title) if names_parts(annotation) else value
         if isinstance(value, list):
             if depth >= DEEPEST:
-                self.mistakes.add(path, f"{title}: lists are within each other {DEEPEST} times")
+                self.mistakes.add(path, f"{title}: lists are nested more than {DEEPEST} levels deep")
                 return FLAWED
             return [self._value(x, path, title, annotation, depth + 1) for x in value]
         if not isinstance(value, dict):
@@ -153,7 +153,7 @@ class PartMaker:
         return {key: self._value(x, (*path, key), f"{title}: {key}", annotation, depth + 1) for key, x in value.items()}
 
     def _listed(self, family: str) -> list[tuple[Path, Any]]:
-        """The tables of a family with their paths."""
+        """Return the tables of a family with their paths."""
         listed = self.tables.get(family, [])
         if not isinstance(listed, list) or not all(isinstance(table, dict) for table in listed):
             self.mistakes.add((family,), f"{family}: write a section [[{family}]] for each")
@@ -164,45 +164,45 @@ class PartMaker:
         name = table.get("name")
         if not isinstance(name, str) or not name.strip():
             given = f"; got {name!r}" if "name" in table else ""
-            self.mistakes.add(path, f'[[{family}]]: it needs a name, such as name = "{family} 1"{given}')
+            self.mistakes.add(path, f'[[{family}]]: it must have a name, such as name = "{family} 1"{given}')
             self._unnamed.append(path)
         elif name == GROUND.name:
-            self.mistakes.add(path, f'[[{family}]]: the name "{name}" is that of the inertial frame: choose another')
+            self.mistakes.add(path, f'[[{family}]]: the name "{name}" is that of the inertial frame: use another')
         elif name in self.declared:
             line = self.mistakes.lines.get(self.declared[name])
             there = f" on line {line}" if line else ""
-            self.mistakes.add(path, f'[[{family}]]: the name "{name}" has been given before{there}: rename one')
+            self.mistakes.add(path, f'[[{family}]]: the name "{name}" is already used{there}: rename one')
             self._unnamed.append(path)
         else:
             self.declared[name] = path
 
     def event_of_run(self, number: int, table: dict[str, Any]) -> Any:
-        """Return an event of one run alone, or FLAWED."""
+        """Return an event that exists only in one run, or FLAWED."""
         return self._checked(table, "event", ("run", "event", number))
 
     def _checked_part(self, path: Path) -> Any:
-        """Return the part that is described at a path, or FLAWED."""
+        """Return the part described at a path, or FLAWED."""
         family, number = str(path[0]), path[1]
         return self._checked(self.tables[family][number], family, path)
 
     def _checked(self, table: dict[str, Any], family: str, path: Path) -> Any:
-        """Return the part that a table describes, or FLAWED also if it is of another family."""
+        """Return the part described by a table, or FLAWED, also if it belongs to another family."""
         kind = table.get("kind", DEFAULT_KINDS.get(family, family))
         title = f'{kind} "{table.get("name", "?")}"' if isinstance(kind, str) else f"[[{family}]]"
         if (isinstance(table.get("name"), str) and not table["name"].strip()) or "name" not in table:
-            table = {**table, "name": "?"}  # what is missing has been noted
+            table = {**table, "name": "?"}  # the missing name has been recorded
         wanted: Any = Event if family == "event" else FAMILIES[family]
         made = self.object(table, path, title, DEFAULT_KINDS.get(family), wanted=wanted)
         for one in made if isinstance(made, list) else [made]:
             if one is not FLAWED and not isinstance(one, wanted):
-                what = f"kind {kind!r} makes a {type(one).__name__}"
+                what = f"kind {kind!r} creates a {type(one).__name__}"
                 self.mistakes.add((*path, "kind"), f"{title}: {what}, which does not belong under [[{family}]]")
                 return FLAWED
         return made
 
 
 def _owner(title: str) -> str:
-    """What messages of a part begin with: its class and name; of a solid, of which kinds have their own names, Body."""
+    """Return the beginning of messages of a part: class and name; Body for kinds such as "Body.box"."""
     kind, _, name = title.partition(" ")
     return f"{'Body' if kind.split('.')[0] == 'Body' or 'PlanarBody' in kind else kind.split('.')[-1]} {name}"
 

@@ -1,4 +1,4 @@
-"""From the text of a model file to a system and the options of a run."""
+"""Conversion of the text of a model file to a system and the options of a run."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from .tables import tables_of
 from .written import FAMILIES, FORMAT
 
 SECTIONS = ("format", "system", *FAMILIES, "state", "run")
-# Arguments of `simulate` that a file says elsewhere.
+# Arguments of `simulate` given in other sections of the file.
 ELSEWHERE = ("system", "initial_state", "events")
 
 
 def _anything(owner: str, argument: str, value: Any) -> None:
-    """What is checked when the run begins."""
+    """Accept any value; the argument is checked when the run begins."""
 
 
 def _text(owner: str, argument: str, value: Any) -> None:
@@ -39,7 +39,7 @@ def _text(owner: str, argument: str, value: Any) -> None:
         raise InputError(f"{owner}: {argument} must be a text; got {value!r}")
 
 
-# How the arguments of `simulate` are checked, by their annotations.
+# Checks of the arguments of `simulate`, by their annotations.
 CHECKS: dict[str, Callable[[str, str, Any], Any]] = {
     "float": validate.number,
     "int": validate.whole,
@@ -50,14 +50,14 @@ CHECKS: dict[str, Callable[[str, str, Any], Any]] = {
 
 @dataclass(frozen=True)
 class ModelText:
-    """What a model file holds.
+    """The contents of a model file.
 
     Attributes
     ----------
     system : System
     run : dict
-        Arguments for `simulate` besides the system: ``quirk.simulate(model.system, **model.run)``; empty if the file
-        says nothing of a run.
+        Arguments for `simulate` besides the system: ``quirk.simulate(model.system, **model.run)``; empty without a
+        section [run].
     """
 
     system: System
@@ -65,16 +65,16 @@ class ModelText:
 
 
 def model_of(text: str, where: str = "the model") -> ModelText:
-    """Return the model that a text describes.
+    """Return the model described by a text.
 
     Parameters
     ----------
-    where : what the text is, for messages
+    where : name of the text in messages
 
     Raises
     ------
     InputError
-        With all mistakes of the text, each with its line.
+        Lists all mistakes of the text with their lines.
     """
     tables = tables_of(text, where)
     mistakes = Mistakes(where, lines_of(text))
@@ -86,7 +86,7 @@ def model_of(text: str, where: str = "the model") -> ModelText:
     state = _section(tables, "state", mistakes)
     moved = moved_bodies(state, maker.names_of("body"), mistakes)
     if mistakes.found:
-        # To hear what is wrong with the options, too.
+        # The options are also checked, to report all mistakes.
         _system([Body("any", 1.0, (1, 1, 1))], {**options, "order": []}, maker, mistakes)
     mistakes.check()
     system = _system(items, options, maker, mistakes)
@@ -102,7 +102,7 @@ def model_of(text: str, where: str = "the model") -> ModelText:
 
 
 def _check_events(system: System, run: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> None:
-    """Note events of quantities that the system does not have."""
+    """Record events of quantities that the system does not have."""
     of_run = [(event, ("run", "event", k)) for k, event in enumerate(run.get("events", ()))]
     for event, path in [*((event, maker.declared.get(event.name, ())) for event in system.events), *of_run]:
         try:
@@ -119,7 +119,7 @@ def _check_sections(tables: Mapping[str, Any], mistakes: Mistakes) -> None:
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         mistakes.add(("format",), f"format must be a whole number, such as format = {FORMAT}; got {number!r}")
     elif number > FORMAT:
-        mistakes.add(("format",), f"format {number} is newer than {FORMAT}, the newest that this QuIRK reads")
+        mistakes.add(("format",), f"format {number} is newer than {FORMAT}, the newest supported format")
 
 
 def _section(tables: Mapping[str, Any], key: str, mistakes: Mistakes) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _section(tables: Mapping[str, Any], key: str, mistakes: Mistakes) -> dict[st
 
 
 def _options(tables: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> dict[str, Any]:
-    """Return what [system] says: arguments of `System`, what is switched, and the order of parts."""
+    """Return the options in [system]: arguments of `System`, enabled and disabled parts, and the order of parts."""
     section = _section(tables, "system", mistakes)
     named = ("switched_on", "switched_off", "order")
     known = (*_arguments(System), *named, "closure")
@@ -147,7 +147,7 @@ def _options(tables: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) ->
 
 
 def _arguments(function: Any) -> list[str]:
-    """The names of the arguments of a function that are given by name alone."""
+    """Return the names of the keyword-only arguments of a function."""
     return [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
 
@@ -161,7 +161,7 @@ def _system(items: list[Any], options: dict[str, Any], maker: PartMaker, mistake
         with np.errstate(over="raise"):
             return System(items, **arguments)
     except ArithmeticError:
-        mistakes.add(("system",), "System: its numbers are too large to compute with")
+        mistakes.add(("system",), "System: its numbers are too large for computation")
     except (QuirkError, TypeError) as error:
         mistakes.add(("system",), str(error))
     return None
@@ -176,7 +176,7 @@ def _switch(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> N
 
 
 def _closed(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> System:
-    """Return the system with the closure errors that [system.closure] says it has absorbed."""
+    """Return the system with the closure errors in [system.closure] absorbed."""
     table = options.get("closure")
     if table is None:
         return system
@@ -195,7 +195,7 @@ def _closed(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> S
 
 
 def _run(tables: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> dict[str, Any]:
-    """Return the arguments of `simulate` that [run] gives."""
+    """Return the arguments of `simulate` in [run]."""
     section = dict(_section(tables, "run", mistakes))
     known = {key: p for key, p in inspect.signature(simulate).parameters.items() if key not in ELSEWHERE}
     events = section.pop("event", [])
@@ -209,7 +209,7 @@ def _run(tables: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> dic
         except InputError as error:
             mistakes.add(("run", key), str(error))
     if "run" in tables and "duration" not in section:
-        mistakes.add(("run",), "[run]: it needs duration, in s")
+        mistakes.add(("run",), "[run]: duration, in s, must be given")
     if not isinstance(events, list) or not all(isinstance(table, dict) for table in events):
         mistakes.add(("run", "event"), "[run]: write a section [[run.event]] for each event")
         return section

@@ -1,4 +1,4 @@
-"""The section [state] of a model file: where runs start, if not as bodies were declared."""
+"""The section [state] of a model file: an initial state that differs from the declared one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMED = ("angles", "internal")
 
 
 def moved_bodies(state: Mapping[str, Any], bodies: Iterable[str], mistakes: Mistakes) -> dict[str, dict[str, Any]]:
-    """Return by name of bodies what [[state.body]] says of them, as arrays; the names in `bodies` are known."""
+    """Return the data of [[state.body]] as arrays by body name; `bodies` are the existing names."""
     known = list(bodies)
     for key in state:
         if key not in (*NAMED, "body"):
@@ -58,7 +58,7 @@ def _arrays(owner: str, table: Mapping[str, Any], path: tuple[str | int, ...], m
 def start_from(
     system: System, state: Mapping[str, Any], moved: Mapping[str, Mapping[str, Any]], mistakes: Mistakes
 ) -> None:
-    """Let runs of a system start in the state that is given, or as far as it is."""
+    """Set the initial state of a system from the section [state]."""
     start, rows = system.initial_state(), {body.name: row for row, body in enumerate(system.bodies)}
     for name, arrays in moved.items():
         for key, numbers in arrays.items():
@@ -74,7 +74,7 @@ def start_from(
 
 
 def _as_given(start: State, checked: State) -> State:
-    """Return a checked state with those quaternions as they were given that are of unit length already."""
+    """Return a checked state, with the given quaternions unchanged if they already have unit length."""
     lengths = np.linalg.norm(start.orientation, axis=1, keepdims=True)
     unit = np.abs(lengths - 1.0) < 4 * np.finfo(float).eps
     checked.orientation = np.where(unit, start.orientation, checked.orientation)

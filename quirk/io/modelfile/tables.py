@@ -1,4 +1,4 @@
-"""The tables of a model file."""
+"""Parsing of the tables of a model file."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from quirk.errors import InputError
 
 from .written import FAMILIES
 
-# The line with the name of a table, in one bracket or two.
+# The line with the name of a table in single or double brackets.
 HEADER = re.compile(r"\s*(\[{1,2})\s*([\w.]+)\s*\]{1,2}\s*(?:#.*)?")
-# Sections of which there may be several.
+# Sections that may occur several times.
 REPEATED = (*FAMILIES, "state.body", "run.event")
 
 
 def tables_of(text: str, where: str) -> dict[str, Any]:
-    """Return the tables of a TOML text; InputError, with `where` for the name of the text, if it is none."""
+    """Return the tables of a TOML text; `where` names the text in the InputError for invalid TOML."""
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise InputError(f"{where} is no model file: its lists or tables are within each other too often") from None
+        raise InputError(f"{where} is not a model file: its lists or tables are nested too deeply") from None
     except ValueError as error:
-        why = _in_single_brackets(text) or f"is no TOML text: {error}"
+        why = _in_single_brackets(text) or f"is not valid TOML:  {error}"
     raise InputError(f"{where} {why}")
 
 
 def _in_single_brackets(text: str) -> str:
-    """Return what to write where a section that is there several times is in single brackets; else an empty text."""
+    """Return a hint if a repeatable section occurs several times in single brackets; otherwise ""."""
     headers = [(HEADER.fullmatch(line), number) for number, line in enumerate(text.splitlines(), 1)]
     for name in REPEATED:
         brackets = {number: header[1] for header, number in headers if header and header[2] == name}

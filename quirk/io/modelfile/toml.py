@@ -1,4 +1,4 @@
-"""Nested dicts and lists of plain values as TOML text that is pleasant to read; numbers keep every bit."""
+"""Nested dicts and lists of plain values as readable TOML text; numbers are stored exactly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_text(tables: Mapping[str, Any]) -> str:
-    """Return tables as text: plain values first, then a section for each table and for each one of a list of such."""
+    """Return tables as text: plain values first, then one section for each table and each element of a list."""
     return "\n".join(_section(tables, ())).strip() + "\n"
 
 
@@ -38,13 +38,13 @@ def _section(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
 
 
 def _is_section(path: tuple[str, ...], value: Any) -> bool:
-    """Whether a value has a section of its own: tables and lists of tables near the top."""
+    """Return whether a value has its own section: tables and lists of tables at the upper levels."""
     tables = isinstance(value, list) and bool(value) and all(isinstance(x, Mapping) for x in value)
     return len(path) < 2 and (tables or isinstance(value, Mapping))
 
 
 def _entry(key: str, value: Any) -> list[str]:
-    """The lines of one entry: lists that are too long for one line have a line for each element, or several."""
+    """Return the lines of one entry; lists too long for one line are divided into several lines."""
     line = f"{key} = {_inline(value)}"
     if len(line) <= WIDTH or not isinstance(value, list):
         return [line]

@@ -1,4 +1,4 @@
-"""From a system to tables of plain values, which `toml` writes: of each part the call that made it."""
+"""Conversion of a system to tables of plain values: for each part the call that created it."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from quirk.util.construction import made_with
 
 from .kinds import kinds, names_parts, parameters
 
-# Format of the files that are written; newer ones are refused when they are read.
+# Format of written files; newer formats are rejected on reading.
 FORMAT = 1
 FAMILIES: dict[str, Any] = {"body": Body, "constraint": Constraint, "force": ForceElement, "event": object}
-# What a table of each family is unless it says its kind.
+# Kind of a table in each family if none is specified.
 DEFAULT_KINDS = {"body": "Body", "event": "Event"}
 NESTED = "Frame"
 HOW = 'write it as an expression, such as quirk.Expression("2*sin(3*t)")'
 
 
 class UnwritableError(Exception):
-    """Raised where a value cannot be written in a file: its place in the arguments, and why."""
+    """A value cannot be written to a file; the message contains its place in the arguments and the reason."""
 
 
 def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return a system, and options of a run, as nested dicts and lists of texts, numbers and truths.
+    """Return a system and options of a run as nested dicts and lists of texts, numbers and Boolean values.
 
     Raises
     ------
     InputError
-        If parts cannot be written, such as those with Python functions; all of them are named.
+        If parts cannot be written, such as those with Python functions; the message names all of them.
     """
     companions = {id(x): x for part in system for x in getattr(part, "companions", ())}
     parts = [part for part in system if id(part) not in companions]
-    # A force on all bodies is another object once it is in a system; what made it is the same.
+    # A system replaces a force on all bodies by another object; the recorded calls of both are identical.
     names = {id(made_with(part)): part.name for part in [GROUND, *system] if made_with(part)}
     tables: dict[str, Any] = {"format": FORMAT, "system": _settings(system, parts)}
     troubles: list[str] = []
@@ -75,14 +75,14 @@ def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str,
 
 
 def _table(made: Any, names: Mapping[int, str], default: str | None = None) -> dict[str, Any]:
-    """Return the call that made an object: its kind, unless that is the default, and its arguments."""
+    """Return the call that created an object: kind (unless it is the default) and arguments."""
     call = made_with(made)
     kind = None if call is None else kinds().get(call.maker)
     if call is None or kind is None:
-        raise UnwritableError(f"{type(made).__name__} is not made by a public class or function of quirk: use one")
+        raise UnwritableError(f"{type(made).__name__} was not created by a public class or function of quirk: use one")
     given = dict(call.arguments)
     if isinstance(made, Body) and made.frames:
-        given["frames"] = made.frames  # some may have been added later
+        given["frames"] = made.frames  # frames can be added after construction
     table: dict[str, Any] = {"kind": kind} if kind != default or not given else {}
     known = parameters(call.maker)
     if "name" in given and default != NESTED:
@@ -98,11 +98,11 @@ def _table(made: Any, names: Mapping[int, str], default: str | None = None) -> d
 
 
 def _value(value: Any, names: Mapping[int, str], annotation: str) -> Any:
-    """Return a value as texts, numbers, truths, lists and dicts."""
+    """Return a value as texts, numbers, Boolean values, lists and dicts."""
     call = made_with(value)
     if call is not None and id(call) in names:
         if not names_parts(annotation):
-            raise UnwritableError(f"{value} is given where a name is expected: give {value.name!r}")
+            raise UnwritableError(f"{value} is given instead of a name: use {value.name!r}")
         return names[id(call)]
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
@@ -124,12 +124,12 @@ def _value(value: Any, names: Mapping[int, str], annotation: str) -> Any:
     if components is not None:
         return components
     if callable(value):
-        raise UnwritableError(f"a file cannot hold the Python function {_called(value)}: {HOW}")
-    raise UnwritableError(f"a file cannot hold {value!r}: give numbers, texts, or what quirk's functions return")
+        raise UnwritableError(f"a file cannot store the Python function {_called(value)}: {HOW}")
+    raise UnwritableError(f"a file cannot store {value!r}: use numbers, texts, or objects created by quirk")
 
 
 def _components(value: Any) -> list[float] | None:
-    """Return the components (w, x, y, z) of an orientation of scipy or numpy-quaternion."""
+    """Return the components (w, x, y, z) of an orientation of scipy or numpy-quaternion; None for other values."""
     if hasattr(value, "as_quat"):
         return [float(x) for x in np.roll(value.as_quat(), 1, axis=-1)]
     if hasattr(value, "components"):
@@ -142,7 +142,7 @@ def _called(function: Callable[..., Any]) -> str:
 
 
 def _settings(system: System, parts: Sequence[Any]) -> dict[str, Any]:
-    """Return gravity and the like, and what is switched otherwise than it was declared."""
+    """Return gravity and other options, and the parts whose enabled state differs from their declaration."""
     settings: dict[str, Any] = {"gravity": system.gravity.tolist()}
     if system._load_length is not None:
         settings["load_length"] = system._load_length
@@ -156,7 +156,7 @@ def _settings(system: System, parts: Sequence[Any]) -> dict[str, Any]:
     for key, on in (("switched_on", True), ("switched_off", False)):
         if found := [name for name in switched if switched[name] is on]:
             settings[key] = found
-    # What parts bring with them comes last, unless a user has put it elsewhere.
+    # Companion parts are last unless a user has changed the order.
     usual = [*parts, *(x for part in parts for x in getattr(part, "companions", ()))]
     for listed in FAMILIES.values():
         own = [[id(x) for x in some if isinstance(x, listed)] for some in (usual, list(system))]
@@ -167,7 +167,7 @@ def _settings(system: System, parts: Sequence[Any]) -> dict[str, Any]:
 
 
 def _state(system: System) -> dict[str, Any]:
-    """Return the initial state where it is another than that in which bodies were declared."""
+    """Return the initial state where it differs from the declared one."""
     start, declared = system.initial_state(), initial_state(system.bodies)
     keys = ("position", "orientation", "velocity", "angular_velocity")
     state: dict[str, Any] = {}

@@ -1,6 +1,6 @@
-"""A checksum behind the content of a file, by which damage is noticed before any library reads it.
+"""A checksum appended to a file, by which damage is detected before a library reads it.
 
-Libraries for HDF5 may crash on damaged files. They do not look at what stands behind the end of their own content.
+HDF5 libraries may crash on damaged files. They ignore data after the end of their own content.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CHUNK = 2**20
 
 
 def append(path: Path) -> None:
-    """Write the checksum behind a file."""
+    """Append the checksum to a file."""
     with path.open("r+b") as file:
         digest = _digest(file, path.stat().st_size)
         file.seek(0, os.SEEK_END)
@@ -24,12 +24,12 @@ def append(path: Path) -> None:
 
 
 def trouble(path: Path) -> str | None:
-    """Return what is wrong with a file, or None if it is as it was written.
+    """Return a description of the damage of a file, or None if it is unchanged.
 
     Raises
     ------
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     length = len(MARK) + DIGITS + 1
     with path.open("rb") as file:
@@ -37,15 +37,15 @@ def trouble(path: Path) -> str | None:
         file.seek(max(size, 0))
         tail = file.read()
         if size < 0 or not tail.startswith(MARK):
-            return "it is no result that QuIRK has written, or its end is missing, or another program has changed it"
+            return "it is not a result written by QuIRK, it is truncated, or another program has changed it"
         digest = _digest(file, size)
     if tail != MARK + digest + b"\n":
-        return "it is not as it was written: it is damaged, or another program has changed it"
+        return "it differs from the file that was written: it is damaged, or another program has changed it"
     return None
 
 
 def _digest(file: BinaryIO, size: int) -> bytes:
-    """The checksum of the first bytes of a file."""
+    """Return the checksum of the first `size` bytes of a file."""
     found, left = hashlib.sha256(), size
     file.seek(0)
     while left > 0:

@@ -1,4 +1,4 @@
-"""Results as flat tables, with units in the names of columns."""
+"""Results as flat tables, with units in the column names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .variable import AXES, ResultVariable, VariableTable
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Dimensions of which each place has a name of its own, and what stands before the names of variables along them.
+# Dimensions whose entries have names, and the prefix of variables along them.
 PARTS = {
     "body": "",
     "joint": "joint_",
@@ -33,7 +33,7 @@ PARTS = {
     "source": "",
 }
 
-# Beginnings of cells that spreadsheets take for formulas, also behind what they leave out.
+# Prefixes of cells that spreadsheets interpret as formulas, including characters they skip.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -53,14 +53,14 @@ def to_csv(result: Result, path: str | Path, quantities: Any = None, only: Any =
     check_names("Result.to_csv", result)
     table = to_pandas(result, quantities, only, frame).rename(columns=_as_text)
     with output.whole("Result.to_csv", target) as aside:
-        # The csv module leaves a lone carriage return without quotes, where others see the end of a line.
+        # The csv module does not quote a lone carriage return, which other programs read as the end of a line.
         split = any("\r" in name for name in table.columns)
         table.to_csv(aside, quoting=csv.QUOTE_NONNUMERIC if split else csv.QUOTE_MINIMAL)
     return target
 
 
 def _as_text(name: str) -> str:
-    """Return a name such that no spreadsheet takes it for a formula."""
+    """Return a name that no spreadsheet interprets as a formula."""
     return f"'{name}" if name.startswith(FORMULAS) else name
 
 
@@ -77,9 +77,9 @@ def to_npz(result: Result, path: str | Path, quantities: Any = None, only: Any =
 
 
 def _parts(table: VariableTable, variables: Iterable[ResultVariable]) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Each variable of each part: its name, what stands behind it, and an array of which time, or the event, is first.
+    """Yield each variable of each part: name, suffix, and an array whose first dimension is the time or the event.
 
-    Behind a name stands by which parameter it is a derivative, and the unit.
+    The suffix contains the parameter, for derivatives, and the unit.
     """
     for given in variables:
         for variable, by in _one_by_one(table, given):
@@ -97,7 +97,7 @@ def _parts(table: VariableTable, variables: Iterable[ResultVariable]) -> Iterato
 
 
 def _one_by_one(table: VariableTable, variable: ResultVariable) -> Iterator[tuple[ResultVariable, str]]:
-    """A variable as it is or, of derivatives, one for each number of a parameter, with what that is called."""
+    """Yield a variable itself or, for derivatives, one variable for each component of a parameter, with its name."""
     if variable.dims[-1] != "parameter":
         yield variable, ""
         return
@@ -111,7 +111,7 @@ def _bracket(units: str) -> str:
 
 
 def _components(table: VariableTable) -> Iterator[tuple[str, np.ndarray]]:
-    """Each component of all that is known over time: names with units, and arrays (nt,)."""
+    """Yield each component of all variables over time: names with units, and arrays (nt,)."""
     for variable in table.variables.values():
         if variable.dims[0] != "time":
             continue
@@ -127,6 +127,6 @@ def _by_name(owner: str, columns: Iterator[tuple[str, np.ndarray]]) -> dict[str,
     found: dict[str, np.ndarray] = {}
     for name, values in columns:
         if name in found:
-            raise InputError(f'{owner}: two columns would be named "{name}": rename a part, or choose with only=')
+            raise InputError(f'{owner}: two columns would be named "{name}": rename a part, or select parts with only=')
         found[name] = values
     return found

@@ -25,16 +25,16 @@ CONVENTIONS = {
 
 
 class MissingLibraryError(QuirkError, ImportError):
-    """A library that comes with an extra of QuIRK is not installed."""
+    """A library of an extra of QuIRK is not installed."""
 
 
 def library(name: str, needed_by: str, extra: str = "io") -> Any:
-    """Import a library of an extra, or say how to install it."""
+    """Import a library of an extra; MissingLibraryError explains its installation."""
     try:
         return import_module(name)
     except ImportError as error:
         raise MissingLibraryError(
-            f'{needed_by} needs {name}, which is not there ({error}): pip install "quirk-dynamics[{extra}]"'
+            f'{needed_by} needs {name}, which is not installed ({error}): pip install "quirk-dynamics[{extra}]"'
         ) from None
 
 
@@ -44,7 +44,7 @@ def to_xarray(result: Result, quantities: Any = None, only: Any = None, frame: s
 
 
 def attributes_of(result: Result) -> dict[str, Any]:
-    """Return what is said about a result as a whole."""
+    """Return the attributes of a result as a whole."""
     import quirk
 
     system = result.system

@@ -1,4 +1,4 @@
-"""NetCDF files that are written as a whole or not at all."""
+"""Writing of complete netCDF files."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from quirk.util import output
 
 @contextmanager
 def whole(owner: str, path: Path) -> Iterator[Path]:
-    """Give the name of a new file, as `output.whole` does, and raise WriteError where netCDF cannot write it."""
+    """Provide the name of a new file, as `output.whole` does, and convert netCDF errors to WriteError."""
     with output.whole(owner, path) as aside:
         try:
             yield aside
-        except RuntimeError as error:  # what netCDF reports of a full disk is "HDF error"
+        except RuntimeError as error:  # netCDF reports a full disk as "HDF error"
             raise OSError(f"{error}") from error

@@ -65,7 +65,7 @@ def _derivative(
 
 
 def joints(table: VariableTable, chosen: Chosen) -> None:
-    """Add relative coordinates of joints, and where they are."""
+    """Add relative coordinates of joints, and positions of their frames."""
     views = [chosen.result[constraint.name] for constraint in chosen.constraints]
     name_joints(table, chosen)
     for name, attribute, long_name, units in (
@@ -81,7 +81,7 @@ def joints(table: VariableTable, chosen: Chosen) -> None:
 
 
 def loads(table: VariableTable, chosen: Chosen) -> None:
-    """Add loads of joints, and both points between which they act."""
+    """Add loads of joints, and the points at which they act."""
     views = [chosen.result[constraint.name] for constraint in chosen.constraints]
     name_joints(table, chosen)
     frame, on = FRAMES[chosen.frame], "on body j by body i"
@@ -98,7 +98,7 @@ def loads(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _add_efforts(table: VariableTable, drivers: list[JointView]) -> None:
-    """Add what drivers of one coordinate exert along it."""
+    """Add the loads of drivers along their single coordinates."""
     if not drivers:
         return
     table.labels["driver"] = [view.of.name for view in drivers]
@@ -111,7 +111,7 @@ def _add_efforts(table: VariableTable, drivers: list[JointView]) -> None:
 
 
 def activity(table: VariableTable, chosen: Chosen) -> None:
-    """Add what is switched on, and the rank."""
+    """Add the active parts, and the rank."""
     result = chosen.result
     name_joints(table, chosen)
     active = [result.active(constraint.name) for constraint in chosen.constraints]
@@ -126,7 +126,7 @@ def activity(table: VariableTable, chosen: Chosen) -> None:
 
 
 def forces(table: VariableTable, chosen: Chosen) -> None:
-    """Add what force elements exert, store and show."""
+    """Add loads, energies and coordinates of force elements."""
     views = [chosen.result[force.name] for force in chosen.forces]
     _name_forces(table, chosen)
     energies = _stacked(chosen, [view.energy for view in views])
@@ -141,7 +141,7 @@ def forces(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _add_ends(table: VariableTable, chosen: Chosen) -> None:
-    """The loads of each element on each of its bodies: one place along `force_end` for each of these."""
+    """Add the loads of each element on each of its bodies, along the dimension `force_end`."""
     ends = [(force, end) for force in chosen.forces for end in range(len(force.ends))]
     if not ends:
         return
@@ -157,7 +157,7 @@ def _add_ends(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _end_name(force: ForceElement, end: int) -> str:
-    """What an end of an element is called: by its body, with a number where it acts there more than once."""
+    """Return the label of an end of an element: the body name, numbered if it acts on the body several times."""
     names = [body.name for body, _ in force.ends]
     name = names[end]
     return name if names.count(name) == 1 else f"{name} {names[: end + 1].count(name)}"
@@ -201,14 +201,14 @@ def _add_internal(table: VariableTable, chosen: Chosen) -> None:
 
 
 def body_rows(chosen: Chosen) -> Any:
-    """Return which rows of arrays are those of the bodies; all of them take no copy."""
+    """Return the indices of the bodies in arrays; a slice for all bodies avoids a copy."""
     if chosen.bodies is chosen.result.system.bodies:
         return slice(None)
     return [chosen.result.system.bodies.index(body) for body in chosen.bodies]
 
 
 def name_joints(table: VariableTable, chosen: Chosen) -> None:
-    """Add what the joints are called, their kinds and their bodies."""
+    """Add the names of the joints, their kinds and their bodies."""
     table.labels["joint"] = [constraint.name for constraint in chosen.constraints]
     kinds = [type(constraint).__name__ for constraint in chosen.constraints]
     table.describe("joint_kind", "joint", kinds, "kind of the constraint")
@@ -223,5 +223,5 @@ def _name_forces(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _stacked(chosen: Chosen, arrays: list[np.ndarray], *shape: int) -> np.ndarray:
-    """Arrays (nt, ...) side by side (nt, k, ...)."""
+    """Return arrays (nt, ...) stacked to (nt, k, ...)."""
     return np.stack(arrays, axis=1) if arrays else np.zeros((len(chosen.result.time), 0, *shape))

@@ -1,4 +1,4 @@
-"""Results read back from netCDF files."""
+"""Reading of results from netCDF files."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from .write import FORMAT, GROUP
 
 OWNER = "Result.load"
 KINDS = {"simulation": Result, "kinematics": KinematicResult}
-# Quaternions may be off their unit length by this where runs do not hold them there.
+# Largest deviation of quaternions from unit length, which runs without projection do not enforce.
 UNIT = 0.1
-WITHOUT = "; xarray.open_dataset opens it as it is"
+WITHOUT = "; xarray.open_dataset opens it nevertheless"
 
 
 def load(path: str | Path, system: System | None = None) -> Result:
-    """Return the result that `save` has written to a file; see `Result.load`."""
+    """Return the result that `save` wrote to a file; see `Result.load`."""
     place = _checked_path(path)
     xarray = library("xarray", OWNER)
     library("netCDF4", OWNER)
@@ -47,27 +47,29 @@ def load(path: str | Path, system: System | None = None) -> Result:
         root, run = (_opened(xarray, place, group) for group in (None, GROUP))
         details = json.loads(_text(run, "details"))
         if not isinstance(details, dict) or details.get("format") != FORMAT:
-            raise InputError(f"{OWNER}: {str(path)!r} is of another version of QuIRK ({_versions(details)}){WITHOUT}")
+            raise InputError(
+                f"{OWNER}: {str(path)!r} was written by another version of QuIRK ({_versions(details)}){WITHOUT}"
+            )
         made, events = _system(path, run, details) if system is None else _given(system)
         _check(made, details)
         return _result(root, run, details, made, events)
     except LostPartError as error:
         raise InputError(f"{OWNER}: {str(path)!r} has {error}{WITHOUT}") from None
-    except Exception as error:  # whatever stands in a file
+    except Exception as error:  # files may have any content
         if isinstance(error, QuirkError) and str(error).startswith(OWNER):
             raise
         raise InputError(
-            f"{OWNER}: {str(path)!r} is no result as QuIRK writes them ({type(error).__name__}: {error})"
+            f"{OWNER}: {str(path)!r} is not a result written by QuIRK ({type(error).__name__}: {error})"
         ) from None
 
 
 def _checked_path(path: Any) -> Path:
-    """The path of a file whose content is as it was written."""
+    """Return the path of a file with an intact checksum."""
     if not isinstance(path, str | Path):
         raise InputError(f"{OWNER}: path must be the name of a file; got {path!r}")
     try:
         place = Path(path)
-        found = checksum.trouble(place) if place.is_file() else "there is no such file"
+        found = checksum.trouble(place) if place.is_file() else "the file does not exist"
     except (OSError, ValueError) as error:
         found = f"it cannot be read: {getattr(error, 'strerror', None) or error}"
     if found is not None:
@@ -76,10 +78,10 @@ def _checked_path(path: Any) -> Path:
 
 
 def _opened(xarray: Any, place: Path, group: str | None) -> Any:
-    """One group of a file, read as a whole."""
-    # An absolute path: xarray takes others for addresses, or for folders of users.
+    """Return one group of a file, read completely."""
+    # xarray interprets relative paths as URLs or as folders of users.
     with xarray.open_dataset(place.absolute(), group=group, engine="netcdf4", decode_times=False) as found:
-        # Nothing is packed, so that arrays are not larger than the file; others would only claim to be.
+        # Data are not compressed, so that arrays larger than the file indicate damage.
         if found.nbytes > 64 * place.stat().st_size:
             raise ValueError(f"its arrays would take {found.nbytes} bytes")
         return found.load()
@@ -95,12 +97,12 @@ def _versions(details: Any) -> str:
 
 
 def _system(path: Any, run: Any, details: Mapping[str, Any]) -> tuple[System, dict[str, Event]]:
-    """The system of a result, from its text, and all events that may have put parts in."""
+    """Return the system of a result from its text, and all events that may have replaced parts."""
     text = _text(run, "model")
     if not text:
         raise InputError(
-            f"{OWNER}: {str(path)!r} does not have its system, which could not be written as text "
-            f"({_text(run, 'missing')}): make it again as the script of the run did, and give it with system={WITHOUT}"
+            f"{OWNER}: {str(path)!r} does not contain its system, which could not be written as text "
+            f"({_text(run, 'missing')}): create it as in the script of the run, and pass it with system={WITHOUT}"
         )
     try:
         made = modelfile.system_of(text, "its model")
@@ -110,14 +112,14 @@ def _system(path: Any, run: Any, details: Mapping[str, Any]) -> tuple[System, di
 
 
 def _given(system: Any) -> tuple[System, dict[str, Event]]:
-    """The system that the user gives, and its events."""
+    """Return the system passed by the user, and its events."""
     if not isinstance(system, System):
         raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")
     return system, {event.name: event for event in system.events}
 
 
 def _as_it_was(system: System, details: Mapping[str, Any]) -> System:
-    """The system without the events of single runs, and switched as it was when the result was saved."""
+    """Return the system without events of single runs, and with the enabled parts at the time of saving."""
     system = system.without(*details["run_events"])
     for name, on in details["switched_on"].items():
         if system.is_active(name) is not on:
@@ -126,16 +128,16 @@ def _as_it_was(system: System, details: Mapping[str, Any]) -> System:
 
 
 def _check(system: System, details: Mapping[str, Any]) -> None:
-    """Raise InputError if a system is not the one that was saved."""
+    """Raise InputError if a system differs from the saved one."""
     found = differences(details["likeness"], likeness(system))
     if found:
-        raise InputError(f"{OWNER}: the system is not that of the result: {said(found)}")
+        raise InputError(f"{OWNER}: the system differs from that of the result:  {said(found)}")
     for name, on in details["switched_on"].items():
         if system.is_active(name) is not on:
             was, call = ("enabled", "enable") if on else ("disabled", "disable")
             raise InputError(
-                f"{OWNER}: {system[name]} was {was} in the system that was saved, and is not in the one "
-                f"given: call system.{call}({name!r})"
+                f"{OWNER}: {system[name]} was {was} in the saved system, but is not in the given "
+                f"system: call system.{call}({name!r})"
             )
 
 
@@ -145,7 +147,7 @@ def _result(root: Any, run: Any, details: Mapping[str, Any], system: System, eve
     kind, happened = KINDS[details["kind"]], _events(root)
     options = [_options(given, events) for given in details["options"]]
     made: Result
-    # Files of earlier versions name no actuators.
+    # Files of earlier versions do not name actuators.
     if actuators := details.get("actuators", []):
         efforts = _array(run, "effort", (None, len(actuators)))
         effort = {str(name): values.copy() for name, values in zip(actuators, efforts.T, strict=True)}
@@ -159,7 +161,7 @@ def _result(root: Any, run: Any, details: Mapping[str, Any], system: System, eve
 
 
 def _options(given: Mapping[str, Any], events: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a run, with those of its events that are known."""
+    """Return the arguments of a run, with known events in place of their names."""
     return {**given, "events": [events.get(name, name) for name in given.get("events", ())]}
 
 
@@ -170,14 +172,14 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
     nt = len(time)
     counts = _array(run, "count", (None,)).astype(np.int64)
     if nt == 0 or counts.sum() != nt or (counts < 1).any() or (np.diff(time) < 0).any():
-        raise ValueError("its times are not those of a run")
+        raise ValueError("its times are invalid")
     finite = details["status"] != "failed"
     parts = [
         _array(root, name, (nt, n, width), finite)
         for name, width in (("position", 3), ("orientation", 4), ("velocity", 3), ("angular_velocity", 3))
     ]
     if (np.abs(np.linalg.norm(parts[1], axis=2) - 1) > UNIT).any():
-        raise ValueError("its orientations are no unit quaternions")
+        raise ValueError("its orientations are not unit quaternions")
     flat = np.concatenate(
         [np.concatenate(parts, axis=2).reshape(nt, -1), _array(run, "carried", (nt, carried.size), finite)], axis=1
     )
@@ -188,7 +190,7 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
     rebuild = [rebuilt(one, system, events) for one in details["configurations"]]
     plants = [system.plant_for(configuration) for configuration, _ in rebuild]
     ends = np.cumsum(counts)
-    changed = details.get("changed", [()] * len(counts))  # files of earlier versions have none
+    changed = details.get("changed", [()] * len(counts))  # files of earlier versions do not contain it
     return [
         Segment(
             plants[which[k]],
@@ -204,12 +206,12 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
 
 
 def _array(data: Any, name: str, shape: tuple[int | None, ...], finite: bool = True) -> np.ndarray:
-    """An array of numbers, finite unless told otherwise, and of this shape."""
+    """Return an array of numbers with a given shape; `finite` requires finite numbers."""
     found = np.asarray(data[name].values)
     if found.dtype.kind not in "iuf":
-        raise TypeError(f"{name} is not made of numbers")
+        raise TypeError(f"{name} does not contain numbers")
     if found.ndim != len(shape) or any(a not in (None, b) for a, b in zip(shape, found.shape, strict=True)):
-        raise ValueError(f"{name} has shape {found.shape}, and not {shape}")
+        raise ValueError(f"{name} has shape {found.shape}instead of {shape}")
     if finite and not np.isfinite(found).all():
         raise ValueError(f"{name} is not finite")
     return found
@@ -221,7 +223,7 @@ def _statistics(given: Mapping[str, Any]) -> Statistics:
         if part.name not in ("in_python", "methods"):
             setattr(made, part.name, type(getattr(made, part.name))(given[part.name]))
     made.in_python = {str(name): (int(calls), float(spent)) for name, (calls, spent) in given["in_python"].items()}
-    # Files of earlier versions have none.
+    # Files of earlier versions do not contain it.
     made.methods = [(float(t), str(name)) for t, name in given.get("methods", [])]
     return made
 
@@ -233,14 +235,14 @@ def _events(root: Any) -> list[EventRecord]:
     force, torque = (_array(root, f"impulse_{part}", (len(struck), 3)) for part in ("force", "torque"))
     for k, (number, name) in enumerate(zip(struck, root["impulse_joint"].values, strict=True)):
         if not 0 <= number < count:
-            raise ValueError("an impulse is of no event")
+            raise ValueError("an impulse belongs to no event")
         impulse[int(number)][str(name)] = Impulse(force[k], torque[k])
     time, direction, before, after = (
         _array(root, f"event_{name}", (count,)) for name in ("time", "direction", "energy_before", "energy_after")
     )
     if not np.isin(direction, (-1, 0, 1)).all():
-        raise ValueError("an event has no such direction")
-    # Files of earlier versions have none.
+        raise ValueError("an event has an invalid direction")
+    # Files of earlier versions do not contain it.
     known = "event_restitution_kept" in root
     kept = _array(root, "event_restitution_kept", (count,)) if known else np.ones(count)
     rows = zip(time, direction, before, after, kept, strict=True)
@@ -251,7 +253,7 @@ def _events(root: Any) -> list[EventRecord]:
 
 
 def _add_derivatives(result: Result, run: Any) -> None:
-    """Give the segments of a kinematic analysis the derivatives that it has found."""
+    """Set the computed derivatives of a kinematic analysis in its segments."""
     n, nt = len(result.system.bodies), len(result.time)
     both = [_array(run, f"{name}_derivatives", (nt, None, n, 3)) for name in ("linear", "angular")]
     first = 0

@@ -1,4 +1,4 @@
-"""What of a result is asked for: which quantities, and of which parts."""
+"""Selection of quantities and parts of a result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from quirk.util import validate
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Groups of quantities that are cheap come first; the last two are dear, and are not known of all systems and runs.
+# Groups of quantities, ordered by cost; the last two are expensive, and not available for all systems and runs.
 GROUPS = (
     "motion",
     "activity",
@@ -38,14 +38,14 @@ USUAL = GROUPS[:-2]
 
 @dataclass(frozen=True)
 class Chosen:
-    """What of a result is asked for.
+    """Selected quantities and parts of a result.
 
     Attributes
     ----------
     result : Result
-    groups : of `GROUPS`
-    bodies, constraints, forces : of which
-    frame : in which joint loads are given
+    groups : selected members of `GROUPS`
+    bodies, constraints, forces : selected parts
+    frame : axes of joint loads
     """
 
     result: Result
@@ -57,7 +57,7 @@ class Chosen:
 
     @classmethod
     def of(cls, owner: str, result: Result, quantities: Any, only: Any, frame: str = "inertial") -> Chosen:
-        """Return it from the arguments of a user, or raise InputError; `owner` is what messages call the method."""
+        """Return the selection for arguments of a method, or raise InputError; `owner` is the method in messages."""
         system = result.system
         validate.choice(owner, "frame", frame, LOAD_FRAMES)
         groups = groups_named(owner, quantities)
@@ -76,7 +76,7 @@ class Chosen:
 
 
 def groups_named(owner: str, quantities: Any) -> tuple[str, ...]:
-    """The groups that are named, in the order of `GROUPS`."""
+    """Return the selected groups in the order of `GROUPS`."""
     if quantities is None:
         return USUAL
     named = [quantities] if isinstance(quantities, str) else _listed(owner, "quantities", quantities)
@@ -92,12 +92,12 @@ def _listed(owner: str, argument: str, given: Any) -> list[Any]:
 
 
 def check_names(owner: str, result: Result) -> None:
-    """Raise InputError where a part has a name that files cannot hold."""
+    """Raise InputError if the name of a part cannot be stored in files."""
     names = [part.name for part in result.system] + result.events.name
     for name in names:
         try:
             name.encode()
         except UnicodeEncodeError:
-            raise InputError(f"{owner}: the name {name!r} is no text that files can hold: rename the part") from None
+            raise InputError(f"{owner}: the name {name!r} cannot be stored in files: rename the part") from None
         if "\0" in name:
-            raise InputError(f"{owner}: the name {name!r} ends, for files, before its end: rename the part")
+            raise InputError(f"{owner}: the name {name!r} contains a null character: rename the part")

@@ -1,4 +1,4 @@
-"""Derivatives of runs by parameters, as variables, and as files have them."""
+"""Derivatives of runs with respect to parameters, as variables and in files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .variable import BODY, INERTIAL, VariableTable
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# What a change of a state is made of: names, dimensions, where it begins, units and frame.
+# Parts of a derivative of the state: name, dimension, first index, unit and frame.
 PARTS_OF_STATE = (
     ("position_by", "axis", 0, "m", INERTIAL),
     ("orientation_by", "quaternion", 3, "1", INERTIAL),
@@ -29,12 +29,12 @@ PARTS_OF_STATE = (
     ("angular_velocity_by", "axis", 10, "rad/s", BODY),
 )
 WIDTHS = {"axis": 3, "quaternion": 4}
-# Parts of numbers of parts by which they may differ that a file and a script make: they are found by differences.
+# Relative tolerance for equal derivatives of parts by parameters, which are computed by finite differences.
 ALIKE = 1e-6
 
 
 def sensitivities(table: VariableTable, chosen: Chosen) -> None:
-    """Add derivatives of states and of the times of events."""
+    """Add derivatives of states and of event times."""
     found, names = _found(table, chosen)
     if found is None:
         return
@@ -51,7 +51,7 @@ def sensitivities(table: VariableTable, chosen: Chosen) -> None:
 
 
 def load_sensitivities(table: VariableTable, chosen: Chosen) -> None:
-    """Add derivatives of accelerations and of the loads of joints."""
+    """Add derivatives of accelerations and joint loads."""
     found, names = _found(table, chosen)
     if found is None:
         return
@@ -77,7 +77,7 @@ def load_sensitivities(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _found(table: VariableTable, chosen: Chosen) -> tuple[Sensitivities | None, list[str]]:
-    """The derivatives of a result, or None, and what their numbers are called."""
+    """Return the derivatives of a result, or None, and the names of the parameter components."""
     found = chosen.result._sensitivities
     if found is None:
         return None, []
@@ -86,7 +86,7 @@ def _found(table: VariableTable, chosen: Chosen) -> tuple[Sensitivities | None, 
 
 
 def _names(parameter: Parameter) -> list[str]:
-    """What the numbers of a parameter are called: "rod.mass", "rod.velocity[2]"."""
+    """Return the names of the components of a parameter: "rod.mass", "rod.velocity[2]"."""
     name = parameter.key if isinstance(parameter.key, str) else ".".join(parameter.key)
     if not parameter.shape:
         return [name]
@@ -98,13 +98,13 @@ def _per(units: str) -> str:
 
 
 def _event_times(found: Sensitivities) -> np.ndarray:
-    """Derivatives (number of events, D) of times of events."""
+    """Return the derivatives (number of events, D) of event times."""
     times = [found[key].event_times for key in found]
     return np.concatenate([x.reshape(len(x), math.prod(x.shape[1:])) for x in times], axis=1)
 
 
 def add_to_run(table: VariableTable, result: Result) -> None:
-    """Add what files need beyond the variables above."""
+    """Add the variables that only files contain."""
     found = result._sensitivities
     if found is not None:
         first = STATE_SIZE * len(result.system.bodies)
@@ -116,7 +116,7 @@ def add_to_run(table: VariableTable, result: Result) -> None:
 
 
 def told_of(result: Result) -> dict[str, Any]:
-    """What is told of derivatives as JSON: parameters with shapes and what they change, and the objective."""
+    """Return JSON data of derivatives: parameters with shapes and the numbers that they change, and the objective."""
     told: dict[str, Any] = {}
     if result._sensitivities is not None:
         every = result._sensitivities.all_parameters
@@ -128,12 +128,12 @@ def told_of(result: Result) -> dict[str, Any]:
 
 
 def _numbers(parameter: Parameter) -> list[list[Any]]:
-    """Of each number of a parameter the numbers of parts that it changes: kind, name, number, derivatives."""
+    """Return the part numbers changed by each component of a parameter: kind, name, index, derivatives."""
     return [[[*key, np.ravel(by).tolist()] for key, by in one.numbers.items()] for one in parameter.changes]
 
 
 def add_to_result(result: Result, root: Any, run: Any, told: Mapping[str, Any], array: Any) -> None:
-    """Give a result the derivatives that a file has; `array` reads and checks."""
+    """Add the derivatives in a file to a result; `array` reads and checks an array."""
     if "parameters" in told:
         result._sensitivities = _sensitivities(result, root, run, told["parameters"], array)
     if "objective" in told:
@@ -148,9 +148,9 @@ def _sensitivities(result: Result, root: Any, run: Any, told: Any, array: Any) -
     parameters = parameters_of(system, result.segments[0].state_at(0), [_key(one["key"]) for one in told])
     for one, given in zip(parameters, told, strict=True):
         if list(one.shape) != given["shape"] or not _same(_numbers(one), given["numbers"]):
-            raise ValueError(f"{one.key} is another parameter in this system")
+            raise ValueError(f"{one.key} has another meaning in this system")
     D = sum(one.size for one in parameters)
-    # Not finite where a run comes to a configuration at which there is no derivative.
+    # Derivatives are not finite after a configuration at which they do not exist.
     states = [array(root, name, (nt, n, WIDTHS[dim], D), False) for name, dim, *_ in PARTS_OF_STATE]
     carried = array(run, "carried_by", (nt, system.model.carried.size, D), False)
     flat = np.concatenate([np.concatenate(states, axis=2).reshape(nt, STATE_SIZE * n, D), carried], axis=1)
@@ -162,7 +162,7 @@ def _sensitivities(result: Result, root: Any, run: Any, told: Any, array: Any) -
 
 
 def _same(made: Any, given: Any) -> bool:
-    """Whether changes are of the same numbers, by as much."""
+    """Return whether two lists of changes have equal numbers and equal derivatives."""
     if len(made) != len(given):
         return False
     for one, other in zip(made, given, strict=True):

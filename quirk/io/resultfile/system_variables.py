@@ -19,7 +19,7 @@ def energy(table: VariableTable, chosen: Chosen) -> None:
 
 
 def power(table: VariableTable, chosen: Chosen) -> None:
-    """Add the power and work of all that does work."""
+    """Add the power and work of each part."""
     found = chosen.result.power
     names = list(found.work)
     table.labels["source"] = names
@@ -40,7 +40,7 @@ def momentum(table: VariableTable, chosen: Chosen) -> None:
 
 
 def residuals(table: VariableTable, chosen: Chosen) -> None:
-    """Add how well the constraints are satisfied."""
+    """Add constraint residuals."""
     found = chosen.result.residual
     what = "largest residual of any constraint row"
     table.add("position_residual", "time", found.position, what, "m, m^2 or rad")
@@ -48,7 +48,7 @@ def residuals(table: VariableTable, chosen: Chosen) -> None:
 
 
 def events(table: VariableTable, chosen: Chosen) -> None:
-    """Add what has happened, and the impulses of it."""
+    """Add events and their impulses."""
     rows = list(chosen.result.events)
     table.add("event_name", "event", text([row.name for row in rows]), "name of the event or contact")
     table.add("event_time", "event", np.array([row.time for row in rows], dtype=float), "time of the event", "s")

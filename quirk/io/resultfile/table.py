@@ -1,4 +1,4 @@
-"""All that is asked for of a result, as variables."""
+"""Collection of the selected variables of a result."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def table_of(
         try:
             ADDED_BY[group](table, chosen)
         except InputError as error:
-            # Where a run has failed, a force may have no value at its last state.
+            # After a failed run, a force may be undefined in the last state.
             if result.status != "failed" or quantities is not None:
                 raise
             table.left_out[group] = f"{error}"

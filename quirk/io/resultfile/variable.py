@@ -1,4 +1,4 @@
-"""Named arrays with units, of which tables, data sets and files are made."""
+"""Named arrays with units, for tables, data sets and files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 AXES = {"axis": "xyz", "quaternion": "wxyz"}
-# What frames are called in the attributes of variables.
+# Frame names in the attributes of variables.
 INERTIAL = "inertial frame N"
 BODY = "axes of the body"
 JOINT_I = "axes of joint frame i"
@@ -16,18 +16,18 @@ JOINT_I = "axes of joint frame i"
 
 @dataclass(frozen=True)
 class ResultVariable:
-    """An array with what is needed to understand it.
+    """An array with its description.
 
     Attributes
     ----------
     name : str
     dims : names of its dimensions
     values : np.ndarray
-    long_name : what it is, in a few words
-    units : as "m/s"; "1" without any, and "" of text and truth values
-    frame : whose axes its components are along, "" where that means nothing
-    units_of : of each place along its second dimension, where these differ
-    partial : whether places along its second dimension may have no number at any time; tables leave these out
+    long_name : short description
+    units : such as "m/s"; "1" for dimensionless numbers, and "" for text and Boolean values
+    frame : axes of its components, "" if not applicable
+    units_of : units of the entries along its second dimension, if they differ
+    partial : whether entries along its second dimension may be undefined at all times; tables omit such entries
     """
 
     name: str
@@ -41,21 +41,21 @@ class ResultVariable:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """What is written beside the array."""
+        """Attributes stored with the array."""
         given = {"long_name": self.long_name, "units": self.units, "frame": self.frame}
         return {key: text for key, text in given.items() if text}
 
 
 @dataclass
 class VariableTable:
-    """Variables that share dimensions.
+    """Variables with common dimensions.
 
     Attributes
     ----------
-    variables : by name
-    labels : of dimensions that have names, such as "body", one text for each place along it
-    described : further variables along these dimensions that say more about a place, by name
-    left_out : why groups of variables are not there, by their names
+    variables : variables by name
+    labels : entry names of dimensions such as "body"
+    described : further variables along these dimensions that describe their entries, by name
+    left_out : reasons for omitted groups of variables, by group
     """
 
     variables: dict[str, ResultVariable] = field(default_factory=dict)
@@ -84,10 +84,10 @@ class VariableTable:
                 self.labels[dim] = list(AXES[dim])
 
     def describe(self, name: str, dim: str, texts: list[str], long_name: str) -> None:
-        """Add a text for each place along a dimension."""
+        """Add a text for each entry along a dimension."""
         self.described[name] = ResultVariable(name, (dim,), text(texts), long_name)
 
 
 def text(texts: list[str]) -> np.ndarray:
-    """Return an array of text, of which an empty one is such, too."""
+    """Return an array of text, also for an empty list."""
     return np.array(texts, dtype=str) if texts else np.empty(0, dtype="<U1")

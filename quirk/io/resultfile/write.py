@@ -1,4 +1,4 @@
-"""Results written as netCDF files, with all that it takes to go on with them."""
+"""Writing of results as netCDF files, with the data required to continue from them."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 GROUP = "run"
 LIBRARIES = ("quirk-dynamics", "numpy", "scipy", "numba", "llvmlite", "xarray", "netCDF4")
-# Options that are longer lists, such as times of output, are told by their length.
+# Longer list-valued options, such as output times, are stored only by their length.
 MOST_LISTED = 1000
-# Without these there is no result to be read back.
+# Groups of variables without which a result cannot be reconstructed.
 NEEDED = ("motion", "events")
 
 
@@ -47,7 +47,7 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
     """Write a result as a netCDF file; see `Result.save`."""
     owner = "Result.save"
     if isinstance(result, ResampledResult):
-        raise InputError(f"{owner}: this is a run at a few times: save the run, or write at(...).to_xarray()")
+        raise InputError(f"{owner}: this is a run at selected times: save the run, or use at(...).to_xarray()")
     for name in ("xarray", "netCDF4"):
         library(name, owner)
     target = validate.output_file(owner, path, (".nc",))
@@ -67,7 +67,7 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
 
 
 def _of_run(result: Result, told: dict[str, Any], text: str, trouble: str) -> VariableTable:
-    """What is needed beyond the states of bodies to make a result again."""
+    """Return the data required, in addition to the states of bodies, to reconstruct a result."""
     table, segments, model = VariableTable(), result.segments, result._model
     numbers = np.concatenate([model.carried.numbers(segment.flat) for segment in segments])
     table.add("carried", "row number", numbers, "internal variables of forces, and work in J, beside the motion")
@@ -98,27 +98,27 @@ def _of_run(result: Result, told: dict[str, Any], text: str, trouble: str) -> Va
 
 
 def _warn_of(target: Path, trouble: str, lost: list[str]) -> None:
-    """Say what a file lacks of the system: it is noticed now, or by someone who has the file alone."""
+    """Warn about parts of the system missing in a file, which would otherwise be noticed only on reading."""
     said = []
     if trouble:
         said.append(
-            f"{trouble}\n  Result.load then needs the system as your script makes it: Result.load(path, system=system)"
+            f"{trouble}\n  Result.load then requires the system from your script: Result.load(path, system=system)"
         )
     if lost:
         said.append(
-            f"what functions of events have put in cannot be written: {', '.join(lost)}; Result.load will refuse the "
-            "file. Give the parts that events put in as actions, not by functions"
+            f"parts created by functions of events cannot be written: {', '.join(lost)}; Result.load will reject the "
+            "file. Use actions of events instead of functions to replace parts"
         )
     if said:
         line = "\n".join(said)
         warnings.warn(
-            f"Result.save: {target.name} has the numbers of the run, which xarray opens anywhere, but not all of the "
+            f"Result.save: {target.name} contains the numbers of the run, which xarray can open, but not the complete "
             f"system: {line}", SaveWarning, stacklevel=outside(),
         )  # fmt: skip
 
 
 def _told(result: Result) -> dict[str, Any]:
-    """What is told about a result as JSON."""
+    """Return the JSON data of a result."""
     system, events = result.system, run_events(result)
     plants: dict[Any, int] = {}
     descriptions: list[dict[str, Any]] = []
@@ -151,7 +151,7 @@ def _told(result: Result) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of QuIRK and of the libraries that it computes with, by name."""
+    """Return the versions of QuIRK and of the libraries it uses, by name."""
     found = {"python": platform.python_version()}
     for name in LIBRARIES:
         try:
@@ -162,7 +162,7 @@ def versions() -> dict[str, str]:
 
 
 def _model(result: Result, told: dict[str, Any]) -> tuple[str, str]:
-    """The system as text, with events of single runs that have put in parts; or why that cannot be."""
+    """Return the system as text, with events of runs that have replaced parts, or the reason for a failure."""
     events = {event.name: event for event in run_events(result)}
     system = result.system
     if told["run_events"]:
@@ -174,7 +174,7 @@ def _model(result: Result, told: dict[str, Any]) -> tuple[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """An option of a run as JSON has it."""
+    """Return an option of a run as JSON data."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):

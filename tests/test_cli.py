@@ -169,13 +169,13 @@ def test_help_teaches_with_examples(command, capsys):
         (["run", "none.toml"], "quirk run: there is no file 'none.toml'"),
         (
             ["run", "model.toml", "-o", "x.doc"],
-            "quirk run: nothing is known to write to 'x.doc': its name must end in .nc",
+            "quirk run: unknown format of 'x.doc': its name must end in .nc",
         ),
         (["run", "model.toml", "--rtol", "x"], "quirk run: argument --rtol: invalid float value: 'x'"),
-        (["run", "rest.toml"], "quirk run: rest.toml has no duration in a section [run]: give --duration"),
+        (["run", "rest.toml"], "quirk run: rest.toml has no duration in a section [run]: use --duration"),
         (["kinematics", "rest.toml"], "quirk kinematics: rest.toml has no duration and output in a section [run]"),
         (["kinematics", "model.toml", "--times", "0:1"], "quirk kinematics: --times: A:B:N stands for N numbers"),
-        (["sweep", "model.toml"], "quirk sweep: nothing to vary: give --param"),
+        (["sweep", "model.toml"], "quirk sweep: no parameters: use --param"),
         (["sweep", "model.toml", "--param", "rod.mass"], "quirk sweep: --param must be NAME=VALUES"),
         (["sweep", "model.toml", "--param", "rod.mass=1:2:0"], "quirk sweep: --param rod.mass: A:B:N stands for"),
         (["sweep", "rest.toml", "--param", "rod.mass=1"], "quirk sweep: rest.toml has no duration in a section [run]"),
@@ -286,4 +286,4 @@ def test_kernels_are_compiled_in_processes_of_their_own(model, monkeypatch, caps
     monkeypatch.setattr(compile, "START", "raise SystemExit(3)")
     status, _, err = used(["compile"], capsys)
     assert status == 1
-    assert re.fullmatch(r"quirk: compiling what .* need has failed; see above\n", err)  # whichever ends first
+    assert re.fullmatch(r"quirk: compilation for .* failed; see above\n", err)  # whichever ends first

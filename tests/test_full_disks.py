@@ -85,7 +85,10 @@ def test_runs_on_disk_go_on(size, run, tmp_path, monkeypatch):
     """What is on the disk is kept; the same call goes on from there, to the same result in every bit."""
     monkeypatch.setattr("quirk.simulation.hybrid.checkpointed_run.steps_of_leg", lambda bodies, compiled: 50)
     whole = quirk.simulate(run.system, 2.0, output=0.01, checkpoint=tmp_path / "whole")
-    with full(size), pytest.raises((quirk.SimulationError, quirk.WriteError), match="all earlier complete records") as caught:
+    with (
+        full(size),
+        pytest.raises((quirk.SimulationError, quirk.WriteError), match="all earlier complete records") as caught,
+    ):
         quirk.simulate(run.system, 2.0, output=0.01, checkpoint=tmp_path / "parts")
     assert "File too large" in str(caught.value)
     if isinstance(caught.value, quirk.SimulationError):

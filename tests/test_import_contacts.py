@@ -27,7 +27,8 @@ def test_geoms_come_to_rest_on_the_floor_and_on_a_box(tmp_path):
     assert len(contacts_of(imported.system)) == 2 * 13 + 1 + 8 + 24
     assert {part.coefficient for part in imported.system.forces if isinstance(part, quirk.Friction)} == {1.0}
     assert any(
-        line.startswith("contacts without equivalent surfaces in QuIRK: box and box (1 pairs)") for line in imported.left_out
+        line.startswith("contacts without equivalent surfaces in QuIRK: box and box (1 pairs)")
+        for line in imported.left_out
     )
     result = quirk.simulate(imported.system, 0.5, output=0.5)
     heights = {name: result[name].position[-1, 2] for name in ("ball", "high", "crate", "can")}

@@ -240,7 +240,12 @@ def test_a_failed_write_harms_nothing(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("path", "says"),
-    [("no.nc", "the file does not exist"), (".", "the file does not exist"), (3, "name of a file"), ("\0.nc", "cannot be read|does not exist")],
+    [
+        ("no.nc", "the file does not exist"),
+        (".", "the file does not exist"),
+        (3, "name of a file"),
+        ("\0.nc", "cannot be read|does not exist"),
+    ],
 )
 def test_paths_that_cannot_be_read(path, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

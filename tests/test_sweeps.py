@@ -71,8 +71,8 @@ def test_samples_of_the_unit_cube_and_of_a_problem():
     [
         ({"mass": 1.0}, None, 'parameter "mass" must be a list of values, one or more; got 1.0'),
         ({"mass": "heavy"}, None, 'parameter "mass" must be a list'),
-        ({"mass": []}, None, "of no run at all"),
-        ({}, None, "of no run at all"),
+        ({"mass": []}, None, "must define at least one run"),
+        ({}, None, "must define at least one run"),
         ({"names": ["a"], "bounds": [[0, 1]]}, None, "names and bounds need samples="),
         ([{"mass": 1}, {"length": 1}], None, r"row 0 has \['mass'\], row 1 \['length'\]"),
         ([{"mass": 1}, 3], None, "row 1 is 3"),
@@ -82,7 +82,7 @@ def test_samples_of_the_unit_cube_and_of_a_problem():
         ({"mass": (1, 2)}, [[1.5]], "must lie within the unit cube"),
         ({"names": ["mass"], "bounds": [[1, 2]]}, [[0.5]], "must lie within their bounds"),
         ({"mass": (1, 2)}, [[np.nan]], "samples must be finite"),
-        ([{"mass": 1}], [[0.5]], "with samples=, parameters must name them"),
+        ([{"mass": 1}], [[0.5]], "with samples=, parameters must contain names"),
     ],
 )
 def test_parameters_that_cannot_be_used(parameters, samples, message):
@@ -213,18 +213,18 @@ def test_seeds_are_given_to_builds_that_ask_and_recorded():
         ({"output": None}, "give output="),
         ({"outputs": 0.1}, "neither sweep nor simulate has an option 'outputs'"),
         ({"parameters": {"weight": [1]}}, "build cannot be called with .*weight"),
-        ({"parameters": {"time": [1]}}, 'the Dataset has a coordinate "time": rename'),
+        ({"parameters": {"time": [1]}}, '"time" is a coordinate of the Dataset: rename'),
         ({"build": 3}, "build must be a function"),
         ({"reduce": 3}, "reduce must be a function"),
         ({"quantities": "motions"}, "quantities must be one of"),
-        ({"quantities": ["motion", "events"]}, "events are at other times in each run"),
-        ({"quantities": "motion", "reduce": len}, "give one or the other"),
-        ({"seed": 3}, "seed is for a build with an argument of that name"),
+        ({"quantities": ["motion", "events"]}, "event times differ between runs"),
+        ({"quantities": "motion", "reduce": len}, "cannot be combined with reduce="),
+        ({"seed": 3}, "seed requires a build with an argument seed"),
         ({"workers": 0}, "workers must be a positive whole number"),
         ({"duration": -1}, "duration must be positive"),
         ({"output": 2.0}, "output every 2 s is longer than the duration"),
-        ({"client": "nowhere", "workers": 2}, "client has workers of its own"),
-        ({"reduce": threading.Lock().acquire}, "go to other processes"),
+        ({"client": "nowhere", "workers": 2}, "client has its own workers"),
+        ({"reduce": threading.Lock().acquire}, "must be picklable for other processes"),
     ],
 )
 def test_what_is_wrong_with_all_runs_is_said_at_once(changes, message):
@@ -300,9 +300,9 @@ def test_datasets_are_put_beside_each_other_by_their_labels():
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        (object(), "'value', which is no number"),
+        (object(), "'value', which is not a number"),
         ({3: 1}, "names of what reduce returns must be text"),
-        ({"x": [[1], [1, 2]]}, "'x', which is no number"),
+        ({"x": [[1], [1, 2]]}, "'x', which is not a number"),
         ({"x": ("a", [[1]])}, r"'x' with dimensions \('a',\) for shape \(1, 1\)"),
         ({"x": ("time", [1, 2])}, "2 rows along 'time'; the result has 6"),
     ],

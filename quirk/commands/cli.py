@@ -1,4 +1,4 @@
-"""The command line: `quirk --help` says what there is."""
+"""The command line `quirk`; `quirk --help` lists the commands."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from importlib import import_module
 from ..errors import QuirkError
 from .parser import UsageError, parser
 
-# What a shell says of programs that ended by these signals.
+# Exit statuses of shells for programs ended by these signals.
 INTERRUPTED, CLOSED_PIPE = 128 + 2, 128 + 13
 WRONG_USE = 2
-# Exit status by what a command returns; all else is success.
+# Exit status by return value of a command; other values mean success.
 STATUS = {"interrupted": INTERRUPTED, "failed": 1}
-# Of these, Control-C makes a shorter result, which is written all the same.
+# Commands for which Control-C shortens the result, which is then written.
 SHORTENED = ("run", "kinematics", "sweep")
 
 
 class Interrupted(BaseException):
-    """Control-C. Of a KeyboardInterrupt a run would make a shorter result, and the demo go on."""
+    """Control-C as an exception that commands do not handle, unlike KeyboardInterrupt."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
-    except BrokenPipeError:  # who reads has seen enough
+    except BrokenPipeError:  # the reader of the output has closed the pipe
         _discard_output()
         return CLOSED_PIPE
     except (Interrupted, KeyboardInterrupt):
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Control-C end everything, where it would raise a KeyboardInterrupt."""
+    """Let Control-C end the command, where it would raise a KeyboardInterrupt."""
 
     def interrupt(number: int, frame: object) -> None:
         raise Interrupted
@@ -73,7 +73,7 @@ def _interruptible() -> Iterator[None]:
 
 
 def _discard_output() -> None:
-    """Let what cannot be printed go nowhere, lest the interpreter complain of it at its end."""
+    """Discard output that cannot be written, so that the interpreter does not report it on exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

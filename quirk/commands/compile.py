@@ -1,4 +1,4 @@
-"""`quirk compile`: all kernels ahead of time."""
+"""`quirk compile`: ahead-of-time compilation of all kernels."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 
 from ..errors import QuirkError
 
-# What needs the kernels. Each process does several, since what is in many of them is done once in a process; an entry
-# that several processes need is compiled by one, and the others await it.
+# Computations that use the kernels. Each process does several of them, because it then shares compiled code. An entry
+# needed by several processes is compiled by one of them, while the others wait.
 WORK = (
     "runs", "sensitivities", "sensitivities of stiff runs", "stiff runs with events", "gradients", "kinematics",
     "runs by Taylor series with events", "stiff runs by Rodas5P with events", "events", "stiff runs",
@@ -24,7 +24,7 @@ START = "import sys; from quirk.commands.compile import need; [need(work) for wo
 
 
 def command(options: argparse.Namespace) -> str:
-    """Do it."""
+    """Compile all kernels, and return the status."""
     from ..jit.compilation import plain_python
     from ..util import validate
 
@@ -43,7 +43,7 @@ def command(options: argparse.Namespace) -> str:
                 if process.poll() is not None:
                     del running[share]
                     if process.returncode:
-                        raise QuirkError(f"compiling what {', '.join(share)} need has failed; see above")
+                        raise QuirkError(f"compilation for {', '.join(share)} failed; see above")
             time.sleep(0.05)
     finally:
         for process in running.values():
@@ -53,7 +53,7 @@ def command(options: argparse.Namespace) -> str:
 
 
 def need(work: str) -> None:
-    """Compute a little that needs the kernels of some kind."""
+    """Perform a short computation that uses the kernels of one kind."""
     import quirk
 
     rod = quirk.Body.box("rod", mass=1.0, size=[1.0, 0.05, 0.05], position=[0.5, 0, 0])
@@ -70,7 +70,7 @@ def need(work: str) -> None:
 
 
 def _options(work: str) -> dict[str, Any]:
-    """Options of a run that needs these kernels."""
+    """Return the options of a run that uses these kernels."""
     import quirk
 
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""`quirk demo`: something to look at."""
+"""`quirk demo`: demonstrations with pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def command(options: argparse.Namespace) -> str:
 
     import matplotlib as mpl
 
-    mpl.use("Agg")  # the pictures go to files, also where a display is there
+    mpl.use("Agg")  # pictures are written to files even if there is a display
     module = import_module("quirk.demos." + options.name.replace("-", "_"))
     print(f"{options.name}: {DEMOS[options.name]}")
     module.run(out)

@@ -1,4 +1,4 @@
-"""Files that results are written to, by the end of their names."""
+"""Writing of results to files, in formats determined by the suffix."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ WRITERS: dict[str, Callable[[Any, Path], object]] = {
 
 
 def checked(command: str, names: Sequence[str]) -> list[Path]:
-    """Return where files are to be written, before anything is computed for them."""
+    """Return the checked paths of output files, before anything is computed."""
     for name in names:
         if Path(name).suffix.lower() not in WRITERS:
-            raise UsageError(f"nothing is known to write to {name!r}: its name must end in {', '.join(WRITERS)}")
+            raise UsageError(f"unknown format of {name!r}: its name must end in {', '.join(WRITERS)}")
     return [validate.output_file(command, name, tuple(WRITERS)) for name in names]
 
 
 def write(result: Result, paths: Sequence[Path]) -> None:
-    """Write a result to all these files, and say so."""
+    """Write a result to several files, and print their names."""
     if any(WRITERS[path.suffix.lower()] is _plot or path.suffix.lower() in (".gif", ".mp4") for path in paths):
         import matplotlib as mpl
 
-        mpl.use("Agg")  # pictures go to files, also where a display is there
+        mpl.use("Agg")  # pictures are written to files even if there is a display
     for path in paths:
         WRITERS[path.suffix.lower()](result, path)
         print(f"wrote {path}")

@@ -1,4 +1,4 @@
-"""`quirk info`: what a model is, and whether it is what was meant."""
+"""`quirk info`: contents and consistency of a model."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ..errors import InconsistentStateError
 from ..system.system import System
 from .models import model_at
 
-# So many names are listed of each kind of part; and so many rows are analyzed, at a cost that grows with their cube.
+# Most names listed for each kind of part; most rows analyzed, at a cost that grows with the cube of their number.
 MOST_NAMED, MOST_ROWS = 20, 3000
 
 
 def command(options: argparse.Namespace) -> str:
-    """Do it, and return "completed", or "failed" if the initial state violates a constraint."""
+    """Print a summary of a model, and return "completed", or "failed" if the initial state violates a constraint."""
     model = model_at(options.model)
     system, start = model.system, float(model.run.get("start", 0.0))
     for kind in ("bodies", "constraints", "forces", "events"):
         print(_named(kind, getattr(system, kind)))
     idle = [constraint.name for constraint in system.constraints if not system.is_active(constraint.name)]
     if idle:
-        print(f"switched off: {_listed(idle)}")
+        print(f"disabled:  {_listed(idle)}")
     print(f"gravity: {system.gravity.tolist()} m/s^2")
     print(f"mass: {sum(body.mass for body in system.bodies):.6g} kg")
     if system.model.rows <= MOST_ROWS:
@@ -52,6 +52,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _joined(system: System) -> str:
-    """A line that says which bodies are joined to each other."""
+    """Return a line that states which bodies are connected by constraints."""
     groups = [_listed(group) for group in system.groups()]
-    return f"groups of bodies joined by constraints: {len(groups)} ({'; '.join(groups[:MOST_NAMED])})"
+    return f"groups of bodies connected by constraints: {len(groups)} ({'; '.join(groups[:MOST_NAMED])})"

@@ -1,4 +1,4 @@
-"""`quirk kinematics`: the motion of a mechanism that is driven in all its freedoms."""
+"""`quirk kinematics`: the motion of a fully driven mechanism."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .values import values_of
 
 
 def command(options: argparse.Namespace) -> str:
-    """Do it, and return the status of the result."""
+    """Run a kinematic analysis, and return the status of the result."""
     model = model_at(options.model)
     times = _times(options, model)
     paths = checked("kinematics", options.out)
@@ -39,7 +39,7 @@ def _times(options: argparse.Namespace, model: ModelText) -> np.ndarray:
         return np.array(values_of("--times", options.times))
     start, duration, output = model.run.get("start", 0.0), model.run.get("duration"), model.run.get("output")
     if duration is None or output is None:
-        raise UsageError(f"{options.model} has no duration and output in a section [run]: give --times A:B:N")
+        raise UsageError(f"{options.model} has no duration and output in a section [run]: use --times A:B:N")
     times = output_times(output, start, start + duration)
     assert times is not None
     return times

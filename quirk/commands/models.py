@@ -1,4 +1,4 @@
-"""Models from files, and the options of a run from these and from the command line."""
+"""Models from files, and options of a run from files and the command line."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def model_at(path: str) -> ModelText:
 
 
 def existing(path: str) -> Path:
-    """Return the path of a file that is there."""
+    """Return the path of an existing file."""
     if not Path(path).is_file():
         raise UsageError(f"there is no file {path!r}")
     return Path(path)
 
 
 def run_options(options: argparse.Namespace, of_file: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of `simulate` that the command line gives, and else those of the file."""
+    """Return the options of `simulate` from the command line, completed by those of the file."""
     given = {name: getattr(options, name, None) for name in RUN_OPTIONS}
     found = {**of_file, **{name: value for name, value in given.items() if value is not None}}
     if "duration" not in found:
-        raise UsageError(f"{options.model} has no duration in a section [run]: give --duration SECONDS")
+        raise UsageError(f"{options.model} has no duration in a section [run]: use --duration SECONDS")
     return found

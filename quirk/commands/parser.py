@@ -1,4 +1,4 @@
-"""The arguments of the command line and what `--help` says; nothing that takes time to import."""
+"""Arguments and help texts of the command line, without slow imports."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ files by the end of their names:
 
 
 class UsageError(QuirkError):
-    """The command line cannot be used as it was given."""
+    """The arguments of the command line are invalid."""
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that says in one line what is wrong."""
+    """A parser that reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Print a line and exit with 2."""
+        """Print a line and exit with status 2."""
         self.exit(2, f"{self.prog}: {message}; {self.prog} --help shows how it is used\n")
 
 
 def parser() -> CommandParser:
-    """Return the parser of the whole command line; `command` of what it returns is the name of a module here."""
+    """Return the parser of the command line; `command` of its result is the name of a module of this package."""
     from .. import __version__
 
     top = _texts(CommandParser(prog="quirk"), OVERVIEW, EXAMPLES)
@@ -98,7 +98,7 @@ def _writes(one: CommandParser, what: str) -> None:
 
 
 def _run_options(one: CommandParser) -> None:
-    """Options of `simulate`; they go before those of the file's section [run]."""
+    """Add options of `simulate`, which override those in the file's section [run]."""
     given = one.add_argument_group("of the run", "instead of what the section [run] of the model file says")
     given.add_argument("--duration", type=float, metavar="S", help="how long, s")
     given.add_argument("--start", type=float, metavar="S", help="time at the start, s")
@@ -164,7 +164,7 @@ def _add_compile(one: CommandParser) -> None:
     one.add_argument("--workers", type=int, metavar="N", help="number of processes; default: one for each core")
 
 
-# What there is: a summary, a description, examples, and what adds the arguments.
+# For each command: summary, description, examples, and the function that adds its arguments.
 COMMANDS: dict[str, tuple[str, str, str, Callable[[CommandParser], None]]] = {
     "run": (
         "simulate a model",

@@ -1,4 +1,4 @@
-"""`quirk sweep`: many variants of a model."""
+"""`quirk sweep`: simulation of many variants of a model."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from .parser import UsageError
 from .values import values_of
 from .variant import variant_of
 
-# What all runs have in common.
+# Options common to all runs.
 COMMON = ("duration", "start", "output")
-# So many runs are listed one by one.
+# Most runs that are listed individually.
 MOST_LISTED = 50
 
 
 def command(options: argparse.Namespace) -> str:
-    """Do it, and return "completed", or "failed" if a run did."""
+    """Run a sweep, and return "completed", or "failed" if a run failed."""
     path = existing(options.model)
     if path.suffix.lower() != ".toml":
         raise UsageError(f"{options.model} must be a model file whose name ends in .toml")
     text = path.read_text(encoding="utf-8")
     parameters = _parameters(options)
     rows = parameters if isinstance(parameters, list) else [{name: values[0] for name, values in parameters.items()}]
-    # What is wrong with the model itself is said once, before anything is computed.
+    # Errors of the model itself are reported once, before the computation.
     first = _model(text, options.model, rows[0])
     given = run_options(options, first.run)
     common = {name: given.pop(name) for name in COMMON if name in given}
     if "output" not in common:
-        raise UsageError(f"{options.model} has no output in a section [run]: give --output SECONDS")
+        raise UsageError(f"{options.model} has no output in a section [run]: use --output SECONDS")
     overrides = {name: given[name] for name in given if getattr(options, name, None) is not None}
     target = None if options.out is None else validate.output_file("sweep", options.out, (".nc",))
     found = sweep(
@@ -66,12 +66,12 @@ def built(text: str, where: str, overrides: Mapping[str, Any], **values: Any) ->
 
 
 def _model(text: str, where: str, values: Mapping[str, Any]) -> ModelText:
-    """Return the model of a text with some values in place of those that it has."""
+    """Return the model of a text with some of its values replaced."""
     return model_of(variant_of(text, where, values), where)
 
 
 def _parameters(options: argparse.Namespace) -> Any:
-    """Return what the command line and the file of parameters say: a mapping of lists, or a list of mappings."""
+    """Return the parameters from the command line and the parameter file: a mapping of lists, or a list of mappings."""
     found: dict[str, list[Any]] = {}
     for one in options.param:
         name, equals, values = one.partition("=")
@@ -82,7 +82,7 @@ def _parameters(options: argparse.Namespace) -> Any:
         try:
             tables = tomllib.loads(existing(options.params).read_text(encoding="utf-8"))
         except ValueError as error:
-            raise UsageError(f"{options.params} is no TOML text: {error}") from None
+            raise UsageError(f"{options.params} is not valid TOML:  {error}") from None
         grid, rows = tables.get("parameters"), tables.get("run")
         if set(tables) == {"run"} and isinstance(rows, list) and not found:
             return [_flat(row) for row in rows]
@@ -91,7 +91,7 @@ def _parameters(options: argparse.Namespace) -> Any:
         for name, values in _flat(grid).items():
             found[name] = values_of(name, values) if isinstance(values, str) else values
     if not found:
-        raise UsageError("nothing to vary: give --param NAME=VALUES or --params FILE")
+        raise UsageError("no parameters: use --param NAME=VALUES or --params FILE")
     for name, values in found.items():
         if not isinstance(values, list) or not values:
             raise UsageError(f"{name} must have a list of values, or a text such as '1:2:5'; got {values!r}")
@@ -99,7 +99,7 @@ def _parameters(options: argparse.Namespace) -> Any:
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Return entries of tables in tables, as rod.mass = 1 is read, by names with dots."""
+    """Return the entries of nested tables, such as rod.mass = 1, by dotted names."""
     found: dict[str, Any] = {}
     for name, value in table.items():
         found |= _flat(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
@@ -107,7 +107,7 @@ def _flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _print(found: Any) -> None:
-    """Print what became of each run, or of all together."""
+    """Print the outcome of each run, or a summary of all."""
     names = [str(name) for name in found.coords if found[name].dims == ("run",) and name not in ("run", "error")]
     if found.sizes["run"] <= MOST_LISTED:
         rows = [names, *([f"{x:.6g}" if isinstance(x, float) else str(x) for x in row]

@@ -1,4 +1,4 @@
-"""Values of parameters as they are written on the command line."""
+"""Values of parameters on the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MOST = 10**7
 
 
 def values_of(what: str, text: str) -> list[Any]:
-    """Return the values that a text stands for: A:B:N for N numbers from A to B, or values with commas between them."""
+    """Return the values for a text: A:B:N for N numbers from A to B, or values separated by commas."""
     import numpy as np
 
     if ":" in text:
@@ -26,7 +26,7 @@ def values_of(what: str, text: str) -> list[Any]:
 
 
 def _value(text: str) -> Any:
-    """A number, a truth value, or the text as it is."""
+    """Return a number, a Boolean value, or the unchanged text."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

@@ -9,12 +9,12 @@ from ..errors import InputError
 from ..io.modelfile.tables import tables_of
 from ..io.modelfile.toml import toml_text
 
-# What has no name of its own.
+# Sections that can be addressed like named parts.
 SECTIONS = ("system", "run")
 
 
 def variant_of(text: str, where: str, values: Mapping[str, Any]) -> str:
-    """Return the text of a model with other values: by the name of a part, a dot, and what is said of it.
+    """Return the text of a model with values replaced; their keys are a part name, a dot and the name of an entry.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def variant_of(text: str, where: str, values: Mapping[str, Any]) -> str:
 
 
 def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
-    """Return the table that a name begins with, and the rest of the name."""
+    """Return the table of the part in a dotted name, and the rest of the name."""
     named = {
         str(table["name"]): table
         for section in tables.values()
@@ -41,7 +41,7 @@ def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
     found = [part for part in named if name.startswith(f"{part}.")]
     if not found:
         raise InputError(
-            f'{where}: "{name}" must be the name of a part, a dot, and what is said of it, such as rod.mass; parts are '
+            f'{where}: "{name}" must be the name of a part, a dot, and the name of an entry, such as rod.mass; parts: '
             f"{', '.join(named)}"
         )
     part = max(found, key=len)
@@ -51,7 +51,7 @@ def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
 
 
 def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
-    """Replace a value in tables and lists."""
+    """Replace a value in nested tables and lists."""
     for key in keys[:-1]:
         place = _of(place, key, name)
     if isinstance(place, dict):
@@ -62,9 +62,9 @@ def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
 
 
 def _of(place: Any, key: str, name: str) -> Any:
-    """Return what a table or list has under a key or number."""
+    """Return the entry of a table or list for a key or index."""
     if isinstance(place, dict) and key in place:
         return place[key]
     if isinstance(place, list) and key.isdigit() and int(key) < len(place):
         return place[int(key)]
-    raise InputError(f'sweep: "{name}": the model says nothing of "{key}"')
+    raise InputError(f'sweep: "{name}": the model has no entry "{key}"')

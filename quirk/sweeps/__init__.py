@@ -1,4 +1,4 @@
-"""Many runs: parameters, worker processes or a cluster, and one Dataset of all that comes out."""
+"""Parameter sweeps: many runs in worker processes or on a cluster, combined in one Dataset."""
 
 from .sweep import sweep
 

@@ -1,4 +1,4 @@
-"""Runs on a cluster, through dask.distributed."""
+"""Runs of a sweep on a cluster, through dask.distributed."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .run import Job, Outcome, SweepRun, outcome, said
 if TYPE_CHECKING:
     import distributed
 
-LOOK = 0.05  # s between two looks at what has come
+LOOK = 0.05  # s between checks for completed runs
 
 
 def computed_on(
     client: Any, job: bytes, runs: Sequence[SweepRun], stop: np.ndarray
 ) -> Generator[Outcome | None, None, None]:
-    """Compute runs on a cluster; yields what comes out as it does, and None from time to time meanwhile.
+    """Compute runs on a cluster; yields each outcome when it is available, and None at intervals in between.
 
-    Ends soon when `stop` (1,) is set. The scheduler repeats what a worker was computing as it died, as often as it is
-    configured to ("distributed.scheduler.allowed-failures").
+    Ends soon after `stop` (1,) is set. The scheduler repeats runs whose worker died, up to its configured limit
+    ("distributed.scheduler.allowed-failures").
     """
     import cloudpickle
 
@@ -49,13 +49,13 @@ def computed_on(
 
 
 def computed(job: bytes, run: bytes) -> Outcome:
-    """Compute one run, in a worker of the cluster."""
+    """Compute one run in a worker of the cluster."""
     return outcome(_job(job), pickle.loads(run))
 
 
 @functools.lru_cache(2)
 def _job(job: bytes) -> Job:
-    """Return a job; the same for all runs of it, so that its functions are compiled once."""
+    """Return an unpickled job, cached for all its runs, so that its functions are compiled once."""
     return pickle.loads(job)
 
 
@@ -67,7 +67,7 @@ def _connected(client: Any) -> tuple[distributed.Client, bool]:
         try:
             return distributed.Client(client), True
         except (OSError, ValueError) as error:
-            raise InputError(f"sweep: client: nothing answers at {client!r}: {error}") from None
+            raise InputError(f"sweep: client: no connection to {client!r}: {error}") from None
     if not isinstance(client, distributed.Client) or client.asynchronous:
         raise InputError(
             f"sweep: client must be a dask.distributed.Client, a cluster such as LocalCluster, or an address; got "
@@ -77,8 +77,8 @@ def _connected(client: Any) -> tuple[distributed.Client, bool]:
 
 
 def _outcome(future: distributed.Future, number: int) -> Outcome:
-    """Return what has become of a run."""
+    """Return the outcome of a run."""
     try:
         return future.result()
-    except Exception as error:  # of the cluster: the run's own are part of its outcome
+    except Exception as error:  # from the cluster; errors of the run are part of its outcome
         return Outcome(number, "failed", said(error))

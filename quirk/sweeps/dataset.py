@@ -1,4 +1,4 @@
-"""One Dataset of all runs."""
+"""The Dataset of all runs of a sweep."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def dataset(
     beside: Mapping[str, Any],
     attributes: Mapping[str, Any],
 ) -> xarray.Dataset:
-    """Return all runs in the order of their numbers; None stands for those that were not computed.
+    """Return all runs in the order of their numbers; None marks runs that were not computed.
 
-    Runs that lack a label along a dimension (the end of a run that was stopped, a body that only others have) have no
-    number there, NaN. `beside` are further coordinates of the runs.
+    Values that a run lacks along a dimension (times after an early end, bodies of other runs) are NaN. `beside` holds
+    further coordinates of the runs.
     """
     import xarray
 
@@ -54,7 +54,7 @@ def dataset(
 
 
 def _refuse_other_kinds(one: Outcome, kinds: dict[str, SweepVariable]) -> None:
-    """Let a run fail whose arrays cannot stand beside those of earlier ones; note what is new."""
+    """Mark a run as failed if its arrays are incompatible with those of earlier runs; else record new variables."""
     for name, variable in one.table.variables.items():
         first = kinds.get(name, variable)
         text = [v.array.dtype.kind == "U" for v in (first, variable)]
@@ -62,7 +62,7 @@ def _refuse_other_kinds(one: Outcome, kinds: dict[str, SweepVariable]) -> None:
             one.status, one.table = "failed", SweepTable()
             one.error = (
                 f"sweep: reduce returned {name!r} with dimensions {variable.dims} and type {variable.array.dtype}, in "
-                f"runs before with {first.dims} and {first.array.dtype}"
+                f"earlier runs with {first.dims} and {first.array.dtype}"
             )
             return
     for name, variable in one.table.variables.items():
@@ -70,7 +70,7 @@ def _refuse_other_kinds(one: Outcome, kinds: dict[str, SweepVariable]) -> None:
 
 
 def _labels(tables: Sequence[SweepTable], times: np.ndarray | None) -> dict[str, np.ndarray]:
-    """Return all labels along each dimension, in the order in which they come up; times in their own."""
+    """Return all labels along each dimension in order of occurrence; times are sorted."""
     sets: dict[str, list[np.ndarray]] = {}
     for table in tables:
         for dim, own in table.labels.items():
@@ -84,7 +84,7 @@ def _labels(tables: Sequence[SweepTable], times: np.ndarray | None) -> dict[str,
 
 
 def _stacked(name: str, kind: SweepVariable, outcomes: Sequence[Outcome], labels: Mapping[str, np.ndarray]) -> Any:
-    """Return the variable of that name of all runs, with the run as first dimension."""
+    """Return a variable of all runs, with the run as first dimension."""
     rows = {k: one.table for k, one in enumerate(outcomes) if name in one.table.variables}
     arrays = {k: table.variables[name].array for k, table in rows.items()}
     free = [max(array.shape[axis] for array in arrays.values()) for axis in range(len(kind.dims))]
@@ -92,7 +92,7 @@ def _stacked(name: str, kind: SweepVariable, outcomes: Sequence[Outcome], labels
     whole = len(rows) == len(outcomes) and all(array.shape == sizes for array in arrays.values())
     dtype = np.result_type(*(array.dtype for array in arrays.values()))
     if not whole and dtype.kind in "biu":
-        dtype = np.result_type(float)  # these have nothing that stands for a missing value
+        dtype = np.result_type(float)  # these types cannot represent missing values
     stacked = np.full((len(outcomes), *sizes), "" if dtype.kind == "U" else np.nan if dtype.kind in "fc" else 0, dtype)
     places = {dim: {label: k for k, label in enumerate(all_of.tolist())} for dim, all_of in labels.items()}
     for k, table in rows.items():
@@ -106,7 +106,7 @@ def _stacked(name: str, kind: SweepVariable, outcomes: Sequence[Outcome], labels
 
 
 def _common(name: str, variable: Any, outcomes: Sequence[Outcome]) -> Any:
-    """Return a coordinate without the run as a dimension, if it is the same for all runs that have it."""
+    """Return a coordinate without the run dimension if it is equal for all runs that contain it."""
     dims, stacked, attributes = variable
     of_runs = [stacked[k] for k, one in enumerate(outcomes) if name in one.table.variables]
     same = all(np.array_equal(own, of_runs[0]) for own in of_runs)
@@ -114,14 +114,14 @@ def _common(name: str, variable: Any, outcomes: Sequence[Outcome]) -> Any:
 
 
 def _places(own: np.ndarray, all_of: np.ndarray, places: Mapping[Any, int]) -> np.ndarray:
-    """Return where the labels of a run stand among those of all."""
+    """Return the indices of the labels of a run among those of all runs."""
     if own is all_of or np.array_equal(own, all_of[: len(own)]):
         return np.arange(len(own))
     return np.array([places[label] for label in own.tolist()], dtype=int)
 
 
 def _coordinate(values: Sequence[Any]) -> np.ndarray:
-    """Return values of a parameter: numbers, truth values or texts as they are, all else as text."""
+    """Return the values of a parameter: numbers, Boolean values or texts unchanged, others as text."""
     for kinds in (bool, int, float, complex, str):
         if all(isinstance(value, kinds) or (kinds is float and type(value) is int) for value in values):
             array = np.array(values)

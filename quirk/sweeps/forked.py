@@ -1,7 +1,7 @@
-"""Worker processes that are copies of this one, which have all that it has imported and compiled.
+"""Worker processes forked from this process, which share its imported modules and compiled code.
 
-A new Python takes seconds until it can compute; a copy of this process takes none. Where copying it is not safe, as
-other threads may be in the middle of something, there is no copy, and new ones are started.
+A new Python process needs seconds to start; a fork starts immediately. Where forking is unsafe, because other threads
+may hold locks, new processes are started instead.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-# Libraries whose threads do not go on in a copy, and which then wait for these for ever: OpenMP's, and what uses GPUs.
+# Libraries whose threads do not survive a fork, so that the child process would block: OpenMP and GPU libraries.
 THREADED = ("libgomp", "libiomp", "libomp", "libcuda", "libtorch", "jaxlib", "tensorflow")
 
 
 def safe() -> bool:
-    """Whether a copy of this process can compute: on Linux, with one thread of Python and no library that minds."""
+    """Return whether forking is safe: on Linux, with one Python thread, and without libraries that forbid it."""
     if sys.platform != "linux" or threading.active_count() > 1:
         return False
     try:
@@ -37,12 +37,12 @@ def safe() -> bool:
 
 
 class Forked:
-    """A copy of this process that serves over pipes, with what `subprocess.Popen` has of a process.
+    """A fork of this process that serves requests over pipes, with part of the interface of `subprocess.Popen`.
 
     Parameters
     ----------
-    serve : called in the copy, with the pipes from which it reads and to which it writes
-    others : file descriptors of this process that the copy closes, so that each pipe has one owner at either end
+    serve : function called in the fork with the pipes for reading and writing
+    others : file descriptors that the fork closes, so that both ends of each pipe have one owner
     """
 
     def __init__(self, serve: Callable[[BinaryIO, BinaryIO], None], others: list[int]) -> None:
@@ -52,7 +52,7 @@ class Forked:
             target=_served, args=(serve, requests[0], replies[1], [*others, *mine])
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of threads of BLAS, which do go on in a copy
+            warnings.simplefilter("ignore", DeprecationWarning)  # about threads of BLAS, which support forking
             blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 self._process.start()
@@ -65,28 +65,28 @@ class Forked:
 
     @property
     def returncode(self) -> int | None:
-        """Exit status, or the signal that has ended it, negative; None while it runs."""
+        """Exit status, or the negative number of the signal that ended the process; None while it runs."""
         return self._process.exitcode
 
     def kill(self) -> None:
-        """End it, whatever it is doing."""
+        """End the process immediately."""
         self._process.kill()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until it has ended; raises subprocess.TimeoutExpired if that takes longer, s."""
+        """Wait until the process has ended; raises subprocess.TimeoutExpired after `timeout`, s."""
         self._process.join(timeout)
         if self._process.exitcode is None:
             raise subprocess.TimeoutExpired("a worker of sweep", timeout or 0.0)
 
 
 def _served(serve: Callable[[BinaryIO, BinaryIO], None], requests: int, replies: int, others: list[int]) -> None:
-    """Serve in the copy."""
+    """Serve requests in the fork."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for end in others:
         with contextlib.suppress(OSError):
             os.close(end)
-    # Copies would all draw the same numbers.
+    # Without new seeds all forks would generate the same random numbers.
     random.seed()
     np.random.seed()  # noqa: NPY002
     serve(os.fdopen(requests, "rb"), os.fdopen(replies, "wb"))

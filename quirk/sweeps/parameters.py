@@ -1,4 +1,4 @@
-"""The parameters of each run, from whatever says them: a grid, a table, samples."""
+"""Parameters of each run from a grid, a table or samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMS = (
     "parameters must be a mapping of lists (all combinations), a table (a list of mappings, a pandas DataFrame or a "
     "structured array), or names with bounds together with samples="
 )
-# How far samples may lie outside of their bounds: round-off.
+# Tolerance for samples outside their bounds, relative to the range: round-off.
 SLACK = 1e-9
 
 
@@ -26,35 +26,34 @@ def parameters_of_runs(parameters: Any, samples: Any = None) -> list[dict[str, A
     Parameters
     ----------
     parameters : mapping, table or problem
-        A mapping of lists stands for all combinations, of which the last parameter changes fastest. A table has one
-        row for each run.
+        A mapping of lists stands for all combinations; the last parameter varies fastest. A table has one row for each
+        run.
     samples : (runs, parameters), optional
-        Then `parameters` names what the columns are: {name: (low, high)} for samples in the unit cube, as
-        `scipy.stats.qmc` makes them, or {"names": [...], "bounds": [...]} for samples within the bounds, as SALib
-        does.
+        Samples for the parameters named in `parameters`: {name: (low, high)} for samples in the unit cube, from
+        `scipy.stats.qmc`, or {"names": [...], "bounds": [...]} for samples within the bounds, from SALib.
 
     Raises
     ------
     InputError
-        If they are none of these.
+        If the parameters have none of these forms.
     """
     if samples is None:
         samples = getattr(parameters, "samples", None)  # SALib's ProblemSpec has them
     if isinstance(parameters, Mapping) and samples is not None:
         rows = _sampled(parameters, samples)
     elif samples is not None:
-        raise InputError(f"{OWNER}: with samples=, parameters must name them with bounds; got {parameters!r}")
+        raise InputError(f"{OWNER}: with samples=, parameters must contain names and bounds;  got {parameters!r}")
     elif isinstance(parameters, Mapping):
         rows = _grid(parameters)
     else:
         rows = _table(parameters)
     if not rows:
-        raise InputError(f"{OWNER}: parameters are of no run at all; got {parameters!r}")
+        raise InputError(f"{OWNER}: parameters must define at least one run; got {parameters!r}")
     return [{_checked_name(name): _plain(value) for name, value in row.items()} for row in rows]
 
 
 def _grid(parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """All combinations of the values of each parameter."""
+    """Return all combinations of the values of each parameter."""
     if {"names", "bounds"} <= set(parameters):
         raise InputError(f"{OWNER}: names and bounds need samples=, the samples of these parameters")
     for name, values in parameters.items():
@@ -65,7 +64,7 @@ def _grid(parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _table(parameters: Any) -> list[dict[str, Any]]:
-    """One run for each row."""
+    """Return one run for each row."""
     names = getattr(getattr(parameters, "dtype", None), "names", None)
     if names:
         return [dict(zip(names, row.item(), strict=True)) for row in np.ravel(parameters)]
@@ -86,7 +85,7 @@ def _table(parameters: Any) -> list[dict[str, Any]]:
 
 
 def _sampled(parameters: Mapping[str, Any], samples: Any) -> list[dict[str, Any]]:
-    """One run for each row of samples."""
+    """Return one run for each row of samples."""
     problem = {"names", "bounds"} <= set(parameters)
     names = list(parameters["names"] if problem else parameters)
     given = validate.numbers(samples)
@@ -95,7 +94,7 @@ def _sampled(parameters: Mapping[str, Any], samples: Any) -> list[dict[str, Any]
         raise InputError(f"{OWNER}: samples must have shape (runs, {len(names)}), for {names}; got {shape}")
     if not np.isfinite(given).all():
         raise InputError(f"{OWNER}: samples must be finite")
-    if not (problem and parameters.get("dists")):  # else bounds are not what the samples lie between
+    if not (problem and parameters.get("dists")):  # otherwise the bounds are not limits of the samples
         bounds = parameters["bounds"] if problem else list(parameters.values())
         low, high = validate.array(OWNER, "bounds", bounds, (len(names), 2)).T
         first, last, kind = (low, high, "their bounds") if problem else (0.0, 1.0, "the unit cube")
@@ -116,5 +115,5 @@ def _checked_name(name: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value without numpy's wrapping of single numbers."""
+    """Return a value, with a numpy scalar converted to a Python number."""
     return value.item() if isinstance(value, np.generic) else value

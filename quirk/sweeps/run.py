@@ -1,4 +1,4 @@
-"""One run of a sweep, wherever it is computed: built, simulated and reduced to arrays."""
+"""One run of a sweep: construction, simulation, and reduction to arrays."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ..simulation.simulate import simulate
 from ..system.system import System
 from .table import SweepTable, kept_of, of_result
 
-# What is the same for all runs as long as they share their times.
+# Options that must be equal for all runs with common output times.
 SHARED = ("output", "start")
 
 
 @dataclass(frozen=True)
 class Job:
-    """What all runs have in common; workers get it once.
+    """Data common to all runs, sent to each worker once.
 
     Attributes
     ----------
-    build : makes the system of one run, or (system, options), from its parameters
+    build : function of the parameters that returns the system of one run, or (system, options)
     duration : s
-    options : of `simulate`
-    quantities : groups of `Result.to_xarray` that are kept
-    reduce : makes of a result what is kept instead, or None
-    times : (nt,) at which all runs give output, s, or None where each has its own
-    taken : names that what `reduce` returns cannot have, as others have them
+    options : options of `simulate`
+    quantities : groups of `Result.to_xarray` to be stored
+    reduce : function of a result that returns the data to be stored instead, or None
+    times : (nt,) s, common output times, or None if each run has its own
+    taken : names in use, not available for the return values of `reduce`
     """
 
     build: Callable[..., Any]
@@ -45,7 +45,7 @@ class Job:
 
 @dataclass(frozen=True)
 class SweepRun:
-    """One of them: its number, and what `build` is given."""
+    """One run of a sweep: its number, and the arguments of `build`."""
 
     number: int
     arguments: Mapping[str, Any]
@@ -53,14 +53,14 @@ class SweepRun:
 
 @dataclass
 class Outcome:
-    """What has become of a run.
+    """The outcome of a run.
 
     Attributes
     ----------
-    number : of the run
-    status : of its result, or "failed"
-    error : why it failed, else ""
-    table : what is kept of it
+    number : number of the run
+    status : status of its result, or "failed"
+    error : reason of a failure, else ""
+    table : stored data
     """
 
     number: int
@@ -70,21 +70,21 @@ class Outcome:
 
 
 def outcomes(job: Job, runs: Sequence[SweepRun]) -> Iterator[Outcome]:
-    """Compute several runs, one after the other; whatever goes wrong in one ends that one."""
+    """Compute several runs one after another; errors in one run do not affect the others."""
     for run in runs:
         yield outcome(job, run)
 
 
 def outcome(job: Job, run: SweepRun) -> Outcome:
-    """Compute one run."""
+    """Compute one run; errors become part of the outcome."""
     try:
         return _computed(job, run)
-    except BaseException as error:  # what a user wrote may raise any
+    except BaseException as error:  # user functions may raise any error
         return Outcome(run.number, "failed", said(error))
 
 
 def _computed(job: Job, run: SweepRun) -> Outcome:
-    """Compute one run; what was computed until it fails is worth as much as in a run that ended early."""
+    """Compute one run; the data computed before a failure are kept."""
     system, own = _built(job, run)
     try:
         result = simulate(system, **{"duration": job.duration, **job.options, **own})
@@ -95,7 +95,7 @@ def _computed(job: Job, run: SweepRun) -> Outcome:
 
 
 def _built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
-    """Return the system of a run, and what it alone has of options."""
+    """Return the system of a run, and the options for this run only."""
     made = job.build(**run.arguments)
     system, own = made if isinstance(made, tuple) and len(made) == 2 else (made, {})
     if not isinstance(system, System) or not isinstance(own, Mapping):
@@ -103,14 +103,14 @@ def _built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
     for name in SHARED:
         if name in own and job.times is not None:
             raise InputError(
-                f"sweep: build returned option {name!r}, but all runs have the same output times; give it to sweep, "
-                "or leave output= out there and use reduce="
+                f"sweep: build returned option {name!r}, but all runs have the same output times; pass it to sweep, "
+                "or omit output= there and use reduce="
             )
     return system, {"progress": False, **own}
 
 
 def _kept(job: Job, result: Result) -> SweepTable:
-    """Return what is kept of a result."""
+    """Return the data of a result to be stored."""
     if job.reduce is None:
         assert job.times is not None
         return of_result(result, job.quantities, job.times)
@@ -118,10 +118,10 @@ def _kept(job: Job, result: Result) -> SweepTable:
 
 
 def said(error: BaseException) -> str:
-    """Return an error in one line, with its place if it is none that QuIRK raises on purpose."""
+    """Return an error as one line, with its source location unless it is a QuIRK error."""
     try:
         message = f"{error}"
-    except BaseException as trouble:  # classes of the user may raise any
+    except BaseException as trouble:  # classes of the user may raise any error
         message = f"it has no text, as its own __str__ fails with {type(trouble).__name__}"
     text = " ".join(f"{type(error).__name__}: {message}".split())
     if isinstance(error, QuirkError):

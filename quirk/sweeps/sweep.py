@@ -1,4 +1,4 @@
-"""Many runs of systems that differ in parameters."""
+"""Simulation of many systems that differ in parameters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 OWNER = "sweep"
 SEED = "seed"
-# What is kept unless the user says what.
+# Quantities stored by default.
 USUAL = ("motion",)
 # Names of dimensions and coordinates.
 COORDINATES = frozenset({RUN, "status", "error"})
@@ -61,52 +61,50 @@ def sweep(
     Parameters
     ----------
     build : function
-        ``build(**parameters)`` returns the system of one run, or (system, options of `simulate` for this run alone).
-        Each run calls it anew, in another process: it may be defined anywhere, also in a script or a notebook.
+        ``build(**parameters)`` returns the system of one run, or (system, options of `simulate` for this run only).
+        Each run calls it in a worker process; it may be defined anywhere, including scripts and notebooks.
     parameters : mapping, table or problem
-        A mapping of lists, {"mass": [1, 2], "length": [0.1, 0.2, 0.3]}, stands for all combinations, here six runs, of
-        which the last parameter changes fastest. A table has one row for each run: a list of mappings, a pandas
-        DataFrame, or a structured array. With `samples`, names and bounds of its columns.
+        A mapping of lists, {"mass": [1, 2], "length": [0.1, 0.2, 0.3]}, stands for all combinations, here six runs; the
+        last parameter varies fastest. A table has one row for each run: a list of mappings, a pandas DataFrame, or a
+        structured array. With `samples`, names and bounds of its columns.
     duration : float
-        s, of each run.
+        Duration of each run, s.
     samples : (runs, parameters), optional
-        With parameters={"mass": (1, 2), ...}, samples in the unit cube as `scipy.stats.qmc` makes them, which are
-        scaled to these bounds; with parameters={"names": [...], "bounds": [...]}, samples within the bounds as SALib
-        makes them.
+        With parameters={"mass": (1, 2), ...}, samples in the unit cube, from `scipy.stats.qmc`, which are scaled to
+        these bounds; with parameters={"names": [...], "bounds": [...]}, samples within the bounds, from SALib.
     quantities : name or list of names, optional
-        What is kept: groups of `Result.to_xarray`, such as ["motion", "joints", "loads"], over time; `output` must be
-        given. Default: "motion", the positions and velocities of all bodies.
+        Stored quantities: groups of `Result.to_xarray`, such as ["motion", "joints", "loads"], over time; requires
+        `output`. Default: "motion", the positions and velocities of all bodies.
     reduce : function, optional
-        ``reduce(result)`` is called where the run was computed, and what it returns is kept of it: a number or an
-        array, several of these by name, such as {"peak": 3.0, "angle": ("time", angles)} with dimensions named, or an
-        xarray Dataset or DataArray. What has the name of a parameter gets ``result_`` before it.
+        ``reduce(result)`` is called in the worker, and its return value is stored: a number or an array, several of
+        these by name, such as {"peak": 3.0, "angle": ("time", angles)} with dimensions named, or an xarray Dataset or
+        DataArray. Names equal to that of a parameter get the prefix ``result_``.
     workers : int, optional
-        Number of processes; default: as many as there are cores for this process.
+        Number of processes; default: the number of cores available to this process.
     client : dask.distributed.Client, cluster such as LocalCluster, or address, optional
-        What to compute on instead of this machine alone.
+        Cluster to compute on instead of this machine.
     retries : int
-        So many times a run is repeated whose process has died, before it counts as failed. Clusters have a setting of
-        their own.
+        Number of repetitions of a run whose process died, before it counts as failed. Clusters have their own setting.
     seed : int, optional
-        If build has an argument `seed`, each run gets an integer of its own, spawned from this one; default: from the
-        operating system. Each is a coordinate of the Dataset.
+        If build has an argument `seed`, each run gets a separate integer, spawned from this one; default: from the
+        operating system. The integers are a coordinate of the Dataset.
     progress : bool, optional
-        Show a progress line on standard error, or none; default: after two seconds, where that is a terminal.
+        Whether to show a progress line on standard error; default: after two seconds, if it is a terminal.
     options
-        Of `simulate`, for all runs.
+        Options of `simulate`, for all runs.
 
     Returns
     -------
     xarray.Dataset
-        With dimension "run", in the order of the parameters, which are coordinates. `.status` of each run is what
-        results have, or "failed", with the reason in `.error`, or "not run" after Ctrl-C, which returns what is there.
-        At output times after the end of a run that was stopped or failed there is no number, NaN. Each number is the
-        same, to the last bit, as in a run by itself on the same machine.
+        Dataset with dimension "run", in the order of the parameters, which are coordinates. `.status` of each run is
+        the status of its result, or "failed", with the reason in `.error`, or "not run" after Ctrl-C, which returns the
+        runs computed so far. Values at output times after the early end of a run are NaN. The values equal, to the last
+        bit, those of a single run on the same machine.
 
     Raises
     ------
     InputError
-        If an argument cannot be used. What goes wrong in a run does not raise: it is the run's status.
+        If an argument is invalid. Errors in a run are not raised; they are reported in its status.
 
     Examples
     --------
@@ -125,7 +123,7 @@ def sweep(
     if progress is not None:
         validate.flag(OWNER, "progress", progress)
     if client is not None and workers is not None:
-        raise InputError(f"{OWNER}: client has workers of its own; give one or the other")
+        raise InputError(f"{OWNER}: client has its own workers; omit workers")
     count = min(_cores() if workers is None else validate.whole(OWNER, "workers", workers), len(rows))
     times = _times(duration, reduce, options)
     runs, seeds = runs_of(build, rows, seed)
@@ -141,26 +139,26 @@ def sweep(
 
 
 def _cores() -> int:
-    """Return the number of cores that this process may use."""
+    """Return the number of cores available to this process."""
     with contextlib.suppress(AttributeError):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _quantities(quantities: Any, reduce: Any) -> tuple[str, ...]:
-    """Return the groups that are kept."""
+    """Return the groups of quantities to be stored."""
     if quantities is None:
         return USUAL
     if reduce is not None:
-        raise InputError(f"{OWNER}: quantities are what is kept where there is no reduce=; give one or the other")
+        raise InputError(f"{OWNER}: quantities cannot be combined with reduce=")
     named = groups_named(OWNER, quantities)
     if "events" in named:
-        raise InputError(f"{OWNER}: events are at other times in each run: take what is wanted of them with reduce=")
+        raise InputError(f"{OWNER}: event times differ between runs: extract their data with reduce=")
     return named
 
 
 def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarray | None:
-    """Check the options of all runs, and return at what times these give output, or None."""
+    """Check the options of all runs, and return the common output times, or None."""
     known = [*inspect.signature(sweep).parameters, *inspect.signature(simulate).parameters]
     known = [name for name in dict.fromkeys(known) if name not in ("options", "system")]
     for name in options:
@@ -169,33 +167,33 @@ def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarr
                 f"{OWNER}: neither sweep nor simulate has an option {name!r}; {suggestion(name, known, every=True)}"
             )
     if "checkpoint" in options:
-        raise InputError(f"{OWNER}: each run needs a checkpoint of its own: let build return (system, options)")
+        raise InputError(f"{OWNER}: each run needs a separate checkpoint: let build return (system, options)")
     if reduce is not None and not callable(reduce):
         raise InputError(f"{OWNER}: reduce must be a function of a result; got {reduce!r}")
     output, start = options.get("output"), validate.number(OWNER, "start", options.get("start", 0.0))
     if output is None and reduce is None:
         raise InputError(
             f"{OWNER}: give output=, in seconds, so that all runs have the same times; or reduce=, a function that "
-            "makes of each result what is kept"
+            "reduces each result"
         )
     return output_times(output, start, start + duration)
 
 
 def runs_of(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[list[SweepRun], dict[str, np.ndarray]]:
-    """Return all runs, and the seeds of these by name of the argument if there are any."""
+    """Return all runs, and their seeds, if any, by name of the argument."""
     if not callable(build):
         raise InputError(f"{OWNER}: build must be a function that returns a system; got {build!r}")
     for name in rows[0]:
         if name in COORDINATES | DIMENSIONS:
-            raise InputError(f'{OWNER}: the Dataset has a coordinate "{name}": rename the parameter')
+            raise InputError(f'{OWNER}: "{name}" is a coordinate of the Dataset: rename the parameter')
     arguments = inspect.signature(build).parameters
     asks = SEED in arguments and SEED not in rows[0]
     if seed is not None and not asks:
-        raise InputError(f"{OWNER}: seed is for a build with an argument of that name, which is no parameter")
+        raise InputError(f"{OWNER}: seed requires a build with an argument seed that is not a parameter")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
         raise InputError(f"{OWNER}: seed must be a whole number, zero or above; got {seed!r}")
     spawned = np.random.SeedSequence(seed).spawn(len(rows)) if asks else []
-    # 63 bits, as files have no larger integers in common.
+    # 63 bits: larger integers are not supported by all file formats.
     seeds = {SEED: np.array([one.generate_state(1, np.uint64)[0] >> np.uint64(1) for one in spawned]).astype(np.int64)}
     runs = [SweepRun(k, {**row, SEED: int(seeds[SEED][k])} if asks else row) for k, row in enumerate(rows)]
     try:
@@ -210,15 +208,15 @@ def _pickled(job: Job) -> bytes:
 
     try:
         return cloudpickle.dumps(job)
-    except Exception as error:  # of whatever object
+    except Exception as error:  # any error from user objects
         raise InputError(
-            f"{OWNER}: build, reduce and options go to other processes, which they cannot: {type(error).__name__}: "
-            f"{error}; let build make such objects itself"
+            f"{OWNER}: build, reduce and options must be picklable for other processes:  {type(error).__name__}: "
+            f"{error}; create such objects in build"
         ) from None
 
 
 def _warn_of_failures(found: Sequence[Outcome]) -> None:
-    """Say so if no run came to an end: what is wrong with all of them is likely in the call."""
+    """Warn if all runs failed, which suggests an error in the call."""
     if found and all(one.status == "failed" for one in found):
         warnings.warn(f"{OWNER}: all {len(found)} runs failed, the first with {found[0].error}", stacklevel=outside())
 
@@ -226,7 +224,7 @@ def _warn_of_failures(found: Sequence[Outcome]) -> None:
 def _collected(
     stream: Generator[Outcome | None, None, None], count: int, progress: bool | None, stop: np.ndarray
 ) -> list[Outcome | None]:
-    """Return what came out of each run; None for those that were not computed when Ctrl-C came, which sets `stop`."""
+    """Return the outcome of each run; None for runs not computed before Ctrl-C, which sets `stop`."""
     found: list[Outcome | None] = [None] * count
     done = failed = 0
 

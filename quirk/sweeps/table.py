@@ -1,4 +1,4 @@
-"""Arrays by name with named dimensions: what is kept of one run, and put together from those of all runs."""
+"""Named arrays with named dimensions: the stored data of one run, to be combined with those of other runs."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ..io.resultfile.table import table_of
 if TYPE_CHECKING:
     from ..result.result import Result
 
-# Truth values, numbers and text; all else has no place in a file.
+# Boolean values, numbers and text; files do not support other types.
 KINDS = "biufcU"
-# The name of what `reduce` returns without one.
+# Default name of the return value of `reduce`.
 VALUE = "value"
 
-# Before names that others have already.
+# Prefix for names that are in use.
 PREFIX = "result_"
 
 
 @dataclass(frozen=True)
 class SweepVariable:
-    """An array with the names of its dimensions, and what is said of it (units, frame)."""
+    """An array with the names of its dimensions, and attributes (units, frame)."""
 
     dims: tuple[str, ...]
     array: np.ndarray
@@ -38,9 +38,9 @@ class SweepTable:
 
     Attributes
     ----------
-    variables : by name
-    labels : (n,) of each dimension that has them
-    coordinates : names of variables that say more about places along dimensions
+    variables : variables by name
+    labels : (n,) labels of each dimension that has any
+    coordinates : names of variables that describe entries along dimensions
     """
 
     variables: dict[str, SweepVariable] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class SweepTable:
     coordinates: frozenset[str] = frozenset()
 
     def beside(self, taken: Collection[str]) -> SweepTable:
-        """Return the same with other names for variables and dimensions that have one of those."""
+        """Return the table with a prefix on variables and dimensions whose names are in use."""
 
         def free(name: str) -> str:
             return PREFIX + name if name in taken else name
@@ -62,7 +62,7 @@ class SweepTable:
 
 
 def of_result(result: Result, quantities: Any, times: np.ndarray) -> SweepTable:
-    """Return what `Result.to_xarray` has over time, at those of the times that a run has reached."""
+    """Return the variables of `Result.to_xarray` over time, at those of the times that a run has reached."""
     found = table_of("sweep", result, quantities)
     rows, reached = rows_at(result.time, times)
     variables = {
@@ -76,17 +76,17 @@ def of_result(result: Result, quantities: Any, times: np.ndarray) -> SweepTable:
 
 
 def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which rows (k,) of a result are those at given times, and those times; after an event, where it is one."""
+    """Return the indices (k,) of given times in a result, after events, and the available times."""
     rows = np.searchsorted(time, times, side="right") - 1
     there = (rows >= 0) & (time[rows] == times)
     return rows[there], times[there]
 
 
 def kept_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> SweepTable:
-    """Return what a user's function has returned: a number or array, some by name, or a Dataset or DataArray.
+    """Return a user function's return value as a table: a number or array, several by name, or a Dataset or DataArray.
 
-    Arrays of a mapping may come with the names of their dimensions, (dims, array), as xarray has it. Along "time", rows
-    are taken at the `times` that are asked for.
+    Arrays in a mapping may have named dimensions, (dims, array), as in xarray. Along "time", only the rows at `times`
+    are kept.
     """
     if hasattr(returned, "to_dataset") and hasattr(returned, "dims"):
         name = returned.name or VALUE
@@ -105,7 +105,7 @@ def kept_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> SweepT
 
 
 def _at_times(table: SweepTable, time: np.ndarray, times: np.ndarray | None) -> SweepTable:
-    """The same with rows along "time" where all runs have them."""
+    """Return the table with only the common times along "time"."""
     along = {name: v for name, v in table.variables.items() if "time" in v.dims}
     if not along:
         return table
@@ -151,5 +151,5 @@ def _array(name: Any, value: Any) -> np.ndarray:
     except ValueError:  # rows of different lengths
         array = np.array(None)
     if array.dtype.kind not in KINDS:
-        raise InputError(f"sweep: reduce returned {name!r}, which is no number, text or array of these: {value!r}")
+        raise InputError(f"sweep: reduce returned {name!r}, which is not a number, text or array of these: {value!r}")
     return array

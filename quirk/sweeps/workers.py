@@ -1,8 +1,8 @@
 """Worker processes on this machine.
 
-Each is a copy of this process where that is safe, else a new Python. A thread hands it runs and reads what comes out,
-over pipes. Nothing of the script that asked for it is run again there: what its functions need travels with them. A
-process that dies takes one run with it, which a new one then repeats.
+Each worker is a fork of this process where this is safe, else a new Python process. A thread sends runs to it and reads
+the outcomes through pipes. The calling script is not executed again in workers: functions are sent with their
+dependencies. If a process dies, its current run is repeated by a new one.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from ..errors import QuirkError
 from .forked import Forked, safe
 from .run import Job, Outcome, SweepRun, outcomes, said
 
-# What a worker starts with: the same places to import from, and nothing else.
+# Program of a new worker, with the same import path.
 START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from quirk.sweeps.workers import serve; serve()"
 
-# So many runs at most are handed over at once; towards the end, fewer, so that all workers end together.
+# Most runs sent at once; number of portions per worker in which the remaining runs are divided, so that all workers end
+# at about the same time.
 MOST_AT_ONCE, SHARES = 32, 4
-# s between two looks at what else there is to do, such as Ctrl-C; s that a killed process may take to be gone.
+# s between checks for Ctrl-C and new outcomes; s allowed for a killed process to end.
 LOOK, GONE = 0.2, 5.0
 
 
@@ -40,28 +41,28 @@ class WorkersError(QuirkError, RuntimeError):
 
 
 class WorkerDiedError(Exception):
-    """A worker process has ended in the middle of something."""
+    """A worker process has ended during a computation."""
 
 
 class Worker:
-    """A process that computes runs of one job: a copy of this one, or a new Python if there is none."""
+    """A process that computes runs of one job: a fork of this process, or a new Python process."""
 
     def __init__(self, copy: Forked | None = None) -> None:
         command = [sys.executable, "-c", START, json.dumps(sys.path)]
         self._process: Any = copy or subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def start(self, job: bytes) -> None:
-        """Hand over the job, pickled, as all that is handed over; raises WorkersError where it cannot be read."""
+        """Send the pickled job; raises WorkersError if the worker cannot unpickle it."""
         try:
             self._send(job)
             trouble = pickle.loads(self._receive())
         except WorkerDiedError as death:
             raise WorkersError(f"sweep: a worker process cannot be started: {death}") from None
         if trouble:
-            raise WorkersError(f"sweep: what the runs need cannot be loaded in a worker process: {trouble}")
+            raise WorkersError(f"sweep: the data of the runs cannot be loaded in a worker process: {trouble}")
 
     def compute(self, runs: Sequence[SweepRun]) -> Iterator[Outcome]:
-        """Compute runs; raises WorkerDiedError where the process does not survive one."""
+        """Compute runs; raises WorkerDiedError if the process dies."""
         import cloudpickle
 
         self._send(cloudpickle.dumps(runs))
@@ -69,19 +70,19 @@ class Worker:
             received = self._receive()
             try:
                 outcome = pickle.loads(received)
-            except Exception as error:  # classes of the user may raise any
-                outcome = Outcome(run.number, "failed", f"what was kept cannot be handed over: {said(error)}")
+            except Exception as error:  # classes of the user may raise any error
+                outcome = Outcome(run.number, "failed", f"the stored data cannot be transferred: {said(error)}")
             yield outcome
 
     def kill(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process immediately."""
         self._process.kill()
 
     def leave(self) -> None:
-        """Kill it and close its pipes."""
+        """Kill the process and close its pipes."""
         self.kill()
         for pipe in (self._process.stdin, self._process.stdout):
-            with contextlib.suppress(OSError):  # what was not sent yet cannot be
+            with contextlib.suppress(OSError):  # unsent data cannot be sent any more
                 pipe.close()
         self._process.wait()
 
@@ -100,19 +101,19 @@ class Worker:
 
     def _died(self) -> WorkerDiedError:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(GONE)  # its pipes close a moment before it has an exit status
+            self._process.wait(GONE)  # the exit status is available shortly after the pipes close
         self.leave()
         code = self._process.returncode
         return WorkerDiedError(f"signal {-code}, {signal.strsignal(-code)}" if code < 0 else f"exit status {code}")
 
 
 class Crew:
-    """Threads that have runs computed, each by a worker process of its own.
+    """Threads that each compute runs with a separate worker process.
 
     Attributes
     ----------
-    found : queue of outcomes; of each thread that has no more to do None, or the exception that has ended it
-    left : runs that no thread has taken
+    found : queue of outcomes; a finished thread adds None, or the exception that ended it
+    left : runs that no thread has started
     """
 
     def __init__(self, job: bytes, runs: Sequence[SweepRun], count: int, retries: int) -> None:
@@ -126,7 +127,7 @@ class Crew:
             thread.start()
 
     def end(self) -> None:
-        """End all processes, whatever they are doing."""
+        """End all processes immediately."""
         with self._lock:
             self._ended = True
             for worker in self._workers.values():
@@ -137,29 +138,29 @@ class Crew:
             thread.join(GONE)
 
     def _work(self, own: int) -> None:
-        """Be one of the threads."""
+        """Compute batches of runs in one of the threads."""
         if hasattr(signal, "pthread_sigmask"):
-            # Ctrl-C is for the main thread; processes that are started here inherit that it is not for them.
+            # Only the main thread handles Ctrl-C; processes started here inherit the blocked signal.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         end: BaseException | None = None
         try:
             while batch := self._next():
                 self._compute(own, batch)
         except BaseException as error:
-            end = error  # for the thread that waits
+            end = error  # passed to the waiting thread
         if own in self._workers:
             self._workers[own].leave()
         self.found.put(end)
 
     def _next(self) -> list[SweepRun]:
-        """Return the next runs to be computed; none if there are no more."""
+        """Return the next runs to be computed; an empty list if there are none."""
         with self._lock:
             share = max(1, min(MOST_AT_ONCE, len(self.left) // (SHARES * len(self._threads))))
             return [] if self._ended else [self.left.popleft() for _ in range(min(share, len(self.left)))]
 
     def _compute(self, own: int, batch: list[SweepRun]) -> None:
-        """Compute runs; one that a process does not survive is tried anew in another one."""
-        deaths: list[str] = []  # of the first of them
+        """Compute runs; a run whose process died is repeated in another process."""
+        deaths: list[str] = []  # of the first run
         while batch and not self._ended:
             try:
                 for outcome in self._worker(own, batch).compute(tuple(batch)):
@@ -174,7 +175,7 @@ class Crew:
                     deaths = []
 
     def _worker(self, own: int, batch: Sequence[SweepRun]) -> Worker:
-        """Return the worker of a thread, which is started if there is none."""
+        """Return the worker of a thread, started if necessary."""
         if own not in self._workers:
             try:
                 with self._lock:
@@ -190,9 +191,9 @@ class Crew:
 
 
 def _copies(count: int) -> list[Forked]:
-    """Copies of this process, made while it has no thread but this one."""
+    """Return forks of this process, created before other threads start."""
     made: list[Forked] = []
-    with contextlib.suppress(OSError):  # there may be no room for more
+    with contextlib.suppress(OSError):  # memory or process limits may prevent more forks
         while len(made) < count and safe():
             made.append(Forked(_serve, [end for one in made for end in one.descriptors]))
     return made
@@ -201,9 +202,9 @@ def _copies(count: int) -> list[Forked]:
 def computed_here(
     job: bytes, runs: Sequence[SweepRun], count: int, retries: int, stop: np.ndarray
 ) -> Generator[Outcome | None, None, None]:
-    """Compute runs in worker processes; yields what comes out as it does, and None from time to time meanwhile.
+    """Compute runs in worker processes; yields each outcome when available, and None at intervals in between.
 
-    Ends soon when `stop` (1,) is set, with all that is there.
+    Ends soon after `stop` (1,) is set, without waiting for runs in progress.
 
     Raises
     ------
@@ -235,11 +236,11 @@ def computed_here(
     if trouble is not None and (not done or not isinstance(trouble, WorkersError | OSError)):
         raise trouble
     for run in crew.left:
-        yield Outcome(run.number, "failed", f"no worker process was left: {trouble}")
+        yield Outcome(run.number, "failed", f"no worker process is left: {trouble}")
 
 
 def serve() -> None:
-    """Be a worker process: read a job and then runs, and write what comes out, until there is no more to read."""
+    """Serve as a worker process: read a job and then runs, and write the outcomes, until the input ends."""
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -247,10 +248,10 @@ def serve() -> None:
 
 
 def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
-    """The same over given pipes."""
+    """Serve as a worker process over given pipes."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(2, 1)  # what functions of the user print, goes where errors go
+        os.dup2(2, 1)  # output of user functions goes to standard error
     try:
         job: Job = pickle.loads(pickle.load(requests))
     except BaseException as error:
@@ -263,7 +264,7 @@ def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
                 try:
                     _reply(replies, outcome)
                 except (pickle.PicklingError, TypeError, AttributeError) as error:
-                    _reply(replies, Outcome(outcome.number, "failed", f"what was kept: {said(error)}"))
+                    _reply(replies, Outcome(outcome.number, "failed", f"stored data:  {said(error)}"))
 
 
 def _reply(replies: Any, content: Any) -> None:

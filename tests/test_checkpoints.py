@@ -331,7 +331,7 @@ class TestDamage:
         folder = self.placed(tmp_path / "a", {**files, "journal": b"x" + files["journal"][1:]})
         with pytest.raises(quirk.InputError, match="first line is damaged"):
             self.run(folder)
-        with pytest.raises(quirk.InputError, match="give system="):
+        with pytest.raises(quirk.InputError, match="use the argument system="):
             quirk.read_checkpoint(folder)
         with pytest.warns(quirk.CheckpointWarning, match="first line"):
             same(result, quirk.read_checkpoint(folder, pendulum()))
@@ -378,6 +378,6 @@ def test_functions_without_text_need_the_system(tmp_path):
     rod = quirk.Body.box("rod", 1.0, [1, 0.05, 0.05])
     push = quirk.Force("push", rod, lambda t, *state: [np.sin(t), 0, 0])
     quirk.simulate(quirk.System([rod, push]), 1.0, output=0.5, checkpoint=tmp_path / "a")
-    with pytest.raises(quirk.InputError, match="give system="):
+    with pytest.raises(quirk.InputError, match="use the argument system="):
         quirk.read_checkpoint(tmp_path / "a")
     assert quirk.read_checkpoint(tmp_path / "a", quirk.System([rod, push])).status == "completed"

@@ -122,7 +122,7 @@ def test_paths_that_cannot_be_followed():
         ball = quirk.Body.sphere("ball", mass=1.0, radius=0.1)
         return quirk.System([ball, quirk.Force("force", ball, [0, 0, force])], gravity=[0, 0, -G])
 
-    with pytest.raises(quirk.InputError, match="fall freely"):
+    with pytest.raises(quirk.InputError, match="falls freely"):
         quirk.equilibrium_path(falling, 0.0, 1.0)
     with pytest.raises(quirk.InputError, match="must return a System"):
         quirk.equilibrium_path(lambda value: None, 0.0, 1.0)

@@ -149,7 +149,7 @@ def test_what_is_no_expression_is_refused_with_its_column(text, said):
         ("x.position", 'the object before the dot has no "position"'),
         ("dot(v, [1, 2])", "vectors of one length"),
         ("cross([1, 2], v)", "two vectors of 3"),
-        ("norm(x)", "a vector is needed"),
+        ("norm(x)", "expected a vector"),
         ("x.point(v)", "a body or frame is needed"),
         ('x["a"]', "a state is needed"),
     ],

@@ -343,7 +343,10 @@ area = [[1, 2], [3]]
         ("[[body]]\nname = 3", "line 1: .*it must have a name"),
         ('[[body]]\nname = "ground"\nmass = 1.0\ninertia = [1, 1, 1]', "is that of the inertial frame"),
         ('[[constraint]]\nname = "a"\nkind = "Drive"\njoint = "a"\nmotion = "t"', '"a" depends on itself'),
-        ("".join(f'[[constraint]]\nname = "{k}"\nkind = "Drive"\njoint = "{k + 1}"\n' for k in range(900)), "too many"),
+        (
+            "".join(f'[[constraint]]\nname = "{k}"\nkind = "Drive"\njoint = "{k + 1}"\n' for k in range(900)),
+            "nested too deeply",
+        ),
         ('[[constraint]]\nname = "a"', "it has no kind"),
         (RAGGED, 'line 5: Drag "d": area'),
         ('[system]\nswitched_off = ["hinge"]', 'line 2: .system.: switched_off: there is no part "hinge"'),

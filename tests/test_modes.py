@@ -135,7 +135,7 @@ def test_stability_and_loads_of_equilibria():
     assert hanging.stable
     np.testing.assert_allclose(hanging.loads["foot"].force, [0, 0, G], atol=1e-12)
     falling = quirk.System([quirk.Body.sphere("ball", 1.0, 0.1)], gravity=[0, 0, -G])
-    with pytest.raises(quirk.InputError, match="fall freely"):
+    with pytest.raises(quirk.InputError, match="falls freely"):
         falling.equilibrium()
 
 

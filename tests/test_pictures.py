@@ -291,8 +291,8 @@ def test_mp4_where_ffmpeg_is(result, tmp_path, monkeypatch):
     (lambda r: r.animate("x.gif", trails=[("hinge", [0, 0, 0])]), "animate: trails must be points of bodies"),
     (lambda r: r.animate("x.gif", view="top"), "animate: view must be 2 numbers; got 'top'"),
     (lambda r: r.animate("x.gif", fps=0), "animate: fps must be positive"),
-    (lambda r: r.state_at(0.25), "Result: row must be the number of one of its 26 times; got 0.25"),
-    (lambda r: r.state_at(99), "Result: row must be the number of one of its 26 times; got 99"),
+    (lambda r: r.state_at(0.25), "Result: row must be the index of one of its 26 times; got 0.25"),
+    (lambda r: r.state_at(99), "Result: row must be the index of one of its 26 times; got 99"),
 ])  # fmt: skip
 def test_messages(result, action, message):
     with pytest.raises(quirk.InputError, match=re.escape(message)):

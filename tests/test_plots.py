@@ -146,7 +146,7 @@ def test_a_balance_shows_what_is_uncertain_alone():
     (lambda p: p.quantity(3), "a quantity must be a name"),
     (lambda p: p.quantity(("short", [1, 2])), "values of 'short' must have shape"),
     (lambda p: p.quantity("rod"), 'select a quantity of "rod"'),
-    (lambda p: p.phase("hinge.force"), "the rate of 'hinge.force' is not known"),
+    (lambda p: p.phase("hinge.force"), "the rate of 'hinge.force' is not available"),
     (lambda p: p.spectrum("hinge", window="cosy"), "window must be one of scipy.signal; got 'cosy'"),
     (lambda p: p.coordinates("spring"), "joints must have a free rotation or translation; got Spring"),
     (lambda p: p.loads("hinge", "k"), "frame must be one of"),

@@ -4,12 +4,10 @@ A relation defines what the bilinear primitives cannot: angles, gears, rolling, 
 receives moving frames made of jets and returns one jet per row.
 
 * A relation of poses returns Phi. The jet contains the time derivatives of Phi and its gradient with respect to the
-  poses,
-which is the row of A; the time derivatives of the gradient are those of A.
+  poses, which is the row of A; the time derivatives of the gradient are those of A.
 * A relation of velocities returns psi, linear in velocities and angular velocities, as for rolling without slip. psi
-  takes
-the place of Phi_dot; a Phi need not exist. The gradient is taken with respect to the velocities, and again is the row
-of A.
+  takes the place of Phi_dot; a Phi need not exist. The gradient is taken with respect to the velocities, and again is
+  the row of A.
 
 The function is run on floats by the dense reference solver, and on traced values while a kernel is compiled
 (`quirk.dynamics.sparse`).

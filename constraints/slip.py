@@ -108,8 +108,7 @@ class OfSurfaces:
     kinds : kinds of the first and second surface, as in `quirk.constraints.gap_functions.PAIRS`
     turned : whether the first surface belongs to body j
     side : 1 or -1: half-space of normals, along z of the first frame, for which the tangents are smooth; they are
-    smooth
-     everywhere except for the opposite normal
+     smooth everywhere except for the opposite normal
     """
 
     kinds: tuple[str, str]
@@ -212,7 +211,7 @@ def _still(frame: Any) -> MovingFrame:
 def tangents(one: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
     """Return two tangents perpendicular to a normal (3,), which depend on the normal and the frame only.
 
-    Those of Frisvad, J. Graphics Tools 16 (2012), which are smooth unless the normal is opposite to `side` times z.
+    They are those of Frisvad, J. Graphics Tools 16 (2012), smooth unless the normal is opposite to `side` times z.
     """
     x, y, z = one.rotation.T @ normal
     room = 1.0 + z * side

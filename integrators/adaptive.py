@@ -30,8 +30,7 @@ class Tolerance:
     starts : (g,) index of the first component of each group; a group ends where the next begins
     count : number of leading components whose error is controlled, or None for all
     beside : function that returns the ratio of error to tolerance of everything else, from the error of y_new (N,), y,
-    y_new
-     and the step size
+     y_new and the step size
     """
 
     rtol: float

@@ -1,1 +1,1 @@
-"""Questions about a system at a state: assembly, mobility, statics and small motions."""
+"""Analyses of a system at a state: assembly, mobility, statics and small motions."""

@@ -60,8 +60,7 @@ class Mobility:
     bodies, rows, rank : numbers of bodies, constraint rows and independent ones
     gruebler : 6 n - rows, the count without regard to redundancy
     blocked : first-order freedoms that the constraints block at second order: a straight taut chain of rods between
-    pins
-       has infinitesimal, but no finite motions
+       pins has infinitesimal, but no finite motions
     redundant : labels of rows that depend on the rows before them
     redundant_constraints : names of all constraints that share loads with others
     null_motions : (f, n, 6) velocities that all constraints allow, inertial frame, and angular velocities in body axes;

@@ -116,8 +116,8 @@ def matrix(q: np.ndarray) -> np.ndarray:
 def from_matrix(R: np.ndarray) -> np.ndarray:
     """Return the unit quaternion (4,), w >= 0, of a direction-cosine matrix (3, 3).
 
-    It is the eigenvector to the largest eigenvalue of a symmetric matrix (Bar-Itzhack, J. Guid. Control Dyn. 23
-    (2000)): no distinction of cases, and the nearest rotation if R has round-off.
+    The quaternion is the eigenvector to the largest eigenvalue of a symmetric matrix (Bar-Itzhack, J. Guid. Control
+    Dyn. 23 (2000)): no distinction of cases, and the nearest rotation if R has round-off.
     """
     trace, difference = np.trace(R), R - R.T
     K = np.empty((4, 4))

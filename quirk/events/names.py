@@ -83,8 +83,7 @@ class Patch(Reading):
     members : names of the friction elements
     rows : names of constraints, each with the index of one of its rows
     weights : (3 m, h) coefficients of one distribution of the load with respect to the multipliers of the rows; for
-    each
-     contact its normal load and both components of its friction
+     each contact its normal load and both components of its friction
     basis : (3 m, d) null space of the distribution
     coefficients : (m,) coefficients of static friction
     """
@@ -98,7 +97,7 @@ class Patch(Reading):
 
 @dataclass(frozen=True)
 class Read:
-    """Function of a built-in quantity: an attribute of a part, a component of it, or its rate.
+    """Function of a built-in quantity: an attribute of a part, a component of the attribute, or its rate.
 
     Equal functions share machine code.
     """

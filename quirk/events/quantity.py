@@ -110,7 +110,7 @@ class Quantity(ForceElement):
 
     @property
     def built_in(self) -> bool:
-        """Whether the function is one of QuIRK's."""
+        """Whether the function is one of QuIRK's own, not user-defined."""
         return not self.written_by_user
 
     @property
@@ -196,7 +196,7 @@ class Gap(ForceElement):
 
     @property
     def built_in(self) -> bool:
-        """Whether the gap function is one of QuIRK's."""
+        """Whether the gap function is one of QuIRK's own, not user-defined."""
         return self.of_source is None
 
     @property

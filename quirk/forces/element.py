@@ -34,9 +34,8 @@ class ForceElement(Immutable):
 
     * ``potential(t, *frames)`` returns an energy, J. The loads are its exact negative gradient.
     * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of these. ``along(t, x, rate)`` returns the
-      force or
-    torque along each, positive if it increases x. ``stored(t, x)`` returns an energy, J, whose negative derivatives by
-    x act likewise. Both receive angles with all turns counted.
+      force or torque along each, positive if it increases x. ``stored(t, x)`` returns an energy, J, whose negative
+      derivatives by x are the loads along each. Both receive angles with all turns counted.
     * ``load(t, *frames)`` returns a force and a torque for each frame, at its origin and in inertial axes; 0 for none.
 
     ``shown(t, *frames)`` returns quantities named in `coordinates` for elements without a coordinate.
@@ -64,8 +63,7 @@ class ForceElement(Immutable):
     motions : names of attributes that are a `Motion`; in the law these are its value at the current time
     internal : names of attributes with the initial values of internal variables
     drawing : graphics: "coil" or "line" between two ends; "force" or "torque" for an arrow of that load on the body of
-    the
-       last end; "" for none
+       the last end; "" for none
     aside : names of attributes that do not enter the law
     coordinates : names of the quantities that `coordinate` returns, for views and plots
     undefined : explanation in error messages if the law is not finite
@@ -239,7 +237,7 @@ class ForceElement(Immutable):
 
     @property
     def built_in(self) -> bool:
-        """Whether the class is one of QuIRK's."""
+        """Whether the class is one of QuIRK's own, not user-defined."""
         return type(self).__module__.startswith("quirk.")
 
     @property

@@ -211,9 +211,9 @@ class Potential(ForceElement):
     bodies : Body, or list of Body and GROUND
     energy : function
         ``f(t, r, R)`` returns the energy, J, from the time, s, the position (3,) of the center of mass in the inertial
-        frame, m, and the rotation matrix (3, 3), body to inertial; for several bodies ``f(t, r_1, R_1, r_2, R_2,
-        ...)``. It
-        is differentiated, and must therefore use only + - * / ** @, numpy's functions and `quirk.where`.
+        frame, m, and the rotation matrix (3, 3), body to inertial; for several bodies
+        ``f(t, r_1, R_1, r_2, R_2, ...)``. It is differentiated, and must therefore use only + - * / ** @, numpy's
+        functions and `quirk.where`.
 
     Examples
     --------

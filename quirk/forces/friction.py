@@ -62,11 +62,10 @@ class Friction(OfSlip):
 
     * Contact: the normal force; the slip of both surfaces at the contact point.
     * OneSided between two bodies, or one and the ground: the force along the gradient of its gap, which must be a
-      length; the
-    slip at its `point`.
+      length; the slip at its `point`.
     * Prismatic, PointOnLine: the force across the axis; the slip along it.
     * Revolute, Cylindrical: the force across the axis; the slip of a pin of this `radius`, about the axis and, for a
-    cylindrical joint, along it as well.
+      cylindrical joint, along it as well.
     * Spherical: the total force; the slip of a ball of this `radius`.
     * Planar, PointOnPlane: the force normal to the plane; the slip of the joint point. Spinning about the normal is
       free.

@@ -1,1 +1,1 @@
-"""Functions handed in by users: motions, expressions as text, and Python that is traced into machine code."""
+"""User functions: motions, expressions as text, and Python functions that are traced into machine code."""

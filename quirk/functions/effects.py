@@ -85,7 +85,7 @@ class Effects:
 
     @property
     def remembers(self) -> bool:
-        """Whether it sets a variable or attribute that it reads, and so keeps a state between calls."""
+        """Whether the function sets a variable or attribute that it reads, and so keeps a state between calls."""
         return bool(self.stored_slots & self.slots) or bool(self.stored_names & self.names and self._holders)
 
     def may_change(self, other: Effects) -> bool:
@@ -102,7 +102,7 @@ class Effects:
         return self.mutates and any(has_contents(x) for x in shared)
 
     def values_of_slots(self) -> Iterator[tuple[Any, Any]]:
-        """Yield the closure cells and global names that it reads, with their values, if defined."""
+        """Yield the closure cells and global names that the function reads, with their values, if defined."""
         for slot in self.slots:
             if isinstance(slot, tuple):
                 owner, name = slot

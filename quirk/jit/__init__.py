@@ -1,1 +1,1 @@
-"""The one place that turns Python into machine code: compilation, its cache on disk, vectors of numbers, records."""
+"""Generation of machine code from Python: compilation, cache on disk, SIMD vectors, and records."""

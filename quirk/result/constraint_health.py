@@ -36,8 +36,7 @@ class Health:
     time : s
     rank : number of independent rows
     smallest_singular_value : relative to the largest, of the rows that are usually independent, scaled to unit length,
-    for
-       equal bodies; it approaches zero at a singular configuration
+       for equal bodies; it approaches zero at a singular configuration
     nearly_dependent : rows that are nearly dependent at some time, by label, with their minimum distance from others
     position, velocity : largest ``|Phi|`` and ``|Phi_dot|``
     norm : largest deviation of a quaternion from unit length

@@ -25,8 +25,7 @@ class EventRecord:
     energy_before, energy_after : total energy, J
     impulse : impulses of constraints by name: `force` (3,) N s and `torque` (3,) N m s on body j, inertial frame
     restitution_kept : fraction of the coefficients of restitution that an impact used; below 1 if Newton's law would
-    have
-       increased the energy
+       have increased the energy
     """
 
     time: float

@@ -1,1 +1,1 @@
-"""A system of named parts: checked, editable, and asked for quantities at a state."""
+"""A system of named parts: construction, editing, and quantities at a state."""

@@ -60,7 +60,7 @@ def _part(part: Any, ends: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def differences(one: Any, other: Any, where: str = "") -> list[str]:
-    """Return the differences of two descriptions as text; these are called saved and given."""
+    """Return the differences of two descriptions as text, which calls them saved and given."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         return [found for key in one for found in differences(one[key], other[key], _said(where, one, key))]
     if _numbers(one) and _numbers(other) and len(one) == len(other):

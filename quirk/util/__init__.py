@@ -1,1 +1,1 @@
-"""Checks of arguments, files written as a whole, and objects that know the call that made them."""
+"""Checks of arguments, atomic file writing, and records of the constructor calls of objects."""

@@ -1,1 +1,1 @@
-"""Contacts at a state: gaps, what slides and what sticks, and which part of a surface is touched."""
+"""Contacts at a state: gaps, sliding and sticking friction, and touched parts of surfaces."""

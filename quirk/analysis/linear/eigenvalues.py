@@ -38,7 +38,7 @@ def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndar
 
 
 def units_between(into: np.ndarray, out: np.ndarray, rate: float) -> np.ndarray:
-    """Return units (k,) of variables with couplings `into` (k,) from and `out` (k,) to others, which balance both."""
+    """Return units (k,) of variables that balance their couplings from (`into`, (k,)) and to (`out`, (k,)) others."""
     alike = np.sqrt(np.divide(into, out, out=np.ones_like(into), where=out > 0))
     alike = np.where(out > 0, alike, into / rate)
     alike = np.where(into > 0, alike, np.divide(rate, out, out=np.ones_like(out), where=out > 0))

@@ -97,9 +97,8 @@ class EquilibriumPath:
 class _Place:
     """A state with a value of the parameter, and g and K there.
 
-    size : of the accelerations that loads alone would cause there · loaded : largest such size so far, the reference
-    for
-    residuals where all loads vanish
+    size : size of the accelerations that loads alone would cause there · loaded : largest such size so far, the
+    reference for residuals where all loads vanish
     """
 
     value: float
@@ -321,9 +320,9 @@ def equilibrium_path(
     build : function of a value
         Returns the system, or a pair of the system and a starting state. The path begins at the equilibrium near that
         state at `start`. The system has the same parts at all values, and no unilateral constraints.
-        start, stop : the path ends when it reaches `stop`, or an equal distance on the other side of `start`
-        step : longest step, relative to the range and to the size of the system
-        most : maximum number of points
+    start, stop : the path ends when it reaches `stop`, or an equal distance on the other side of `start`
+    step : longest step, relative to the range and to the size of the system
+    most : maximum number of points
 
     Raises
     ------

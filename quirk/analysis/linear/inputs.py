@@ -38,7 +38,7 @@ def inputs_of(model: Model, given: Iterable[Any]) -> list[Input]:
 
 
 def directions_of(model: Model, inputs: list[Input]) -> Directions:
-    """Return a direction for each input."""
+    """Return the directions of unit changes of each input, in which a model is linearized."""
     made = Directions.none(model, len(inputs))
     made = Directions(made.bodies, made.time, made.internal, made.mass, made.inertia, made.gravity, {}, {})
     for c, one in enumerate(inputs):

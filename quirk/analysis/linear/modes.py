@@ -82,8 +82,8 @@ class Modes:
         ----------
         number : index of the mode, from 0
         amplitude : of the largest rotation, rad, or displacement, in lengths of the system
-        periods : number of periods, without growth or decay; a mode that does not oscillate is shown with a period of 1
-        s
+        periods : number of periods, without growth or decay; a mode that does not oscillate is shown with a
+            period of 1 s
         """
         from .mode_animation import as_result
 
@@ -148,7 +148,7 @@ def modes(system: System, state: State, t: float, count: int | None = None) -> M
 def _chosen(
     values: np.ndarray, shapes: np.ndarray, inside: np.ndarray, length: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return one mode of each pair, sorted, with shapes of size 1."""
+    """Return one mode of each conjugate pair, sorted by frequency, with shapes whose largest component is 1."""
     values = np.where(np.abs(values.imag) <= REAL * np.abs(values), values.real, values).astype(complex)
     kept = np.flatnonzero(values.imag >= 0)
     kept = kept[order(values[kept])]

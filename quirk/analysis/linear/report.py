@@ -28,7 +28,7 @@ FREE = (("angle", "rotation", "rad"), ("travel", "translation", "m"))
 
 
 def report(found: Equilibrium) -> str:
-    """Return the text of `print(equilibrium)`, of at most some thirty lines for any system."""
+    """Return the text of `print(equilibrium)`, of about thirty lines or fewer for any system."""
     model, count = found.system.model, len(found.position)
     errors = residuals(model, Kinematics.of(found), found.time, 0)[:, 0] if model.rows else np.zeros(0)
     lines = [

@@ -52,7 +52,8 @@ class Plotter(Renamed):
     path : str or Path, optional
         File of the plot; the suffix determines the format. A saved figure is closed, so that `matplotlib.pyplot.show`
         displays only unsaved figures.
-    Axes to draw on instead of a new figure: one axes or, for plots with several, all of them row by row; optional
+    ax : matplotlib Axes, or a list of them row by row for plots with several; optional
+        Axes to draw on instead of a new figure.
     size : (width, height), optional
         Size of a new figure, inches.
     style : optional

@@ -93,7 +93,7 @@ class ForceView:
         return self.exerted.coordinates[:, self._number(name), 1]
 
     def along(self, name: str | None = None) -> np.ndarray:
-        """Force, N, or torque, N m, (nt,) of `along` on a coordinate, without that of the stored energy."""
+        """Load (nt,), N or N m, from the method `along` on a coordinate, without the load of the stored energy."""
         return self.exerted.coordinates[:, self._number(name), 2]
 
     def load(self, name: str | None = None) -> np.ndarray:

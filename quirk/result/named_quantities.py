@@ -73,11 +73,11 @@ def curve(owner: str, result: Result, what: Any) -> Curve:
     Names are "time", "energy.kinetic", ".potential" and ".total", or start with a part of the system:
 
     * for a body "position", "velocity", "acceleration", "jerk", "snap", "angular_velocity" and "angular_acceleration"
-    with ".x", ".y" or ".z", or without for the magnitude; "speed" and "angular_speed"; "euler_zxz.1", ".2" and ".3" and
-    so on, as in `BodyView.euler_angles`;
+      with ".x", ".y" or ".z", or without for the magnitude; "speed" and "angular_speed"; "euler_zxz.1", ".2" and ".3"
+      and so on, as in `BodyView.euler_angles`;
     * for a joint "angle", "angle_rate", "travel" and "travel_rate", if it has a free one, and "displacement",
-    "velocity", "rotation", "rotation_rate", "angular_velocity", "force" and "torque" with a letter or without;
-    "distance"; the name alone is the angle or, without one, the travel;
+      "velocity", "rotation", "rotation_rate", "angular_velocity", "force" and "torque" with or without a letter;
+      "distance"; the name alone is the angle or, without one, the travel;
     * for a force "force" and "torque" likewise, "energy", its coordinates, and their rates as "length_rate";
     * for an actuator, or a driver of one coordinate, "effort": signed force or torque along the coordinate;
     * for all parts that do work "power".

@@ -49,7 +49,7 @@ def described(segment: Segment, system: System, events: Iterable[Event]) -> dict
 def rebuilt(
     description: Mapping[str, Any], system: System, events: Iterable[Event]
 ) -> tuple[Configuration, tuple[dict[str, bool], dict[str, Any]]]:
-    """Return the configuration that `described` has described, and the changes since the start of the run.
+    """Return the configuration from the plain data of `described`, and the changes since the start of the run.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def described_configuration(configuration: Configuration, system: System, events
 
 
 def rebuilt_configuration(description: Mapping[str, Any], system: System, events: Iterable[Event]) -> Configuration:
-    """Return the configuration that `described_configuration` or `described` has described.
+    """Return the configuration from the plain data of `described_configuration` or `described`.
 
     Raises
     ------

@@ -112,7 +112,7 @@ def test_balance(driven):
     """What is stored and dissipated is what the motor has put in; the rest is drawn below."""
     figure = driven.plot.balance()
     curves = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
-    left, right = ["kinetic", "potential", "taken out by forces"], "put in by constraints"
+    left, right = ["kinetic", "potential", "dissipated by forces"], "work of constraints"
     assert list(curves) == [*left, right]
     assert np.abs(curves[right]).max() > 1
     np.testing.assert_allclose(sum(curves[label] for label in left), curves[right], atol=1e-7)

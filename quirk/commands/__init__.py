@@ -1,1 +1,1 @@
-"""What `quirk` does on the command line: one module for each command, imported when it is asked for."""
+"""The commands of the `quirk` command line, one module each, imported on demand."""

@@ -11,7 +11,7 @@ from ..errors import QuirkError
 OVERVIEW = """\
 Simulate rigid bodies joined by constraints.
 
-A model file says which bodies there are, how they are joined and what acts on them:
+A model file describes bodies, constraints and forces:
 
   [system]
   gravity = [0, 0, -9.81]
@@ -37,17 +37,17 @@ A model file says which bodies there are, how they are joined and what acts on t
 """
 EXAMPLES = """\
 examples:
-  quirk info pendulum.toml                       what it is, and whether it is what you meant
+  quirk info pendulum.toml                       its contents, freedoms and consistency
   quirk run pendulum.toml                        simulate it and print a summary
   quirk run pendulum.toml -o plot.png -o run.nc  the same, with a picture and all results in a file
   quirk sweep pendulum.toml --param rod.mass=1:2:5 -o sweep.nc
-  quirk demo double-pendulum                     something to look at
+  quirk demo double-pendulum                     an example with pictures
 
-quirk COMMAND --help says more, with examples, of each command.
+quirk COMMAND --help describes each command, with examples.
 Exit status: 0 done, 1 an error of the model or of the run, 2 wrong use, 130 interrupted.
 """
 WRITES = """\
-files by the end of their names:
+files by suffix:
   .nc                all results, for quirk.Result.load and xarray
   .csv, .npz         tables and arrays with units in their names
   .png, .pdf, .svg   an overview of the motion
@@ -88,7 +88,7 @@ def _texts(one: CommandParser, description: str, examples: str) -> CommandParser
 
 
 def _model(one: CommandParser) -> None:
-    one.add_argument("model", metavar="MODEL", help="model file: .toml, or what else quirk.load reads")
+    one.add_argument("model", metavar="MODEL", help="model file: .toml, or another format of quirk.load")
 
 
 def _writes(one: CommandParser, what: str) -> None:
@@ -99,7 +99,7 @@ def _writes(one: CommandParser, what: str) -> None:
 
 def _run_options(one: CommandParser) -> None:
     """Add options of `simulate`, which override those in the file's section [run]."""
-    given = one.add_argument_group("of the run", "instead of what the section [run] of the model file says")
+    given = one.add_argument_group("of the run", "instead of those in the section [run] of the model file")
     given.add_argument("--duration", type=float, metavar="S", help="how long, s")
     given.add_argument("--start", type=float, metavar="S", help="time at the start, s")
     given.add_argument("--output", type=float, metavar="S", help="interval of the output, s")
@@ -117,7 +117,7 @@ def _add_run(one: CommandParser) -> None:
     _model(one)
     _writes(one, "results")
     one.add_argument(
-        "--checkpoint", metavar="FOLDER", help="write down there what is computed; the same command goes on from it"
+        "--checkpoint", metavar="FOLDER", help="folder for checkpoints, from which the same command continues"
     )
     _run_options(one)
 
@@ -144,7 +144,9 @@ def _add_sweep(one: CommandParser) -> None:
     one.add_argument("--params", metavar="FILE", help="a TOML file with parameters; see below")
     one.add_argument("-o", "--out", metavar="FILE.nc", help="write all runs, for xarray.open_dataset")
     one.add_argument(
-        "--quantities", metavar="NAMES", help="what is kept of each run, as in motion,joints,loads; default: motion"
+        "--quantities",
+        metavar="NAMES",
+        help="quantities stored for each run, as in motion,joints,loads; default: motion",
     )
     one.add_argument("--workers", type=int, metavar="N", help="number of processes; default: one for each core")
     one.add_argument("--client", metavar="ADDRESS", help="compute on the dask cluster at this address")
@@ -168,8 +170,8 @@ def _add_compile(one: CommandParser) -> None:
 COMMANDS: dict[str, tuple[str, str, str, Callable[[CommandParser], None]]] = {
     "run": (
         "simulate a model",
-        "Simulate a model, print a summary, and write what is asked for. Ctrl-C ends the run; what was computed is\n"
-        "written all the same.",
+        "Simulate a model, print a summary, and write the requested files. Ctrl-C ends the run; the part computed so\n"
+        "far is written.",
         f"{WRITES}\nexamples:\n"
         "  quirk run crane.toml\n"
         "  quirk run crane.toml -o crane.nc -o crane.png -o crane.html\n"
@@ -177,16 +179,16 @@ COMMANDS: dict[str, tuple[str, str, str, Callable[[CommandParser], None]]] = {
         _add_run,
     ),
     "info": (
-        "say what a model is: freedoms, redundant constraints, consistency",
-        "Say what is in a model, how many degrees of freedom it has, which constraints are redundant and which loads\n"
-        "are therefore not unique, and whether its initial state satisfies all constraints. Exit status 1 if not.",
+        "analyze a model: freedoms, redundant constraints, consistency",
+        "Print the contents of a model, its degrees of freedom, redundant constraints, loads that are therefore not\n"
+        "unique, and whether its initial state satisfies all constraints. Exit status 1 if not.",
         "example:\n  quirk info crane.toml",
         _model,
     ),
     "kinematics": (
-        "find the motion of a mechanism that is driven in all its freedoms",
-        "Find the motion of a mechanism that is driven in all its freedoms, without integration, and what its drivers\n"
-        "must exert; print a summary, and write what is asked for.",
+        "compute the motion of a fully driven mechanism",
+        "Compute the motion of a fully driven mechanism, without integration, and the loads of its drivers; print a\n"
+        "summary, and write the requested files.",
         f"{WRITES}\nexamples:\n"
         "  quirk kinematics engine.toml\n"
         "  quirk kinematics engine.toml --times 0:1:201 -o engine.csv",
@@ -194,14 +196,14 @@ COMMANDS: dict[str, tuple[str, str, str, Callable[[CommandParser], None]]] = {
     ),
     "view": (
         "show a model, or a result, in the browser",
-        "Show a model in the browser, with sliders that drag it; or a saved result, which plays. Ctrl-C ends it.",
+        "Show a model in the browser, with sliders that move it, or play a saved result. Ctrl-C closes the view.",
         "examples:\n  quirk view crane.toml\n  quirk view crane.nc",
         _add_view,
     ),
     "sweep": (
         "simulate many variants of a model, on all cores",
-        "Simulate a model with other numbers in it, on all cores, and print what became of each run. A name is that\n"
-        "of a part and of what the model file says of it, with a dot between them: rod.mass, drive.motion.rate,\n"
+        "Simulate a model with different parameters, on all cores, and print the outcome of each run. A parameter is\n"
+        "named by a part and an entry of the model file, with a dot between them: rod.mass, drive.motion.rate,\n"
         "system.gravity.2 (counted from 0), run.rtol.",
         "A file of --params has a table of lists, for all combinations, or a table for each run:\n\n"
         '  [parameters]                         [[run]]\n  "rod.mass" = [1.0, 2.0]             "rod.mass" = 1.0\n'
@@ -213,7 +215,7 @@ COMMANDS: dict[str, tuple[str, str, str, Callable[[CommandParser], None]]] = {
     ),
     "demo": ("run a demo", "", "example:\n  quirk demo double-pendulum --out pictures", _add_demo),
     "compile": (
-        "compile all kernels now, so that the first run need not",
+        "compile all kernels before the first run",
         "Compile all kernels now, in several processes, and keep them for later runs of this installation.",
         "examples:\n  quirk compile\n  NUMBA_CACHE_DIR=/somewhere quirk compile",
         _add_compile,

@@ -254,7 +254,7 @@ def _bodies_of(part: Any) -> tuple[Any, ...]:
 
 
 class Noting:
-    """A view of a constant state, with numbers, that records the names it is asked for."""
+    """A view of a constant state, with numbers, that records the names it receives."""
 
     def __init__(self, view: StateView) -> None:
         self._view, self.names = view, list[str]()

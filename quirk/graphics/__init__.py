@@ -1,1 +1,1 @@
-"""Pictures of systems and results: diagrams, animations, the viewer in a browser, and notebooks."""
+"""Graphics of systems and results: plots, animations, the browser viewer, and notebooks."""

@@ -194,7 +194,7 @@ class ResultOutput:
         return view(self._as_result, fps=fps, speed=speed, follow=follow, **options, host=host, port=port, block=block)
 
     def summary(self) -> str:
-        """Return a short text with what was simulated, its accuracy, events and largest loads."""
+        """Return a short text on the simulated system, the accuracy, events and largest loads."""
         from .summary import summary
 
         return summary(self._as_result)

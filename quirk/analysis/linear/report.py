@@ -33,7 +33,7 @@ def report(found: Equilibrium) -> str:
     errors = residuals(model, Kinematics.of(found), found.time, 0)[:, 0] if model.rows else np.zeros(0)
     lines = [
         f"equilibrium of {count} {'body' if count == 1 else 'bodies'} at t = {found.time:g} s",
-        f"accelerations left     {found.residual:.1e} of what the loads alone would give",
+        f"accelerations left     {found.residual:.1e} of those due to the loads alone",
         f"constraint residual    {np.abs(errors).max(initial=0.0):.1e} at position level",
         f"stability              {_stability(found)}",
     ]

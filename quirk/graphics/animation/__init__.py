@@ -1,1 +1,1 @@
-"""Moving pictures of a result, drawn by matplotlib."""
+"""Animations of a result, drawn by matplotlib."""

@@ -1,1 +1,1 @@
-"""What notebooks show of systems, reports and results: small tables and drawings as HTML."""
+"""HTML representations for notebooks: small tables and drawings of systems, reports and results."""

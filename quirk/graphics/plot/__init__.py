@@ -1,1 +1,1 @@
-"""Diagrams of results."""
+"""Plots of results."""

@@ -30,7 +30,7 @@ def draw_power(sheet: Sheet, result: Result) -> None:
     powers.plot(result.time, result.power.total, label="total", **OF_SUMS)
     sheet.finish(powers, "power on the bodies", "Power", "W", "")
     work.plot(result.time, result.power.dissipated)
-    sheet.finish(work, "taken out by forces, less what they put in", "Energy", "J")
+    sheet.finish(work, "net energy dissipated by forces", "Energy", "J")
 
 
 def draw_balance(sheet: Sheet, result: Result) -> None:
@@ -43,9 +43,9 @@ def draw_balance(sheet: Sheet, result: Result) -> None:
     for label, values in (
         ("kinetic", energy.kinetic - energy.kinetic[0]),
         ("potential", energy.potential - energy.potential[0]),
-        ("taken out by forces", power.dissipated),
-        ("put in by constraints", put_in),
-        *([("put in by impacts", work[IMPACTS])] if IMPACTS in work else []),
+        ("dissipated by forces", power.dissipated),
+        ("work of constraints", put_in),
+        *([("work of impacts", work[IMPACTS])] if IMPACTS in work else []),
     ):
         energies.plot(result.time, values, label=label)
     sheet.finish(energies, "energy since the start", "Energy", "J", "")

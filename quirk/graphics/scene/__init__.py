@@ -1,1 +1,1 @@
-"""The geometry of a system to be drawn, shared by plots, animations and viewers."""
+"""Geometry of a system for drawing, shared by plots, animations and viewers."""

@@ -1,1 +1,1 @@
-"""Motions to look at in a browser: what is drawn as surfaces and lines, and viser, which shows it."""
+"""The browser viewer: surfaces and lines of a scene, and its display by viser."""

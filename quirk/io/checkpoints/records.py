@@ -42,8 +42,8 @@ def of_segment(segment: Segment, location: Location, system: System, events: Seq
     description = described(segment, system, events)
     if any(part["by"] == "function" for part in description["others"]):
         raise InputError(
-            "simulate: what a function of an event puts in the place of a part cannot be written to a checkpoint: "
-            "give such parts as actions, not by functions"
+            "simulate: a part that a function of an event replaces cannot be written to a checkpoint: use actions of "
+            "events instead of functions to replace parts"
         )
     whole = segment.turns.whole.tolist()
     return {

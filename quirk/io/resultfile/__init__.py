@@ -1,1 +1,1 @@
-"""Results that leave Python: as labeled arrays, flat tables, and files from which they are read back."""
+"""Export of results as labeled arrays and flat tables, and files from which results are loaded."""

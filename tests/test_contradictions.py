@@ -26,7 +26,7 @@ def test_assembly_names_rates_that_contradict_each_other():
 def test_accelerations_that_contradict_each_other(solver):
     system = driven(quirk.Motion.polynomial([0.0]), quirk.Motion.polynomial([0, 0, 0.5]))
     said = (
-        r'accelerations.*contradict.*row (one|two): angle z is missed by 1 rad/s\^2; it contradicts Drive "(one|two)"'
+        r'accelerations.*contradict.*row (one|two): angle z is violated by 1 rad/s\^2; it contradicts Drive "(one|two)"'
     )
     with pytest.raises(InconsistentStateError, match=said):
         system.acceleration(system.initial_state(), solver=solver)

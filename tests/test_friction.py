@@ -532,9 +532,7 @@ def test_a_load_that_is_not_unique_is_told():
         quirk.Revolute("two", GROUND, b, point=[0, 0, 0.3], axis=[0, 0, 1]),
     ]
     friction = quirk.Friction("f", joints[0], 0.2, radius=0.02, length=0.1)
-    with pytest.raises(
-        quirk.SimulationError, match='Friction "f": the load of Revolute "one" that counts is not unique'
-    ):
+    with pytest.raises(quirk.SimulationError, match='Friction "f": the normal load of Revolute "one" is not unique'):
         quirk.simulate(quirk.System([a, b, *joints, friction], gravity=[0, -G, 0]), 0.1)
 
 
@@ -575,7 +573,7 @@ def test_a_friction_needs_its_joint_in_the_system():
 def test_derivatives_are_refused_while_anything_slides():
     system, _ = block_on_rail(0.5, 0.1, 1.0)
     result = quirk.simulate(system, 0.1, output=[0.0, 0.1])
-    with pytest.raises(quirk.InputError, match='Friction "f": while it slides there is no'):
+    with pytest.raises(quirk.InputError, match=r'Friction "f": no .* while it slides'):
         result["block"].jerk  # noqa: B018
 
 

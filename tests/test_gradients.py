@@ -202,7 +202,7 @@ def test_what_has_no_gradient_is_said():
         quirk.simulate(chain(2), 0.1, objective=objective)
     with pytest.raises(quirk.InputError, match="objective must be a quirk"):
         quirk.simulate(chain(2), 0.1, objective=squares, sensitivities=key)
-    with pytest.raises(quirk.InputError, match="not of loads or energies"):
+    with pytest.raises(quirk.InputError, match="not on loads or energies"):
         quirk.simulate(chain(2), 0.1, objective=quirk.Objective(["j0.force.x"], squares), sensitivities=key)
     with pytest.raises(quirk.InputError, match=r"must return a number and its derivatives \(2, 1\)"):
         wrong = quirk.Objective(["b1.position.x"], lambda x: (1.0, [1.0]))
@@ -211,7 +211,7 @@ def test_what_has_no_gradient_is_said():
         failing = quirk.Objective(["b1.position.x"], lambda x: (1 / 0, x))
         quirk.simulate(chain(2), 0.1, output=0.1, objective=failing, sensitivities=key)
     result = quirk.simulate(chain(2), 0.1, objective=objective, sensitivities=key)
-    with pytest.raises(quirk.InputError, match="no derivative by parameter"):
+    with pytest.raises(quirk.InputError, match="no derivative with respect to parameter"):
         result.gradient["gravity"]
     with pytest.raises(quirk.InputError, match="the run has none"):
         quirk.simulate(chain(2), 0.1).gradient  # noqa: B018

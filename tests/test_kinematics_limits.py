@@ -133,7 +133,7 @@ class TestBranchPoints:
 
     def test_end_an_analysis_that_meets_them(self, kind):
         times = np.array([0.0, 1.0, np.pi / 2, 2.0])
-        message = r'at t = 1\.5707\d* s the mechanism stands at a branch point, where [\w.]+ "\w+"'
+        message = r'at t = 1\.5707\d* s the mechanism is at a branch point, where [\w.]+ "\w+"'
         with pytest.raises(quirk.SimulationError, match=message) as caught:
             quirk.kinematics(parallelogram(kind, np.pi / 2), times)
         assert caught.value.time == pytest.approx(np.pi / 2, abs=DEAD_POINT)
@@ -194,12 +194,12 @@ class TestArguments:
         bars = FourBar("planar", STEADY)
         alone = PlanarBody("alone", 1.0, 0.1, position=(3, 0))
         with pytest.raises(
-            quirk.InputError, match=r'4 of the system.s degrees of freedom.* "crank", "coupler", "rocker", "alone"'
+            quirk.InputError, match=r'4 degrees of freedom of the system.* "crank", "coupler", "rocker", "alone"'
         ):
             quirk.kinematics(quirk.System([*bars.undriven, alone]), STEADY.times)
         fixed = planar.AngleDriver("motor", GROUND, bars.bodies["crank"], STEADY.motion, offset=START)
         with pytest.raises(
-            quirk.InputError, match=r'3 of the system.s degrees of freedom.* still move: "alone": add a driver'
+            quirk.InputError, match=r'3 degrees of freedom of the system.* still move: "alone": add a driver'
         ):
             quirk.kinematics(quirk.System([*bars.undriven, fixed, alone]), STEADY.times)
 

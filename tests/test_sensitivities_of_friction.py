@@ -185,7 +185,7 @@ def test_what_is_not_differentiated_is_told():
         "floor", GROUND, ball, on_i=quirk.surface.plane(), on_j=quirk.surface.sphere(0.1), restitution=0.5
     )
     bouncing = quirk.System([ball, floor, quirk.Friction("f", floor, 0.1)], gravity=[0, 0, -G])
-    with pytest.raises(quirk.InputError, match='Friction "f": its impulses, where Contact "floor" closes'):
+    with pytest.raises(quirk.InputError, match='Friction "f": its impulses when Contact "floor" closes'):
         quirk.simulate(bouncing, 0.5, sensitivities=[("ball", "velocity")])
     rolling = sliding_ball()
     with pytest.raises(quirk.InputError, match='Friction "f": its load is not differentiated for the steps of this'):

@@ -231,7 +231,7 @@ def test_what_no_implicit_method_takes_goes_on_and_says_why(method):
         "mount", box, light, point=[0, 0, 0.3], stiffness=[1e5] * 3 + [1e2] * 3, damping=[3e3] * 3 + [1.0] * 3
     )
     system = quirk.System([box, light, guide, mount, Filter("filter", box)], gravity=GRAVITY)
-    with pytest.raises(quirk.InputError, match='Filter "filter": implicit steps take up to 8 internal variables'):
+    with pytest.raises(quirk.InputError, match='Filter "filter": implicit steps support up to 8 internal variables'):
         quirk.simulate(system, 2.0, method="RadauIIA9")
     with pytest.warns(quirk.StiffnessWarning, match='would take longer steps, but: Filter "filter"') as told:
         result = quirk.simulate(system, 2.0, method=method, rtol=1e-6, atol=1e-8)

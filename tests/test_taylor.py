@@ -148,7 +148,7 @@ def test_what_has_no_series_uses_another_method_and_says_so():
 
     for function in (kicked, looked_up):
         system = driven(function)
-        with pytest.warns(quirk.SeriesWarning, match='motor.*takes floats alone.*"Vern9" is used') as caught:
+        with pytest.warns(quirk.SeriesWarning, match='motor.*accepts floats only.*"Vern9" is used') as caught:
             result = quirk.simulate(system, 1.0, method="Taylor", output=0.1)
         assert caught[0].filename == __file__
         same = quirk.simulate(system, 1.0, output=0.1)

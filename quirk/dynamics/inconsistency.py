@@ -62,7 +62,7 @@ def others(system: System, state: State, t: float, row: int) -> str:
     mine = model.owner(row)
     named = [n for n, rows in model.joint_rows.items() if n != mine and part[rows].max(initial=0) > SHARE * part.max()]
     if not named or not part.max() > 0:
-        return "its function has no slope here"
+        return "the gradient of its function is zero"
     listed = ", ".join(str(system[name]) for name in named[:MOST_NAMED]) + (", ..." if len(named) > MOST_NAMED else "")
     return f"it contradicts {listed}"
 
@@ -82,18 +82,18 @@ def check_accelerations(system: System, state: State, t: float, found: Constrain
     size = np.abs(linear).max() / length + np.abs(angular).max() + fastest**2
     # If all bodies are held, the free-fall acceleration is the scale.
     size += np.linalg.norm(model.gravity) / length + AT_REST
-    own = np.where(model.row_torque, 1.0, length)
-    violation = np.abs(phi[:, 0] / own).max() + np.abs(phi[:, 1] / own).max() / (fastest + np.sqrt(size) + 1e-300)
-    missed = np.where(verdict.kept, 0.0, np.abs(phi[:, 2]) / own)
+    scale = np.where(model.row_torque, 1.0, length)
+    violation = np.abs(phi[:, 0] / scale).max() + np.abs(phi[:, 1] / scale).max() / (fastest + np.sqrt(size) + 1e-300)
+    missed = np.where(verdict.kept, 0.0, np.abs(phi[:, 2]) / scale)
     worst = int(np.argmax(missed))
-    asked = missed[worst] + size
-    if missed[worst] > asked * max(MISSED * model.rank_tolerance, EXPLAINED * violation):
+    magnitude = missed[worst] + size
+    if missed[worst] > magnitude * max(MISSED * model.rank_tolerance, EXPLAINED * violation):
         what = "rad/s^2" if model.row_torque[worst] else "m/s^2"
         reason = others(system, state, t, worst)
         raise InconsistentStateError(
             f"{system[model.owner(worst)]}: the accelerations required by constraints at t = {t:g} s contradict each "
-            f"other: row {model.labels[worst]} is missed by {abs(phi[worst, 2]):.3g} {what}; {reason}: drop one of "
-            f"them, or make them agree{tautness(system, state, t)}"
+            f"other: row {model.labels[worst]} is violated by {abs(phi[worst, 2]):.3g} {what}; {reason}: remove one "
+            f"of them, or make them consistent{tautness(system, state, t)}"
         )
 
 
@@ -104,6 +104,6 @@ def tautness(system: System, state: State, t: float) -> str:
     if system.model.rows > MOST_ROWS or not mobility(system.plant.solver(), state, t).blocked:
         return ""
     return (
-        "; these poses are rigid to second order, like a taut straight row of rods between pins: velocities are free "
-        "there that lead nowhere"
+        "; the mechanism is rigid to second order in these poses, like a straight row of rods between fixed pins: "
+        "it has velocities along which it cannot move a finite distance"
     )

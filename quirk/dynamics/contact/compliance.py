@@ -69,11 +69,11 @@ def _loads(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z
     part, lower = SOFT, LOWER
     while largest > 0 and lower < LEAST_LOWER:
         soft = part * largest * problem.compliance
-        found = _newton(_Soft(problem, list(contacts), limits, soft, answers), z)
-        if found is None:
+        solution = _newton(_Soft(problem, list(contacts), limits, soft, answers), z)
+        if solution is None:
             part, lower = part / lower, np.sqrt(lower)
         else:
-            z, lower = found, max(LOWER, lower * lower)
+            z, lower = solution, max(LOWER, lower * lower)
             if part <= STIFF:
                 return z
         part = max(STIFF, part * lower)

@@ -73,19 +73,19 @@ def coulomb(
     shape = q.shape
     problem = Problem(W, q, grips, np.broadcast_to(noise, shape), np.broadcast_to(compliance, shape))
     if grips and _dependent(problem, contacts):
-        found = _all_held(problem, contacts) or _shared_out(problem, contacts)
-        if found is not None:
-            return found
-    found = _found(problem, contacts)
-    if found is None and grips:
-        found = _found(replace(problem, grips=[_lowered(grip) for grip in grips]), contacts)
-    return found
+        modes = _all_held(problem, contacts) or _shared_out(problem, contacts)
+        if modes is not None:
+            return modes
+    modes = _found(problem, contacts)
+    if modes is None and grips:
+        modes = _found(replace(problem, grips=[_lowered(grip) for grip in grips]), contacts)
+    return modes
 
 
 def _dependent(problem: Problem, contacts: Sequence[int]) -> bool:
     """Return whether the rows of closed contacts and non-sliding friction are linearly dependent."""
-    own = [row for grip in problem.grips if grip.moving is None for row in grip.rows]
-    rows = [row for row in (*contacts, *own) if problem.W[row, row] > 0]
+    sticking = [row for grip in problem.grips if grip.moving is None for row in grip.rows]
+    rows = [row for row in (*contacts, *sticking) if problem.W[row, row] > 0]
     scale = np.sqrt(np.diag(problem.W)[rows])
     sizes = np.linalg.eigvalsh(problem.W[np.ix_(rows, rows)] / scale[:, None] / scale)
     return bool(sizes[0] <= DEPENDENT * sizes[-1]) if rows else False
@@ -147,19 +147,19 @@ def _found(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
     rough = {grip.contact for grip in grips if grip.static == np.inf}
     pushing = {c for c in contacts if q[c] < 0 or (c in rough and q[c] <= slow[c])}
     moving = [grip.moving for grip in grips]
-    found = _search(problem, contacts, Case({*pushing}, [*moving], none))
-    if found is not None or not grips:
-        return found
+    modes = _search(problem, contacts, Case({*pushing}, [*moving], none))
+    if modes is not None or not grips:
+        return modes
     sliding = [
         ahead_of(q[grip.rows]) if e is None and grip.static < np.inf else e
         for grip, e in zip(grips, moving, strict=True)
     ]
-    found = _search(problem, contacts, Case({*pushing}, sliding, none))
-    for case in swept(problem, contacts) if found is None else ():
-        found = _search(problem, contacts, case)
-        if found is not None:
-            return found
-    return found
+    modes = _search(problem, contacts, Case({*pushing}, sliding, none))
+    for case in swept(problem, contacts) if modes is None else ():
+        modes = _search(problem, contacts, case)
+        if modes is not None:
+            return modes
+    return modes
 
 
 def _search(problem: Problem, contacts: Sequence[int], case: Case) -> ContactModes | None:
@@ -247,7 +247,7 @@ def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
 
 def _follows(W: np.ndarray, held: np.ndarray, grip: Grip, e: np.ndarray) -> bool:
     """Return whether the slip of a friction element along e is determined by constrained rows."""
-    row, own = e @ W[grip.rows], float(e @ W[np.ix_(grip.rows, grip.rows)] @ e)
+    row, response = e @ W[grip.rows], float(e @ W[np.ix_(grip.rows, grip.rows)] @ e)
     if not held.any():
         return False
-    return bool(own - row[held] @ np.linalg.solve(W[np.ix_(held, held)], row[held]) <= NOTHING * own)
+    return bool(response - row[held] @ np.linalg.solve(W[np.ix_(held, held)], row[held]) <= NOTHING * response)

@@ -59,21 +59,21 @@ def inside(z: np.ndarray, coefficients: np.ndarray) -> bool:
 
 def _projected(z: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the nearest loads (3 m,) inside the cones, and the Jacobian (3 m, 3 m) of this projection."""
-    found, slope = np.zeros_like(z), np.zeros((len(z), len(z)))
+    projected, slope = np.zeros_like(z), np.zeros((len(z), len(z)))
     for k, mu in enumerate(coefficients):
-        own = slice(LOADS * k, LOADS * (k + 1))
-        n, t = z[own][0], z[own][1:]
+        part = slice(LOADS * k, LOADS * (k + 1))
+        n, t = z[part][0], z[part][1:]
         size = float(np.linalg.norm(t))
         if mu == np.inf:
-            found[own], slope[own, own] = [max(n, 0.0), *t], np.diag([float(n > 0), 1.0, 1.0])
+            projected[part], slope[part, part] = [max(n, 0.0), *t], np.diag([float(n > 0), 1.0, 1.0])
         elif size <= mu * n:
-            found[own], slope[own, own] = z[own], np.eye(LOADS)
+            projected[part], slope[part, part] = z[part], np.eye(LOADS)
         elif mu * size > -n:
             e = t / size if size > 0 else np.zeros(2)
             along = np.array([1.0, *(mu * e)])
-            pushes = float(along @ z[own]) / (1.0 + mu * mu)
-            found[own] = pushes * along
-            slope[own, own] = np.outer(along, along) / (1.0 + mu * mu)
+            pushes = float(along @ z[part]) / (1.0 + mu * mu)
+            projected[part] = pushes * along
+            slope[part, part] = np.outer(along, along) / (1.0 + mu * mu)
             if size > 0:
-                slope[own, own][1:, 1:] += mu * pushes / size * (np.eye(2) - np.outer(e, e))
-    return found, slope
+                slope[part, part][1:, 1:] += mu * pushes / size * (np.eye(2) - np.outer(e, e))
+    return projected, slope

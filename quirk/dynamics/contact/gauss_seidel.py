@@ -20,13 +20,13 @@ def swept(problem: Problem, contacts: Sequence[int]) -> Iterator[Case]:
     Nonlinear Gauss-Seidel method: Jean, Comput. Methods Appl. Mech. Eng. 177 (1999).
     """
     W, q, grips = problem.W, problem.q, problem.grips
-    z, own = np.zeros(len(q)), np.diag(W)
+    z, diagonal = np.zeros(len(q)), np.diag(W)
     steps = [max(float(np.linalg.eigvalsh(W[np.ix_(g.rows, g.rows)])[-1]), np.finfo(float).tiny) for g in grips]
     full = [False] * len(grips)
     for n in range(1, SWEEPS[-1] + 1):
         for c in contacts:
-            if own[c] > 0:
-                z[c] = max(0.0, z[c] - (W[c] @ z + q[c]) / own[c])
+            if diagonal[c] > 0:
+                z[c] = max(0.0, z[c] - (W[c] @ z + q[c]) / diagonal[c])
         for k, grip in enumerate(grips):
             rows = grip.rows
             load = max(float(z[grip.contact]) if grip.contact is not None else load_of_joint(grip, z)[0], 0.0)

@@ -90,9 +90,9 @@ def moved_onto(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
 
 def distance(model: Model, y: np.ndarray, other: np.ndarray) -> float:
     """Return the distance of the bodies between two states, m; rotations count times the length of the system."""
-    one, two = model.carried.state(y), model.carried.state(other)
-    turn = 2 * rotation.multiply(rotation.conjugate(one.orientation), two.orientation)[:, 1:]
-    return float(max(np.abs(one.position - two.position).max(), model.length * np.abs(turn).max()))
+    first, second = model.carried.state(y), model.carried.state(other)
+    turn = 2 * rotation.multiply(rotation.conjugate(first.orientation), second.orientation)[:, 1:]
+    return float(max(np.abs(first.position - second.position).max(), model.length * np.abs(turn).max()))
 
 
 def with_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarray, bodies: np.ndarray) -> np.ndarray:
@@ -102,15 +102,15 @@ def with_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarra
     (n,), must be free to rotate as one rigid body.
     """
     model = plant.model
-    one, two = model.carried.state(before).copy(), model.carried.state(y).copy()
-    for state in (one, two):
+    wanted, present = model.carried.state(before).copy(), model.carried.state(y).copy()
+    for state in (wanted, present):
         state.velocity[~bodies] = 0.0
         state.angular_velocity[~bodies] = 0.0
-    missing = angular_momentum(model, one) - angular_momentum(model, two)
+    missing = angular_momentum(model, wanted) - angular_momentum(model, present)
     mass = model.mass[bodies]
-    center = mass @ two.position[bodies] / mass.sum()
-    missing -= np.cross(center, linear_momentum(model, one) - linear_momentum(model, two))
-    R, arm = rotation.matrix(two.orientation[bodies]), two.position[bodies] - center
+    center = mass @ present.position[bodies] / mass.sum()
+    missing -= np.cross(center, linear_momentum(model, wanted) - linear_momentum(model, present))
+    R, arm = rotation.matrix(present.orientation[bodies]), present.position[bodies] - center
     inertia = np.einsum("nij,njk,nlk->il", R, model.inertia[bodies], R)
     inertia += np.einsum("n,n,ij->ij", mass, (arm**2).sum(axis=1), np.eye(3)) - np.einsum("n,ni,nj->ij", mass, arm, arm)
     spin = np.linalg.lstsq(inertia, missing, rcond=1e-12)[0]

@@ -37,9 +37,9 @@ class Sharing:
 
     def ways_of(self, group: Sequence[int]) -> np.ndarray:
         """Return an orthonormal basis (r, k) of the redistributions of load within a group."""
-        own = np.zeros_like(self.ways)
-        own[list(group)] = self.ways[list(group)]
-        vectors, sizes, _ = np.linalg.svd(own, full_matrices=False)
+        restricted = np.zeros_like(self.ways)
+        restricted[list(group)] = self.ways[list(group)]
+        vectors, sizes, _ = np.linalg.svd(restricted, full_matrices=False)
         return np.asarray(vectors[:, sizes > 0.5])
 
 
@@ -51,9 +51,9 @@ def sharing(W: np.ndarray, found: ContactModes, grips: Sequence[Grip], complianc
         weights[rows, np.arange(len(rows))] = 1.0
         return Sharing(rows, weights, offset, [], np.zeros((len(W), 0)))
     soft = np.sqrt(compliance[every])
-    across, own = W[np.ix_(rows, every)], W[np.ix_(rows, rows)]
-    x = np.linalg.solve(own, across @ found.z[every])
-    weights[every] = np.linalg.pinv(across / soft, rcond=DEPENDENT) @ own / soft[:, None]
+    across, square = W[np.ix_(rows, every)], W[np.ix_(rows, rows)]
+    x = np.linalg.solve(square, across @ found.z[every])
+    weights[every] = np.linalg.pinv(across / soft, rcond=DEPENDENT) @ square / soft[:, None]
     offset[every] = found.z[every] - weights[every] @ x
     scale = np.sqrt(np.diag(W)[every])
     sizes, vectors = np.linalg.eigh(W[np.ix_(every, every)] / scale[:, None] / scale)
@@ -99,18 +99,18 @@ def held_by_all(
     held = np.zeros(len(q), dtype=bool)
     held[list(contacts)] = True
     for c in contacts:
-        own = np.zeros((len(q), LOADS))
-        own[c, 0] = 1.0
+        cone_rows = np.zeros((len(q), LOADS))
+        cone_rows[c, 0] = 1.0
         sticking = [grip for grip in grips if grip.contact == c and grip.moving is None]
         for grip in grips:
             if grip.contact == c and grip.moving is not None:
-                own[grip.rows, 0] -= grip.coefficient * grip.moving
+                cone_rows[grip.rows, 0] -= grip.coefficient * grip.moving
         if len(sticking) > 1 or any(len(grip.rows) != LOADS - 1 for grip in sticking):
             return None
         for grip in sticking:
             held[grip.rows] = True
-            own[grip.rows, [1, 2]] = 1.0
-        columns.append(own)
+            cone_rows[grip.rows, [1, 2]] = 1.0
+        columns.append(cone_rows)
         cones.append(1 / sticking[0].static if sticking and sticking[0].static > 0 else 0.0)
     if any(grip.contact is None or (grip.moving is None and not grip.static > 0) for grip in grips):
         return None

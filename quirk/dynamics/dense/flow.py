@@ -159,9 +159,9 @@ class Flow:
         kin = Kinematics.of(self.model.carried.state(y))
         for element, rows in self._acting().forces:
             if element.name in self._heading:
-                found = exerted(element, rows, MotionTower.of(kin, 1), t, 0, kin.angles, kin.internal)
+                evaluated = exerted(element, rows, MotionTower.of(kin, 1), t, 0, kin.angles, kin.internal)
                 before = self._heading[element.name]
-                self._heading[element.name] = np.append(turned_on(found.coordinates[:, 0], before), before[-1])
+                self._heading[element.name] = np.append(turned_on(evaluated.coordinates[:, 0], before), before[-1])
 
     def _carried_rates(
         self, kin: Kinematics, acts: list[Exerted], rows: ConstraintRows, multipliers: np.ndarray
@@ -170,12 +170,12 @@ class Flow:
         model, carried = self.model, self.model.carried
         moves = np.concatenate([kin.velocity, kin.spin], axis=1)
         internal, power = {}, {}
-        for (element, bodies), found in zip(model.forces, acts, strict=True):
-            internal[element.name] = found.rates[:, 0]
-            power[element.name] = float((found.loads[:, 0] * moves[list(bodies)]).sum())
+        for (element, bodies), evaluated in zip(model.forces, acts, strict=True):
+            internal[element.name] = evaluated.rates[:, 0]
+            power[element.name] = float((evaluated.loads[:, 0] * moves[list(bodies)]).sum())
         loads = WorkingLoads()
-        for (element, bodies), found in zip(model.forces, acts, strict=True):
-            loads = loads.with_force(found.loads[:, 0], self._roots[list(bodies)], element.name in carried.work)
+        for (element, bodies), evaluated in zip(model.forces, acts, strict=True):
+            loads = loads.with_force(evaluated.loads[:, 0], self._roots[list(bodies)], element.name in carried.work)
         driven = [name for name in carried.work if name in model.joint_rows]
         if driven:
             turning = rotation.rate(kin.orientation[:-1], kin.angular_velocity[:-1])

@@ -49,17 +49,17 @@ def magnitudes(
     base = _motion(model, kin, acts, solve)
     units, answers = [], []
     for k, element in frictions.items():
-        one = element.with_values({"size": 1.0})
-        units.append(exerted(one, model.forces[k][1], MotionTower.of(kin, 1), t, 0, kin.angles, kin.internal))
+        with_unit = element.with_values({"size": 1.0})
+        units.append(exerted(with_unit, model.forces[k][1], MotionTower.of(kin, 1), t, 0, kin.angles, kin.internal))
         answers.append(_motion(model, kin, [*acts[:k], units[-1], *acts[k + 1 :]], solve))
-    found = [_load(model, t, kin, friction, base, answers) for friction in frictions.values()]
-    sizes = (float(size) for size in _solved(found))
+    loads = [_load(model, t, kin, friction, base, answers) for friction in frictions.values()]
+    sizes = (float(size) for size in _solved(loads))
     return dict(zip(frictions, zip(units, sizes, strict=True), strict=True))
 
 
 def _motion(model: Model, kin: Kinematics, acts: Sequence[Exerted], solve: Solve) -> ConstrainedMotion:
     """Return the motion under the loads of all force elements."""
-    force, torque = summed(model, (found.loads[:, 0] for found in acts))
+    force, torque = summed(model, (acting.loads[:, 0] for acting in acts))
     return solve(force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque))
 
 
@@ -113,9 +113,9 @@ def _solved(loads: Sequence[Load]) -> np.ndarray:
     """Solve f = mu N(f) by Newton's method."""
     f = np.zeros(len(loads))
     for _ in range(MOST_ITERATIONS):
-        found = [load(f) for load in loads]
-        matrix = np.eye(len(f)) - np.array([slopes for _, slopes in found])
-        change = np.linalg.solve(matrix, np.array([N for N, _ in found]) - f)
+        values = [load(f) for load in loads]
+        matrix = np.eye(len(f)) - np.array([slopes for _, slopes in values])
+        change = np.linalg.solve(matrix, np.array([N for N, _ in values]) - f)
         f = f + change
         if np.abs(change).max() <= CONVERGED * np.abs(f).max():
             return f

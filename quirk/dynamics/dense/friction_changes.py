@@ -53,8 +53,8 @@ def along_magnitudes(model: Model, directions: Directions) -> Directions:
         return np.concatenate([x, np.zeros((*x.shape[:-1], C))], axis=-1)
 
     laws, relations = (
-        {e: {place: wider(change) for place, change in inputs.items()} for e, inputs in given.items()}
-        for given in (directions.laws, directions.relations)
+        {e: {place: wider(change) for place, change in inputs.items()} for e, inputs in by_element.items()}
+        for by_element in (directions.laws, directions.relations)
     )
     for c, (e, friction) in enumerate(frictions.items()):
         laws.setdefault(e, {})[friction.place_of("size")] = np.eye(D + C)[D + c]
@@ -75,13 +75,13 @@ def with_changed_friction(
     rougher = [_input(directions.laws, e, one.place_of("coefficient"), D) for e, one in frictions.items()]
     wanted = np.array(rougher) * N[:, None] + mu[:, None] * dN[:, :D]
     df = np.linalg.solve(np.eye(len(mu)) - mu[:, None] * dN[:, D:], wanted)
-    found = constant.tangent
+    tangent = constant.tangent
 
     def added(x: np.ndarray) -> np.ndarray:
         return np.asarray(x[:D] + np.tensordot(df.T, x[D:], 1))
 
     changed = ("linear", "angular", "multipliers", "internal", "levels")
-    return replace(found, friction=df.T, **{name: added(getattr(found, name)) for name in changed})
+    return replace(tangent, friction=df.T, **{name: added(getattr(tangent, name)) for name in changed})
 
 
 def frictions_of(model: Model) -> dict[int, Friction]:
@@ -91,8 +91,8 @@ def frictions_of(model: Model) -> dict[int, Friction]:
 
 def _input(inputs: Mapping[int, Mapping[int, np.ndarray]], number: int, place: int, count: int) -> np.ndarray:
     """Return the changes (count,) of one input of a law or relation."""
-    found = inputs.get(number, {}).get(place, np.zeros(count))
-    return np.concatenate([found, np.zeros(count - len(found))])
+    change = inputs.get(number, {}).get(place, np.zeros(count))
+    return np.concatenate([change, np.zeros(count - len(change))])
 
 
 def _normal(
@@ -105,7 +105,7 @@ def _normal(
         return float(weights @ constant.multipliers[rows]), changes[:, rows] @ weights
     if own.stop == own.start:
         return 0.0, np.zeros(len(changes))
-    e = next(e for e, one in frictions_of(model).items() if one is friction)
+    e = next(e for e, friction_element in frictions_of(model).items() if friction_element is friction)
     longer = _input(directions.laws, e, friction.place_of("length"), len(changes))
     return load_with_changes(friction, *_bearing(model, kin, t, friction, directions, constant), longer)
 
@@ -115,11 +115,11 @@ def _bearing(
 ) -> tuple[Changing, Changing, Changing]:
     """Return the axis of a joint and its force and torque on body j at the joint point of j, with their changes."""
     count = len(constant.tangent.multipliers)
-    own = model.joint_rows[friction.on.name]
+    own_rows = model.joint_rows[friction.on.name]
     i, j = next(pair for one, pair in model.joint_bodies if one.name == friction.on.name)
     turns = np.concatenate([directions.bodies[:, TURN], np.zeros((1, 3, directions.count))])
     turns = np.concatenate([turns, np.zeros((len(turns), 3, count - directions.count))], axis=-1)
-    number, placed = next((r, one) for r, one in enumerate(as_relations(model)) if own.start == one.rows.start)
+    number, placed = next((r, one) for r, one in enumerate(as_relations(model)) if own_rows.start == one.rows.start)
     layout = layout_of(placed.relation, 2, 2)
 
     def fixed(body: int, side: int, vector: np.ndarray, places: tuple[int, ...]) -> Changing:
@@ -132,10 +132,10 @@ def _bearing(
     column = tuple(ORIGIN + friction.axis + 3 * c for c in range(3))
     axis = fixed(i, 0, friction.on.frame_i.matrix[:, friction.axis], column)
     arm = fixed(j, 1, friction.on.frame_j.origin, (0, 1, 2))
-    rows = spatial_rows(model, kin, t)[own, j]
-    wrench = constant.multipliers[own] @ rows
-    change = np.einsum("m,mcd->dc", constant.multipliers[own], constant.rows[own, j])
-    change = change + constant.tangent.multipliers[:, own] @ rows
+    rows = spatial_rows(model, kin, t)[own_rows, j]
+    wrench = constant.multipliers[own_rows] @ rows
+    change = np.einsum("m,mcd->dc", constant.multipliers[own_rows], constant.rows[own_rows, j])
+    change = change + constant.tangent.multipliers[:, own_rows] @ rows
     force = wrench[:3], change[:, :3]
     torque = wrench[3:] - np.cross(arm[0], force[0])
     return axis, force, (torque, change[:, 3:] - np.cross(arm[1], force[0]) - np.cross(arm[0], force[1]))

@@ -53,19 +53,19 @@ def _at_constant_friction(
 ) -> AtConstantFriction:
     """Return the tangent at constant friction magnitudes, those in the friction laws."""
     kin = Kinematics.of(state)
-    found = derivatives(model, metric, state, t, 1, kept)
+    accelerations = derivatives(model, metric, state, t, 1, kept)
     motion = MotionTower.of(kin, 2)
-    motion.position[:-1, 2] = found.linear[0]
-    motion.spin[:-1, 1] = np.einsum("nij,nj->ni", kin.rotation[:-1], found.angular[0])
+    motion.position[:-1, 2] = accelerations.linear[0]
+    motion.spin[:-1, 1] = np.einsum("nij,nj->ni", kin.rotation[:-1], accelerations.angular[0])
     parts = [
-        _Eight(model, motion, state, t, directions, first, found.multipliers[0])
+        _Eight(model, motion, state, t, directions, first, accelerations.multipliers[0])
         for first in range(0, directions.count, WIDTH)
     ]
     loads, levels, rows, rates = (
         np.concatenate([getattr(part, name) for part in parts], axis=-1)[..., : directions.count]
         for name in ("loads", "levels", "rows", "rates")
     )
-    free = _free(model, kin, found.linear[0], found.angular[0], loads, directions)
+    free = _free(model, kin, accelerations.linear[0], accelerations.angular[0], loads, directions)
     A = tangent_rows(model, kin, t)
     AW = metric.rows(A)
     pseudo_inverse = PseudoInverse.of(AW, kept)
@@ -73,7 +73,7 @@ def _at_constant_friction(
     redundant = len(pseudo_inverse.s) < model.rows
     here = spatial_rows(model, kin, t)[:, :-1]
     if redundant:
-        sharing.shared(found.multipliers[0], here[:, :, None])
+        sharing.shared(accelerations.multipliers[0], here[:, :, None])
     linear, angular = np.zeros((2, directions.count, len(model.mass), 3))
     multipliers = np.zeros((directions.count, model.rows))
     for d in range(directions.count):
@@ -91,7 +91,7 @@ def _at_constant_friction(
             multipliers[d] = next_order.shared(multipliers[d], tower)
     friction = np.zeros((directions.count, 0))
     tangent = Tangent(linear, angular, multipliers, rates.T, np.moveaxis(levels, -1, 0), friction)
-    return AtConstantFriction(tangent, found.multipliers[0], rows)
+    return AtConstantFriction(tangent, accelerations.multipliers[0], rows)
 
 
 def row_changes(
@@ -234,9 +234,9 @@ class _Eight:
         count = layout.outputs
         outputs = _dual(np.zeros(count), np.zeros((count, WIDTH)))
         placed.fill_dual(layout, self.time, _dual(values, deltas), outputs)
-        found = outputs.values[count:].reshape(count, WIDTH)
-        self.levels[placed.rows] = found[: layout.first_gradient].reshape(layout.rows, 3, WIDTH)
-        gradient = found[layout.first_gradient :].reshape(layout.rows, layout.frames, LANES, WIDTH)
+        slopes = outputs.values[count:].reshape(count, WIDTH)
+        self.levels[placed.rows] = slopes[: layout.first_gradient].reshape(layout.rows, 3, WIDTH)
+        gradient = slopes[layout.first_gradient :].reshape(layout.rows, layout.frames, LANES, WIDTH)
         for f, body in enumerate(placed.bodies):
             self.rows[placed.rows, body] += gradient[:, f, :6]
 

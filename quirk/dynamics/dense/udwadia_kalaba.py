@@ -154,7 +154,7 @@ def least_norm(A: np.ndarray, multipliers: np.ndarray, scale: np.ndarray, rank: 
     Loads are multipliers times `scale`, both (m,); `rank` is the number of independent rows of A.
     """
     U, s, Vt = np.linalg.svd((A / scale[:, None]).T, full_matrices=False)
-    found = np.zeros_like(multipliers)
+    shortest = np.zeros_like(multipliers)
     for _ in range(1 + CORRECTIONS):
-        found += Vt[:rank].T @ ((U[:, :rank].T @ (A.T @ (multipliers - found))) / s[:rank]) / scale
-    return found
+        shortest += Vt[:rank].T @ ((U[:, :rank].T @ (A.T @ (multipliers - shortest))) / s[:rank]) / scale
+    return shortest

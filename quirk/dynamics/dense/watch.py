@@ -59,7 +59,7 @@ def asked_values(
         moving = MotionTower.of(kin, 1)
         try:
             acts = [exerted(element, rows, moving, t, 0, kin.angles, kin.internal) for element, rows in elements]
-            parts = [numbers.ravel() for found in acts for numbers in (found.loads, found.rates)]
+            parts = [numbers.ravel() for acting in acts for numbers in (acting.loads, acting.rates)]
             parts += [m.derivatives(t)[1:] for m in motions]
             if relations:
                 b = constraint_rows(model, kin, t).b
@@ -73,8 +73,8 @@ def asked_values(
 
 def _asks(element: ForceElement, fixed: bool) -> bool:
     """Whether a force element is sampled: it has a user function or follows one, or its law may switch on and off."""
-    found = element.of_user if fixed else element.wakes
-    return found or any(element.motion(name).kind == FUNCTION for name in element.motions)
+    of_law = element.of_user if fixed else element.wakes
+    return of_law or any(element.motion(name).kind == FUNCTION for name in element.motions)
 
 
 class ChangeMonitor:
@@ -105,23 +105,23 @@ class ChangeMonitor:
             return self._values(t, step.near(t))
 
         times = np.linspace(step.t, step.t_new, max(LEAST_PARTS, math.ceil(h / self._gap)) + 1)
-        asked = [value(t) for t in times]
-        if not all(np.isfinite(a).all() for a in asked):
+        samples = [value(t) for t in times]
+        if not all(np.isfinite(a).all() for a in samples):
             return False  # a function that fails between stages does not affect the run
-        changes = np.diff(asked, axis=0)
+        changes = np.diff(samples, axis=0)
         bends = np.abs(np.diff(changes, axis=0)).max(axis=1)
         typical = np.sort(bends)[(len(bends) - 1) // 8]
-        outliers = np.flatnonzero(bends > OUTLIER * typical + ROUND_OFF * np.abs(asked).max())
+        outliers = np.flatnonzero(bends > OUTLIER * typical + ROUND_OFF * np.abs(samples).max())
         if not outliers.size:
             return False
-        if not np.array_equal(value(times[outliers[0]]), asked[outliers[0]]):
+        if not np.array_equal(value(times[outliers[0]]), samples[outliers[0]]):
             self._noisy = True  # the values are not functions of time and state alone
             return False
         usual = np.median(changes, axis=0)
         unusual = np.abs(changes - usual).max(axis=1)
         slope = usual / (times[1] - times[0])
-        found = {int(k + (unusual[k + 1] > unusual[k])) for k in outliers}
-        intervals = sorted(found, key=lambda k: -unusual[k])[:MOST]
+        suspects = {int(k + (unusual[k + 1] > unusual[k])) for k in outliers}
+        intervals = sorted(suspects, key=lambda k: -unusual[k])[:MOST]
         added = [self._placed(value, slope, step, times[k], times[k + 1], fixed) for k in intervals]
         return any(added)
 

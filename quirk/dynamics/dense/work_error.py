@@ -41,12 +41,12 @@ class WorkingLoads:
         """
         sizes = np.linalg.norm(loads.reshape(-1, 2, 3), axis=2)
         scaled = (sizes * roots).sum(axis=1)
-        found = replace(self, largest=max(self.largest, float(scaled.max(initial=0.0))))
+        sums = replace(self, largest=max(self.largest, float(scaled.max(initial=0.0))))
         if not works:
-            return found
+            return sums
         forces, moments = (float(size) for size in sizes.sum(axis=0))
-        return replace(found, forces=found.forces + forces, moments=found.moments + moments,
-                       scaled=found.scaled + float(scaled.sum()))  # fmt: skip
+        return replace(sums, forces=sums.forces + forces, moments=sums.moments + moments,
+                       scaled=sums.scaled + float(scaled.sum()))  # fmt: skip
 
     def with_rows(
         self, multipliers: np.ndarray, power: np.ndarray, lengths: np.ndarray, works: np.ndarray, least: float

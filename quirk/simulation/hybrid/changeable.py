@@ -36,7 +36,7 @@ class Changeable:
         self._changes = {event.name: Changes(functions_in(event.actions)) for event in events}
         self._parts: dict[tuple[CompiledModel, str], tuple[str, ...]] = {}
         self._solver: Solver | None = None
-        self._has_contacts = any(isinstance(one, Unilateral) for one in system.constraints)
+        self._has_contacts = any(isinstance(constraint, Unilateral) for constraint in system.constraints)
 
     def parts(self, plant: CompiledModel, event: str) -> tuple[str, ...]:
         """Titles of active parts, and of all contacts, with a function that the action of an event may change."""
@@ -44,24 +44,24 @@ class Changeable:
         if key not in self._parts:
             changes = self._changes[event]
             gaps = (
-                (f"{one}", gap.source)
-                for one in self._system.constraints
-                if isinstance(one, Unilateral)
-                for gap in one.gaps
+                (f"{constraint}", gap.source)
+                for constraint in self._system.constraints
+                if isinstance(constraint, Unilateral)
+                for gap in constraint.gaps
                 if gap.source is not None
             )
-            found = [title for title, function in (*functions_of(plant.model), *gaps) if changes(function)]
-            self._parts[key] = tuple(dict.fromkeys(found))
+            titles = [title for title, function in (*functions_of(plant.model), *gaps) if changes(function)]
+            self._parts[key] = tuple(dict.fromkeys(titles))
         return self._parts[key]
 
     def record(self, segment: Segment) -> None:
         """Evaluate all quantities of a segment that depend on functions which an event may change later."""
-        found = dict.fromkeys(title for event in self._changes for title in self.parts(segment.plant, event))
-        if not found:
+        titles = dict.fromkeys(title for event in self._changes for title in self.parts(segment.plant, event))
+        if not titles:
             return
         if self._solver is None or self._solver.model is not segment.model:
             self._solver = segment.plant.solver(self._beside)
-        segment.record(self._solver, tuple(found))
+        segment.record(self._solver, tuple(titles))
         if self._has_contacts:
             frictions = [force for force in self._system.forces if isinstance(force, Friction)]
             segment.contact_loads = ContactLoads(self._system, Gaps(self._system, frictions), segment)

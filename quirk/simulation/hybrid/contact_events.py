@@ -74,8 +74,8 @@ class Contacts:
         self._frictional = Frictional(self._gaps, self._frictions)
         self._touches = self._gaps.touches
         self._units = np.array([1.0 if touch.angular else system.model.length for touch in self._touches])
-        given = [touch.constraint.rest_speed for touch in self._touches]
-        self._rest_speed = np.array([np.nan if speed is None else speed for speed in given])
+        speeds = [touch.constraint.rest_speed for touch in self._touches]
+        self._rest_speed = np.array([np.nan if speed is None else speed for speed in speeds])
         self._restitution = np.array([touch.constraint.restitution for touch in self._touches])
         self._frictionless = Frictionless(self._gaps, self._restitution)
 
@@ -98,25 +98,25 @@ class Contacts:
 
     def guards(self, base: Configuration, resting: ContactState) -> list[EventFunction]:
         """Return the quantities to monitor in this contact state; disabled constraints have none."""
-        found = []
+        functions = []
         for touch, unit in zip(self._touches, self._units, strict=True):
             if touch.constraint.name in base.idle:
                 continue
             title = f"{touch.constraint}"
             row, least = resting.pushing.get(touch.constraint.name, (-1, 0.0))
             pushes = row >= 0 and touch.constraint.gap_of_row(row) == touch.number
-            load, other = resting.loads.get(touch.key), resting.returns.get(touch.key)
+            load, potential = resting.loads.get(touch.key), resting.returns.get(touch.key)
             if load is not None or (pushes and touch.key not in resting.patched):
                 multiplier = Reading(touch.constraint, "multiplier", None, least)
-                found.append(EventFunction((*touch.key, "push"), title, load or multiplier, -1, True, True))
-            if other is not None:
-                found.append(EventFunction((*touch.key, "return"), title, other, 1, True))
+                functions.append(EventFunction((*touch.key, "push"), title, load or multiplier, -1, True, True))
+            if potential is not None:
+                functions.append(EventFunction((*touch.key, "return"), title, potential, 1, True))
             if pushes:
                 continue
             slack = SLACK * unit if touch.key in resting.idle else resting.below.get(touch.key, 0.0)
             gap = Gap(touch.constraint, touch.number, slack) if slack > 0 else touch.gap
-            found.append(EventFunction((*touch.key, "gap"), title, gap, -1, True, True))
-        return [*found, *border_guards(self._system, resting.parts), *self._frictions.guards(resting.rubbing)]
+            functions.append(EventFunction((*touch.key, "gap"), title, gap, -1, True, True))
+        return [*functions, *border_guards(self._system, resting.parts), *self._frictions.guards(resting.rubbing)]
 
     def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:
         """Raise InputError if an event depends on a shared load: rigid bodies determine only sums of such loads."""
@@ -125,7 +125,7 @@ class Contacts:
             if of is not None and of.name in resting.sharing:
                 raise InputError(
                     f"{guard.title}: {of} shares its load with other contacts, and rigid bodies determine only the "
-                    "sum: watch another quantity, or support the body on contacts that determine their loads"
+                    "sum: watch another quantity, or support the body on fewer contacts"
                 )
 
     def head(self, plant: CompiledModel, resting: ContactState) -> None:
@@ -139,8 +139,8 @@ class Contacts:
 
     def first_of(self, names: Iterable[str]) -> str:
         """Return the first unilateral constraint or friction among some names."""
-        own = {touch.constraint.name for touch in self._touches} | self._frictions.names
-        return next(name for name in names if name in own)
+        own_names = {touch.constraint.name for touch in self._touches} | self._frictions.names
+        return next(name for name in names if name in own_names)
 
     def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
         """Raise InputError if bodies interpenetrate initially."""
@@ -330,9 +330,9 @@ class Contacts:
             return
         rates = self._gaps.at(solver, t, settled.y, angles).rate
         for c in low:
-            least, depth, own = BELOW * self._units[c], max(-values[c], 0.0), closed.index(c)
-            slow = rates[c] * self._units[c] * LONG < max(depth, least) * speeds.free[own]
-            if slow or rates[c] <= speeds.noise[own]:
+            least, depth, row = BELOW * self._units[c], max(-values[c], 0.0), closed.index(c)
+            slow = rates[c] * self._units[c] * LONG < max(depth, least) * speeds.free[row]
+            if slow or rates[c] <= speeds.noise[row]:
                 settled.resting.below[self._touches[c].key] = float(depth + least)
 
     def _settled_smoothly(
@@ -396,20 +396,22 @@ class Contacts:
         still = rates[: len(closed)] <= np.maximum(known.noise, known.slow)
         closed = [c for c, stays in zip(closed, still, strict=True) if stays]
         names = {self._touches[c].constraint.name for c in closed}
-        acting = [one for one in acting if one.on.name in names or not isinstance(one.on, Unilateral)]
+        acting = [
+            friction for friction in acting if friction.on.name in names or not isinstance(friction.on, Unilateral)
+        ]
         if not closed and not acting:
             return ImpactOutcome(y, ContactState(), impulse, kept)
         opening = self._gaps.at(solver, t, y, angles)
         rows = rough.rows(solver, t, y, opening, closed, acting, True)
         slow = np.full(len(rows.numbers), self._slow_slip(solver, t, y, angles, rows.numbers))
         at_limit = [name for key in hit if key[2] == "cone" for name in resting.at_limit(key[0])]
-        found = rough.at_rest(solver, t, y, angles, rows, rows.opening.rate, FLOOR * slow, at_limit)
-        if found.rows.any():
-            y = rough.stopped(solver, t, y, rows, found.rows)
-        shares = Shares(rows, found, [self._touches[c].constraint.name for c in closed])
-        rubbing = rubbing_of(rows, found, slow, resting.rubbing, shares)
-        pushing, idle = self._shared_out(closed, found)
-        loads, returns = self._loads(closed, found, shares)
+        modes = rough.at_rest(solver, t, y, angles, rows, rows.opening.rate, FLOOR * slow, at_limit)
+        if modes.rows.any():
+            y = rough.stopped(solver, t, y, rows, modes.rows)
+        shares = Shares(rows, modes, [self._touches[c].constraint.name for c in closed])
+        rubbing = rubbing_of(rows, modes, slow, resting.rubbing, shares)
+        pushing, idle = self._shared_out(closed, modes)
+        loads, returns = self._loads(closed, modes, shares)
         patched = frozenset(self._touches[c].key for row, c in enumerate(closed) if shares.in_patch(row))
         return ImpactOutcome(
             y, ContactState(pushing, idle, rubbing, loads, returns=returns, patched=patched), impulse, kept
@@ -425,8 +427,8 @@ class Contacts:
             if found.held[row] and found.z[row] > 0 and not shares.in_patch(row):
                 loads[key] = shares.of(None, [row], opens(found.z[row], largest))
             elif not found.held[row]:
-                other = shares.returns(row)
-                returns |= {} if other is None else {key: other}
+                potential = shares.returns(row)
+                returns |= {} if potential is None else {key: potential}
         return loads, returns
 
     def _shared_out(
@@ -467,8 +469,8 @@ class Contacts:
             rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
             gravity = np.maximum(-self._gaps.accelerations(t, y, angles, closed, rates), 0.0)
         default = REST * np.sqrt(gravity * units)
-        given = self._rest_speed[closed]
-        limits = np.where(np.isnan(given), default, given)
+        chosen = self._rest_speed[closed]
+        limits = np.where(np.isnan(chosen), default, chosen)
         # Gaps below zero by round-off stay closed unless they open faster.
         slow = np.maximum(np.minimum(limits, default), np.sqrt(2 * gravity * np.maximum(-opening.value, 0.0)))
         return Speeds(limits, slow, self._noise(closed, model, y), np.sqrt(gravity * units))

@@ -43,9 +43,9 @@ NEAR = 1e-6
 ROUND_OFF = 1e-13
 # Advice in messages if bodies are too far from a constraint that is enabled, or whose function an action has changed.
 NOT_NEAR = (
-    "let it engage where the poses fit, give enable(..., tolerance=), or keep_offset=True to let it hold what there is"
+    "enable it where the poses satisfy it, give enable(..., tolerance=), or keep_offset=True to hold the present offset"
 )
-JUMPED = "let the function go on from the value that it has, or disable the constraint first"
+JUMPED = "let the function continue from its present value, or disable the constraint first"
 # Violation of poses over the length of the system, or of velocities over the largest speed, beyond which dependent rows
 # are contradictory.
 CONTRADICTED = 1e-8
@@ -104,8 +104,8 @@ class ActionExecutor:
                         raise InputError(f"{title}: {part} is not a {what}")
         if isinstance(action, Replace):
             self._check_replacement(title, action)
-        for one in action.actions if isinstance(action, After) else ():
-            self.check(title, one)
+        for inner in action.actions if isinstance(action, After) else ():
+            self.check(title, inner)
 
     def _part(self, title: str, name: str) -> Any:
         try:
@@ -118,14 +118,14 @@ class ActionExecutor:
         assert isinstance(old, ForceElement)
         bodies = {id(body) for body in self.system.bodies}
         if isinstance(old, Friction):
-            raise InputError(f"{title}: {old} cannot be replaced: switch it off, and on another that is in the system")
+            raise InputError(f"{title}: {old} cannot be replaced: disable it, and enable another one of the system")
         alien = [body for body in new.bodies if isinstance(body, Body) and id(body) not in bodies]
         if alien:
             raise InputError(f"{title}: {new} acts on {alien[0]}, which is not in the system")
         if len(new.ends) != len(old.ends) or new.internal != old.internal or new.coordinates != old.coordinates:
             raise InputError(
-                f"{title}: {new} must have as many ends, and internal variables and coordinates of the same names, as "
-                f"{old}, which it replaces"
+                f"{title}: {new} must have the same number of ends, and the same names of internal variables and "
+                f"coordinates, as {old}, which it replaces"
             )
 
     def do(self, action: Action, now: EventState) -> EventState:
@@ -194,8 +194,12 @@ class ActionExecutor:
         before : violations before the action, see `missed`
             Velocities stay the same if these have not grown.
         """
-        changed = [one for one in self.system.constraints if f"{one}" in parts and not isinstance(one, Unilateral)]
-        names = [one.name for one in changed if one.name in now.configuration.active]
+        changed = [
+            constraint
+            for constraint in self.system.constraints
+            if f"{constraint}" in parts and not isinstance(constraint, Unilateral)
+        ]
+        names = [constraint.name for constraint in changed if constraint.name in now.configuration.active]
         amount, rate = self.missed(now) if names else before
         state = self.system.model.carried.state(now.y)
         reach = self.system.model.length + np.abs(state.position).max()
@@ -203,7 +207,7 @@ class ActionExecutor:
         if amount <= before[0] + ROUND_OFF * reach and rate <= before[1] + ROUND_OFF * speed:
             return now
         tolerance = NEAR * self.system.model.length + 2 * before[0]
-        return self._onto(now, names, tolerance, ("jumps away from the bodies with what the action changes", JUMPED))
+        return self._onto(now, names, tolerance, ("jumps away from the bodies by the changes of the action", JUMPED))
 
     def _onto(
         self,
@@ -222,7 +226,7 @@ class ActionExecutor:
         tolerance = NEAR * length if tolerance is None else tolerance
         off = np.inf if moved is None else distance(plant.model, before, moved)
         if moved is None or off > tolerance:
-            far = "no poses are near that satisfy all constraints"
+            far = "no poses nearby satisfy all constraints"
             if moved is not None:
                 far = f"bodies would have to move by {off:.3g} m to satisfy all constraints"
             listed, (what, cure) = ", ".join(f"{self.system[name]}" for name in names), refused
@@ -244,7 +248,7 @@ class ActionExecutor:
         missed, scale, what, second = amount, length, "poses", ""
         if before is not None:
             missed, what, second = rate, "velocities", "/s"
-            states = [model.carried.state(one) for one in (before, y)]
+            states = [model.carried.state(flat) for flat in (before, y)]
             scale = max(np.abs(s.velocity).max() + length * np.abs(s.angular_velocity).max() for s in states)
         limit = max(CONTRADICTED, LEFT_OUT * model.slack) * np.where(angular, scale / length, scale)
         if not (missed <= limit).all():
@@ -275,7 +279,7 @@ class ActionExecutor:
         solver = self._solver_of(plant, now.y, now.t) if solver is None else solver
         y, impulse = jump(solver, now.y, now.t)
         self._check(plant, y, now.t, now.y)
-        added = {name: _sum(now.impulse.get(name), one) for name, one in impulse.items()}
+        added = {name: _sum(now.impulse.get(name), exerted) for name, exerted in impulse.items()}
         return replace(now, y=y, impulse={**now.impulse, **added})
 
     def _with_velocity(self, action: SetVelocity, now: EventState) -> EventState:
@@ -298,7 +302,7 @@ def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
         If it is not a joint with two frames.
     """
     if not isinstance(constraint, Joint | Distance):
-        raise SwitchingError(f"{constraint} has no two frames between which an offset could be kept")
+        raise SwitchingError(f"{constraint} does not connect two frames, so that keep_offset=True is not possible")
 
     def pose(body: Any) -> tuple[np.ndarray, np.ndarray]:
         if not isinstance(body, Body):
@@ -310,9 +314,9 @@ def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
     point = r_j + matrix(q_j) @ constraint.frame_j.origin
     if isinstance(constraint, Distance):
         length = float(np.linalg.norm(point - r_i - matrix(q_i) @ constraint.frame_i.origin))
-        one, two = constraint.frame_i.origin, constraint.frame_j.origin
+        point_i, point_j = constraint.frame_i.origin, constraint.frame_j.origin
         bodies = constraint.body_i, constraint.body_j
-        return Distance(constraint.name, *bodies, point_i=one, point_j=two, length=length)
+        return Distance(constraint.name, *bodies, point_i=point_i, point_j=point_j, length=length)
     turn = multiply(conjugate(q_i), multiply(q_j, constraint.frame_j.rotation))
     return with_frame_i(constraint, Frame(matrix(q_i).T @ (point - r_i), turn / np.linalg.norm(turn)))
 
@@ -324,6 +328,6 @@ def _sum(one: Impulse | None, other: Impulse) -> Impulse:
 def actions_of(found: Any, title: str, check: Callable[[str, Any], None]) -> list[Any]:
     """Return the checked actions returned by a user function."""
     listed = list(checked_actions(title, found))
-    for one in listed:
-        check(title, one)
+    for action in listed:
+        check(title, action)
     return listed

@@ -119,12 +119,12 @@ class Frictional:
         W[blocked], W[:, blocked] = 0.0, 0.0
         angular = np.array([k < len(touches) and touches[k].angular for k in numbers], dtype=bool)
         compliance = np.where(angular, 1 / solver.model.length**2, 1.0)
-        found = FrictionRows(numbers, len(closed), opening, W, grips, list(acting), sides, compliance)
+        result = FrictionRows(numbers, len(closed), opening, W, grips, list(acting), sides, compliance)
         joints = [k for k, grip in enumerate(grips) if grip.contact is None]
         if loads and joints:
             response = [impulses(solver, y, multipliers) for _, multipliers in answers]
-            self._load_joints(solver, t, y, found, joints, response)
-        return found
+            self._load_joints(solver, t, y, result, joints, response)
+        return result
 
     def _load_joints(
         self,
@@ -147,13 +147,13 @@ class Frictional:
         place = {name: k for k, name in enumerate(solver.model.joint_rows)}
         for k in joints:
             friction = rows.frictions[k]
-            own = place[friction.on.name]
-            base = np.concatenate([force[own], torque[own]])
+            place_in_joint = place[friction.on.name]
+            base = np.concatenate([force[place_in_joint], torque[place_in_joint]])
             by_row = [np.concatenate([of[friction.on.name].force, of[friction.on.name].torque]) for of in response]
             axis = self._frictions.axis(friction, state)
             rows.grips[k].load = NormalLoad(friction, axis, base, np.array(by_row).T)
             if solver.redundant:
-                kept = np.concatenate([other_force[own], other_torque[own]])
+                kept = np.concatenate([other_force[place_in_joint], other_torque[place_in_joint]])
                 _check_unique(friction, NormalLoad(friction, axis, base - kept, np.zeros((6, 0))), force)
 
     def struck(
@@ -176,25 +176,27 @@ class Frictional:
         grips = [grip for grip in rows.grips if grip.contact is not None]
         used = [*range(c), *(row for grip in grips for row in grip.rows)]
         place = {row: k for k, row in enumerate(used)}
-        own = [Grip([place[row] for row in grip.rows], grip.coefficient, grip.static, grip.contact) for grip in grips]
+        active = [
+            Grip([place[row] for row in grip.rows], grip.coefficient, grip.static, grip.contact) for grip in grips
+        ]
         W, v = rows.W[np.ix_(used, used)], rates[used]
         bouncing = np.zeros(len(used))
         bouncing[:c] = np.where(rates[:c] < -limits, -restitution * rates[:c], 0.0)
         for part in np.linspace(1.0, 0.0, PARTS + 1):
             wanted = part * bouncing
-            found = coulomb(W, v - wanted, range(c), own, noise, rows.compliance[used])
-            if found is None:
+            modes = coulomb(W, v - wanted, range(c), active, noise, rows.compliance[used])
+            if modes is None:
                 continue
-            gained = found.z @ (v + 0.5 * W @ found.z)
-            if part == 0.0 or gained <= ROUND_OFF * float(np.abs(found.z) @ np.abs(v)):
+            gained = modes.z @ (v + 0.5 * W @ modes.z)
+            if part == 0.0 or gained <= ROUND_OFF * float(np.abs(modes.z) @ np.abs(v)):
                 x = np.zeros(len(rates))
-                x[used] = found.z
+                x[used] = modes.z
                 held, goal = np.zeros(len(rates), dtype=bool), np.zeros(len(rates))
-                held[used], goal[used] = found.rows, wanted
+                held[used], goal[used] = modes.rows, wanted
                 kept = float(part) if bouncing.any() else 1.0
                 return *self._pushed(solver, t, y, rows, x, held, goal), kept
         listed = ", ".join(f"{friction}" for friction in rows.frictions)
-        raise SwitchingError(f"no impulses are found that agree with the friction that they cause: {listed}")
+        raise SwitchingError(f"no impulses satisfy Coulomb's law of friction: {listed}")
 
     def held_back(self, rows: FrictionRows, noise: float) -> bool:
         """Return whether a contact with infinite friction coefficient slips faster than `noise`."""
@@ -266,12 +268,12 @@ class Frictional:
         spin = (state.angular_velocity**2).sum(axis=1).max()
         size = np.abs(motion[:, :3]).max() + np.linalg.norm(solver.model.gravity)
         size += solver.model.length * (np.abs(motion[:, 3:]).max() + spin)
-        found = coulomb(rows.W, q, range(rows.contacts), rows.grips, NOISE * size, rows.compliance)
-        if found is None or not has_one_solution(rows.W, q, range(rows.contacts), rows.grips, found):
+        modes = coulomb(rows.W, q, range(rows.contacts), rows.grips, NOISE * size, rows.compliance)
+        if modes is None or not has_one_solution(rows.W, q, range(rows.contacts), rows.grips, modes):
             listed = ", ".join(f"{friction}" for friction in rows.frictions)
-            what = "no loads are found that agree" if found is None else "no loads, or several, agree"
-            raise SwitchingError(f"{what} with the friction that they cause (Painleve's paradox): {listed}")
-        return found
+            what = "no loads satisfy" if modes is None else "no loads, or several, satisfy"
+            raise SwitchingError(f"{what} Coulomb's law of friction (Painleve's paradox): {listed}")
+        return modes
 
 
 def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray) -> None:
@@ -279,8 +281,8 @@ def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray
     off, _ = difference(np.zeros(0))
     if off > UNIQUE * np.abs(forces).max(initial=0.0):
         raise SwitchingError(
-            f"{friction}: the load of {friction.on} that counts is not unique, as redundant rows share it (by "
-            f"{off:.3g} N this way or that): leave out length, or replace joints so that nothing is held twice"
+            f"{friction}: the normal load of {friction.on} is not unique, as redundant rows share it (solutions differ "
+            f"by {off:.3g} N): leave out length=, or replace joints so that no rows are redundant"
         )
 
 
@@ -317,14 +319,14 @@ class Shares:
 
     def _sticks(self, group: Sequence[int]) -> bool:
         """Return whether a group of rows belongs to contacts only, none of which slides."""
-        own = [
+        grips = [
             (grip, e) for grip, e in zip(self._rows.grips, self._found.sliding, strict=True) if grip.rows[0] in group
         ]
         sliding = any(
             e is not None and grip.contact in group
             for grip, e in zip(self._rows.grips, self._found.sliding, strict=True)
         )
-        return bool(own) and not sliding and all(grip.contact is not None for grip, _ in own)
+        return bool(grips) and not sliding and all(grip.contact is not None for grip, _ in grips)
 
     def in_patch(self, row: int) -> bool:
         """Return whether a row belongs to sticking contacts that share a load."""

@@ -47,7 +47,9 @@ class Frictionless:
             return y, {}, rates, 1.0
         x, wanted, kept = _bounced(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
         if x is None:
-            raise SwitchingError(f"no impulses are found that keep all of these apart: {self._listed(closed)}")
+            raise SwitchingError(
+                f"no impulses prevent interpenetration at all of these contacts: {self._listed(closed)}"
+            )
         held, after = x > 0, rates + W @ x
         # Contacts that separate more slowly than the limit of rest stay closed.
         slow = (after > noise) & (after <= at_rest)
@@ -74,7 +76,7 @@ class Frictionless:
         accelerations = self._gaps.accelerations(t, y, angles, closed, rates)
         x = pushes(W, accelerations)
         if x is None:
-            raise SwitchingError(f"no loads are found that keep all of these apart: {self._listed(closed)}")
+            raise SwitchingError(f"no loads prevent interpenetration at all of these contacts: {self._listed(closed)}")
         staying = accelerations + W @ x <= CLOSED * np.abs(accelerations).max()
         # Without loaded contacts there is no load to distribute.
         held = completed(W, x > 0, staying) if (x > 0).any() else np.zeros(len(x), dtype=bool)

@@ -81,16 +81,16 @@ class Crossings:
                 continue
             before = self._side[e]
             still = abs(g) <= np.nanmax([abs(rate) * AT_ONCE * span, self._noise(e)])
-            own = self._at_speed[e] > 0
-            if still or (own and abs(g) <= AT_ZERO_STILL * self._scale[e]):
+            just_crossed = self._at_speed[e] > 0
+            if still or (just_crossed and abs(g) <= AT_ZERO_STILL * self._scale[e]):
                 # The rate of a quantity that is held constant, such as the gap of a closed contact, is round-off.
                 if abs(rate) * span > self._noise(e) and abs(rate) > HELD * self._at_speed[e]:
                     self._side[e] = np.sign(rate)
-                elif own and abs(g) > 0.5 * self._noise(e):  # so that round-off keeps its sign
+                elif just_crossed and abs(g) > 0.5 * self._noise(e):  # so that round-off keeps its sign
                     self._side[e] = np.sign(g)
                 continue
             self._side[e] = np.sign(g)
-            if not own and before * g < 0 and self._direction(e) * g >= 0:
+            if not just_crossed and before * g < 0 and self._direction(e) * g >= 0:
                 self._crossed(e, t, y, hits)
         self._at_speed[:] = 0
         return hits

@@ -60,23 +60,23 @@ class Stretch:
 def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
     """Return the steps of consecutive intervals without jumps between them, grouped by method."""
     parts = [part for stretch in stretches for part in stretch.parts]
-    grouped = [list(own) for _, own in groupby(parts, lambda part: part.method.name)]
-    ends = [*(own[0].start for own in grouped[1:]), stretches[-1].end] if grouped else []
+    grouped = [list(group) for _, group in groupby(parts, lambda part: part.method.name)]
+    ends = [*(group[0].start for group in grouped[1:]), stretches[-1].end] if grouped else []
     return [
-        Steps(own[0].method, np.concatenate([part.trail for part in own]), end, own[0].angles)
-        for own, end in zip(grouped, ends, strict=True)
+        Steps(group[0].method, np.concatenate([part.trail for part in group]), end, group[0].angles)
+        for group, end in zip(grouped, ends, strict=True)
     ]
 
 
 def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
     """Return the indices of intervals, grouped by those without jumps between them."""
-    found = [[0]]
+    groups = [[0]]
     for k in range(1, len(stretches)):
         if stretches[k - 1].goes_on(stretches[k]):
-            found[-1].append(k)
+            groups[-1].append(k)
         else:
-            found.append([k])
-    return found
+            groups.append([k])
+    return groups
 
 
 class StepHistory:

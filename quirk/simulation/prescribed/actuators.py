@@ -48,20 +48,20 @@ def actuations(system: System, names: Any) -> list[Actuation]:
     """Return the actuators with these names; raise InputError if one cannot be an actuator, or is named twice."""
     listed = [names] if isinstance(names, str) or not isinstance(names, Sequence) else list(names)
     if not listed:
-        raise InputError(f"{OWNER}: actuators must name one actuator or more; got none")
-    found = [_actuation(system, name) for name in listed]
-    given = [one.name for one in found]
-    twice = sorted({name for name in given if given.count(name) > 1})
+        raise InputError(f"{OWNER}: actuators must name at least one actuator")
+    actuators = [_actuation(system, name) for name in listed]
+    listed_names = [actuation.name for actuation in actuators]
+    twice = sorted({name for name in listed_names if listed_names.count(name) > 1})
     if twice:
-        raise InputError(f'{OWNER}: actuators names "{twice[0]}" twice: name it once')
-    return found
+        raise InputError(f'{OWNER}: actuators contains "{twice[0]}" twice: name it once')
+    return actuators
 
 
 def _actuation(system: System, name: Any) -> Actuation:
     part = system[name]
     if isinstance(part, Constraint) and follows_motions(part):
-        hint = f"{part.joint}" if isinstance(part, Drive) else "the joint at which its motor is to act"
-        raise InputError(f"{OWNER}: actuators names {part}, which is a driver: name {hint} instead")
+        hint = f"{part.joint}" if isinstance(part, Drive) else "the joint of its motor"
+        raise InputError(f"{OWNER}: actuators contains {part}, which is a driver: name {hint} instead")
     if isinstance(part, Joint):
         return _at_joint(system, part)
     if isinstance(part, Actuated | Controller):
@@ -84,15 +84,15 @@ def _actuation(system: System, name: Any) -> Actuation:
 
 def follows_motions(constraint: Constraint) -> bool:
     """Return whether a constraint is a driver."""
-    return any(one.motions for one in constraint.primitives if isinstance(one, Relation))
+    return any(relation.motions for relation in constraint.primitives if isinstance(relation, Relation))
 
 
 def _at_joint(system: System, joint: Joint) -> Actuation:
     free = [kind for kind in ("rotation", "translation") if getattr(joint, f"{kind}_axis") is not None]
     if len(free) != 1:
-        has = "both turns about and slides along an axis" if free else "has no single free axis"
+        has = "can both rotate about and translate along an axis" if free else "has no single free axis"
         add = "an Actuator with a coordinate" if free else "a Force or Torque"
-        raise InputError(f"{OWNER}: actuators names {joint}, which {has}: add {add} to the system, and name that")
+        raise InputError(f"{OWNER}: actuators contains {joint}, which {has}: add {add} to the system, and name that")
     name = f"{joint.name} effort"
     while name in system:
         name += "*"
@@ -101,12 +101,12 @@ def _at_joint(system: System, joint: Joint) -> Actuation:
 
 
 def _on_body(part: Force | Torque) -> Actuation:
-    given = getattr(part, part.argument)
-    constant = None if given is None else given.constant
+    value = getattr(part, part.argument)
+    constant = None if value is None else value.constant
     if constant is None or not np.any(constant):
         raise InputError(
-            f"{OWNER}: actuators names {part}, whose direction is unknown: give its {part.argument} as three "
-            "numbers, not all zero; their length does not count"
+            f"{OWNER}: actuators contains {part}, whose direction is unknown: give its {part.argument} as three "
+            "numbers, not all zero; their magnitude has no effect"
         )
     direction, body = constant / np.linalg.norm(constant), part.ends[0][0]
 
@@ -121,8 +121,8 @@ def _on_body(part: Force | Torque) -> Actuation:
 
 def actuated(system: System, found: Sequence[Actuation], efforts: Sequence[Effort]) -> System:
     """Return the system with given efforts at its actuators."""
-    bare = system.without(*(one.element for one in found if one.replaces))
-    return bare.with_parts(*(one.exerting(effort) for one, effort in zip(found, efforts, strict=True)))
+    bare = system.without(*(actuation.element for actuation in found if actuation.replaces))
+    return bare.with_parts(*(actuation.exerting(effort) for actuation, effort in zip(found, efforts, strict=True)))
 
 
 def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
@@ -137,13 +137,13 @@ def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
 def costs(found: Sequence[Actuation], weights: Any, length: float) -> np.ndarray:
     """Return the weight (k,) of each squared effort, by default 1 for forces and 1 / length^2 for torques."""
     if weights is None:
-        return np.array([length**-2.0 if one.torque else 1.0 for one in found])
-    names = [one.name for one in found]
+        return np.array([length**-2.0 if actuation.torque else 1.0 for actuation in found])
+    names = [actuation.name for actuation in found]
     if isinstance(weights, Mapping):
-        given = {getattr(name, "name", name): weight for name, weight in weights.items()}
-        if set(given) != set(names):
-            raise InputError(f"{OWNER}: weights must name all actuators and no other; got {weights!r} for {names}")
-        weights = [given[name] for name in names]
+        weight_by_name = {getattr(name, "name", name): weight for name, weight in weights.items()}
+        if set(weight_by_name) != set(names):
+            raise InputError(f"{OWNER}: weights must name all actuators and no others; got {weights!r} for {names}")
+        weights = [weight_by_name[name] for name in names]
     numbers = validate.numbers(weights)
     if numbers is None or numbers.shape != (len(names),):
         raise InputError(

@@ -103,15 +103,15 @@ def inverse_dynamics(
     """
     if not isinstance(system, System):
         raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")
-    found, replaced = actuations(system, actuators), _replaced(system, drivers)
-    weight = costs(found, weights, system._load_length or system.model.length)
+    actuated_by, replaced = actuations(system, actuators), _replaced(system, drivers)
+    weight = costs(actuated_by, weights, system._load_length or system.model.length)
     unit = over_time(np.zeros(1), np.ones(1))
-    probing = actuated(system, found, [unit] * len(found))
+    probing = actuated(system, actuated_by, [unit] * len(actuated_by))
     motion = kinematics(probing, times, progress=progress)
     probing.disable(*replaced)
-    problem = _Problem(system, found, weight, replaced, motion, probing)
+    problem = _Problem(system, actuated_by, weight, replaced, motion, probing)
     efforts = problem.efforts()
-    effort = {one.name: values for one, values in zip(found, efforts.T, strict=True)}
+    effort = {actuation.name: values for actuation, values in zip(actuated_by, efforts.T, strict=True)}
     segment = problem.acting(efforts)
     segment.derivatives = motion.segments[0].derivatives
     return InverseDynamicsResult(problem.system, [segment], motion.statistics, motion.status, effort)
@@ -138,27 +138,27 @@ class _Problem:
         self.system, self.motion = probing, motion.segments[0]
         self.needed = inertia_loads(self.motion.model, self.motion.state, *motion._accelerations)
         self.reach = ActuatorMap(probing.plant, self.motion.time, self.motion.flat)
-        self.elements = [one.element for one in found]
+        self.elements = [actuation.element for actuation in found]
 
     def efforts(self) -> np.ndarray:
         """Return the efforts (nt, k)."""
         probed = self._along(self.system)
         pushes = [Push(probed.model, probed.dynamics.forces, name) for name in self.elements]
-        found = self._lifting(pushes, self._missing(probed, self.elements))
+        efforts = self._lifting(pushes, self._missing(probed, self.elements))
         if not any(isinstance(force, Friction) for force in self.system.forces):
-            return found
-        largest = np.abs(found).max()
+            return efforts
+        largest = np.abs(efforts).max()
         for _ in range(MOST_ROUNDS):
-            change = self._lifting(pushes, self._missing(self.acting(found)))
-            found = found + change
-            if np.abs(change).max() <= SETTLED * np.abs(found).max():
-                return found
+            change = self._lifting(pushes, self._missing(self.acting(efforts)))
+            efforts = efforts + change
+            if np.abs(change).max() <= SETTLED * np.abs(efforts).max():
+                return efforts
             if np.abs(change).max() > GROWN * largest:
                 break
         worst = int(np.argmax(np.abs(change).max(axis=1)))
         raise SimulationError(
-            f"{OWNER}: at t = {self.motion.time[worst]:g} s no efforts are found that overcome the friction that grows "
-            "with them: the mechanism locks, or nearly so",
+            f"{OWNER}: at t = {self.motion.time[worst]:g} s no efforts overcome the friction, which increases with "
+            "them: the mechanism is self-locking, or nearly so",
             time=float(self.motion.time[worst]),
         )
 
@@ -197,8 +197,8 @@ class _Problem:
             free = np.array([plant.metric.coordinates(m[:, :3], m[:, 3:]) for m in motions])
             unreached = np.linalg.svd(free @ self.reach.reached(pushes, row))[0][:, -left:]
             moving = said_moving(self.system, np.tensordot(unreached.T, motions, 1))
-            said += f"; bodies that move in what they do not reach: {moving}"
-        return f"{said}: name further actuators, or name in drivers only those that they are to replace"
+            said += f"; bodies that move in the other freedoms: {moving}"
+        return f"{said}: name further actuators, or in drivers= only the drivers that they replace"
 
 
 def _replaced(system: System, names: Any) -> list[str]:

@@ -45,8 +45,8 @@ class KinematicResult(Result):
     @cached_property
     def _accelerations(self) -> tuple[np.ndarray, np.ndarray]:
         """Linear accelerations, inertial frame, and angular accelerations, body axes, (nt, n, 3) each."""
-        found = [segment.derivatives for segment in self.segments]
-        return joined([d.linear[:, 0] for d in found]), joined([d.angular[:, 0] for d in found])
+        derivatives = [segment.derivatives for segment in self.segments]
+        return joined([d.linear[:, 0] for d in derivatives]), joined([d.angular[:, 0] for d in derivatives])
 
     @property
     def work(self) -> dict[str, np.ndarray]:
@@ -109,14 +109,14 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
         if force.internal:
             raise InputError(
                 f"kinematics: {force} has internal variables ({', '.join(force.internal)}), which are integrated along "
-                "the motion: simulate it instead, or leave the element out"
+                "the motion: simulate the motion instead, or remove the element"
             )
     for placed in system.model.relations:
         owner = constraint_of(system, placed.rows.start)
         if placed.relation.of_velocities:
             raise InputError(
-                f"kinematics: {owner} relates velocities or accelerations alone, so that positions do not follow from "
-                f"it (row {system.model.labels[placed.rows.start]}): simulate the motion instead"
+                f"kinematics: {owner} relates velocities or accelerations only, so that it does not determine "
+                f"positions (row {system.model.labels[placed.rows.start]}): simulate the motion instead"
             )
         for motion in placed.relation.motions:
             motion.check(str(owner), float(times[0]), float(times[-1]))
@@ -138,14 +138,14 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     line = ProgressLine(float(times[0]), float(times[-1])) if progress else None
     watch = (lambda t: None) if line is None else line.update
     try:
-        found = differentiator.along(times, system.model.carried.flat(start)[None], tracking=True, watch=watch)
+        derivatives = differentiator.along(times, system.model.carried.flat(start)[None], tracking=True, watch=watch)
     except UnreachedError as trouble:
         if trouble.reason == INTERRUPTED:
             return result(trouble.row, trouble.states, trouble.quadrants, "interrupted")
         partial = result(trouble.row, trouble.states, trouble.quadrants, "failed")
-        before, asked = float(times[max(trouble.row - 1, 0)]), float(times[trouble.row])
+        before, target = float(times[max(trouble.row - 1, 0)]), float(times[trouble.row])
         raise SimulationError(
-            f"kinematics: {_explained(system, trouble, before, asked, rank)}; the result up to there is in this "
+            f"kinematics: {_explained(system, trouble, before, target, rank)}; the result up to there is in this "
             "error's .result",
             time=trouble.time,
             result=partial,
@@ -153,10 +153,10 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     finally:
         if line is not None:
             line.close(line.reached)
-    statistics.steps, statistics.corrections = found.steps, found.corrections
-    statistics.factorisations = found.factorisations
-    finished = result(len(times), found.states, found.quadrants, "completed")
-    finished.segments[0].derivatives = found
+    statistics.steps, statistics.corrections = derivatives.steps, derivatives.corrections
+    statistics.factorisations = derivatives.factorisations
+    finished = result(len(times), derivatives.states, derivatives.quadrants, "completed")
+    finished.segments[0].derivatives = derivatives
     check_kept(finished, "kinematics")
     return finished
 
@@ -183,12 +183,12 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
     if rank >= 6 * n:
         return 6 * n
     if system.model.rows > MOST_ROWS:
-        raise InputError(f"kinematics: nothing drives {6 * n - rank} of the system's degrees of freedom; add drivers")
+        raise InputError(f"kinematics: {6 * n - rank} degrees of freedom of the system are not driven; add drivers")
     moving = said_moving(system, null_motions(solver, state, t))
     raise InputError(
-        f"kinematics: nothing drives {6 * n - rank} of the system's degrees of freedom; bodies that can still move: "
-        f"{moving}: add a driver for each, or simulate the motion; should all be driven, the mechanism stands at a "
-        f"branch point at t = {t:g} s: start at another time"
+        f"kinematics: {6 * n - rank} degrees of freedom of the system are not driven; bodies that can still move: "
+        f"{moving}: add a driver for each, or simulate the motion; if all are driven, the mechanism is at a branch "
+        f"point at t = {t:g} s: start at another time"
     )
 
 
@@ -204,8 +204,8 @@ def _explained(system: System, trouble: UnreachedError, before: float, asked: fl
     state = system.model.carried.state(trouble.state)
     if trouble.reason == SINGULAR:
         return (
-            f"at t = {trouble.time:.9g} s the mechanism stands at a {_singular(system, state, trouble.time, rank)}; "
-            "choose times that pass it by, or drive another coordinate"
+            f"at t = {trouble.time:.9g} s the mechanism is at a {_singular(system, state, trouble.time, rank)}; "
+            "choose times that do not include it, or drive another coordinate"
         )
     if trouble.reason == TOO_MANY:
         return _hurried(system, trouble, before, asked)
@@ -217,9 +217,9 @@ def _explained(system: System, trouble: UnreachedError, before: float, asked: fl
     amount, _, angular = violations(system, state, asked)
     worst = int(np.argmax(amount / np.where(angular, 1.0, system.model.length)))
     return (
-        f"there is no position beyond t = {trouble.time:.9g} s: {constraint_of(system, worst)} cannot go on (to "
-        f"t = {asked:.9g} s its row {system.model.labels[worst]} is missing {amount[worst]:.3g} "
-        f"{'rad' if angular[worst] else 'm'}); the mechanism is at a dead point or at the end of its reach"
+        f"there is no position beyond t = {trouble.time:.9g} s: {constraint_of(system, worst)} cannot be satisfied "
+        f"(at t = {asked:.9g} s its row {system.model.labels[worst]} is violated by {amount[worst]:.3g} "
+        f"{'rad' if angular[worst] else 'm'}); the mechanism is at a dead point or at the end of its range"
     )
 
 
@@ -236,9 +236,9 @@ def _hurried(system: System, trouble: UnreachedError, before: float, asked: floa
     share = (trouble.time - before) / (asked - before)
     total = f"about {trouble.tried / share:.1e}" if share > 0 else "more"
     return (
-        f"the way from t = {before:.9g} s to t = {asked:.9g} s is too long for one interval: {who} came to "
-        f"t = {trouble.time:.9g} s in {trouble.tried} steps, and all would be {total}: check the driver's rate and the "
-        "times, or give times in between"
+        f"the motion from t = {before:.9g} s to t = {asked:.9g} s is too long for one interval: {who} reached "
+        f"t = {trouble.time:.9g} s in {trouble.tried} steps, and would need {total}: check the rate of the driver and "
+        "the times, or give times in between"
     )
 
 
@@ -254,5 +254,5 @@ def _singular(system: System, state: State, t: float, rank: int) -> str:
     row = max(pushing, key=lambda row: part[row]) if pushing else int(np.argmax(part))
     who = f"{constraint_of(system, row)} (row {model.labels[row]})"
     if pushing:
-        return f"dead point, where {who} cannot move it on"
-    return f"branch point, where {who} adds nothing to the other constraints and velocities are not determined"
+        return f"dead point, where {who} cannot drive it further"
+    return f"branch point, where {who} depends on the other constraints and velocities are not determined"

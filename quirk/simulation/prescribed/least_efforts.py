@@ -66,9 +66,9 @@ class Push:
 
     def at(self, row: int) -> np.ndarray:
         """Return the loads (n, 6) on all bodies at one of the times."""
-        found = np.zeros((self._bodies + 1, 6))
-        np.add.at(found, self.rows, self.loads[row])
-        return found[:-1]
+        by_body = np.zeros((self._bodies + 1, 6))
+        np.add.at(by_body, self.rows, self.loads[row])
+        return by_body[:-1]
 
 
 class ActuatorMap:
@@ -94,7 +94,7 @@ class ActuatorMap:
         UnreachedFreedomsError
             If the actuators do not reach all freedoms.
         """
-        found = np.zeros((len(self.times), len(pushes)))
+        efforts = np.zeros((len(self.times), len(pushes)))
         freedoms = 6 * len(self.model.mass) - self.rank
         for row in range(len(self.times)):
             exerted = np.stack([*(push.at(row) for push in pushes), loads[row]])
@@ -111,8 +111,8 @@ class ActuatorMap:
             basis = U[:, :freedoms]
             # If the solution is unique, columns are scaled to unit length for accuracy.
             scale = np.sqrt(weights) if len(pushes) > freedoms else lengths
-            found[row] = np.linalg.pinv(basis.T @ (Z / scale), rcond=0.0) @ (basis.T @ wanted) / scale
-        return found
+            efforts[row] = np.linalg.pinv(basis.T @ (Z / scale), rcond=0.0) @ (basis.T @ wanted) / scale
+        return efforts
 
     def reached(self, pushes: Sequence[Push], row: int) -> np.ndarray:
         """Return the accelerations (6 n, k) due to unit efforts at one time, in coordinates of the mass metric."""

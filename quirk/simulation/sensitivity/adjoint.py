@@ -42,9 +42,12 @@ class Gradient:
     """
 
     def __init__(self, value: float, parameters: Sequence[Parameter], found: np.ndarray) -> None:
-        ends = np.cumsum([0, *(one.size for one in parameters)])
+        ends = np.cumsum([0, *(parameter.size for parameter in parameters)])
         self.value = value
-        self._found = {one.key: found[ends[n] : ends[n + 1]].reshape(one.shape) for n, one in enumerate(parameters)}
+        self._found = {
+            parameter.key: found[ends[n] : ends[n + 1]].reshape(parameter.shape)
+            for n, parameter in enumerate(parameters)
+        }
 
     @property
     def parameters(self) -> list[Any]:
@@ -55,8 +58,8 @@ class Gradient:
         """Return the derivative with respect to a parameter, an array of the parameter's shape."""
         named = tuple(key) if isinstance(key, list) else key
         if named not in self._found:
-            listed = ", ".join(repr(one) for one in self._found)
-            raise InputError(f"Result: gradient: no derivative by parameter {key!r}; available: {listed}")
+            listed = ", ".join(repr(parameter) for parameter in self._found)
+            raise InputError(f"Result: gradient: no derivative with respect to parameter {key!r}; available: {listed}")
         return self._found[named]
 
     def __iter__(self) -> Iterator[Any]:
@@ -97,13 +100,17 @@ def gradient_of(
     ]
     value, slopes = objective.judged(np.concatenate([judge.values(objective.quantities) for judge in judges]))
     ends = np.cumsum([len(rows) for rows in counted])[:-1]
-    pulled = [judge.pulled_back(own) for judge, own in zip(judges, np.split(slopes, ends), strict=True)]
+    pulled = [judge.pulled_back(part) for judge, part in zip(judges, np.split(slopes, ends), strict=True)]
     for stretch in stretches:
         if stretch.steps:
             warn_of_jumps(OWNER, AT_JUMPS, stretch.steps, backwards.course(stretch.plant).solver)
     _warn_of_long_steps(stretches, backwards)
-    by_start, found = backwards.along(result, rows_held(result, stretches), counted, [sources for sources, _ in pulled])
-    return Gradient(value, parameters, sum((own for _, own in pulled), found) + _start(first, changes) @ by_start)
+    by_start, by_parameters = backwards.along(
+        result, rows_held(result, stretches), counted, [sources for sources, _ in pulled]
+    )
+    return Gradient(
+        value, parameters, sum((part for _, part in pulled), by_parameters) + _start(first, changes) @ by_start
+    )
 
 
 def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]]:
@@ -120,8 +127,8 @@ def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> N
     """Warn if steps are too long for changes, tested with a random change at the start of each interval."""
     if any(not _serve(stretch, backwards) for stretch in stretches if stretch.steps):
         warnings.warn(
-            f"{OWNER}: steps are too long for derivatives, as of a system at rest that would vibrate or a stiff one: "
-            "the gradient is not exact; give max_step=, or leave out objective= and take result.sensitivity",
+            f"{OWNER}: steps are too long for derivatives, for example of a stiff system, or of an oscillator at rest: "
+            "the gradient is inaccurate; give max_step=, or leave out objective= and use result.sensitivity",
             SensitivityWarning,
             stacklevel=outside(),
         )
@@ -137,16 +144,16 @@ def _serve(stretch: Stretch, backwards: Backwards) -> bool:
     moved[:, SHIFT] *= model.length
     moved[:, VELOCITY] *= model.length
     start = as_changes(model, stretch.start, moved, np.zeros((model.carried.size, 1)))
-    asked, directions = (np.zeros(0), np.zeros((0, start.shape[1]))), directions_of(model, [ParameterChange()])
+    no_outputs, directions = (np.zeros(0), np.zeros((0, start.shape[1]))), directions_of(model, [ParameterChange()])
     right, as_it_is = start, start
     for steps in stretch.steps:
-        _, right = cut.along(steps, right, directions, [], asked, np.zeros(1))
+        _, right = cut.along(steps, right, directions, [], no_outputs, np.zeros(1))
         if cut.worst > NOTICED:
             return False
         if not cut.cuts:
             as_it_is = right
             continue
-        _, as_it_is = uncut.along(steps, as_it_is, directions, [], asked, np.zeros(1))
+        _, as_it_is = uncut.along(steps, as_it_is, directions, [], no_outputs, np.zeros(1))
         allowed = min(max(DIFFERENT, OVER_RTOL * backwards.rtol), NOTICED)
         if not np.abs(uncut.extents - cut.extents).max() <= allowed * cut.extents.max():
             return False
@@ -168,6 +175,6 @@ def _check(stretch: Stretch, phases: RunFactory, changes: Sequence[ParameterChan
     steps, course = stretch.steps[0], Varied(stretch.plant.solver(), phases.settings)
     after = course.solver.slots.state_from_lanes(steps.trail[1:2, 8:])[0] if len(steps.trail) > 1 else steps.end
     first = replace(steps, trail=steps.trail[:1], end=after)
-    asked = np.array([stretch.t]), stretch.start[None]
-    at, _ = course.along(first, start, directions, motions, asked, np.zeros(len(changes)))
+    at_start = np.array([stretch.t]), stretch.start[None]
+    at, _ = course.along(first, start, directions, motions, at_start, np.zeros(len(changes)))
     check_rows(stretch, course, at[:, 0], directions, motions, changes)

@@ -87,7 +87,7 @@ class Backwards:
         """
         counts = [set(rows) for rows in counted]
         last = max(k for k, rows in enumerate(held) if counts[self._stretches[k].segment].intersection(rows))
-        found, behind = np.zeros(len(self._changes)), np.zeros(self._stretches[last].end.size)
+        by_parameters, behind = np.zeros(len(self._changes)), np.zeros(self._stretches[last].end.size)
         for k in range(last, -1, -1):
             stretch = self._stretches[k]
             segment = result.segments[stretch.segment]
@@ -97,11 +97,11 @@ class Backwards:
                 angles = segment.angles[rows[-1]]
             else:
                 behind, more = self._over(k, behind)
-                found, steps, angles = found + more, stretch.steps, self._stretches[k + 1].angles
-            given = sources[stretch.segment][rows]
-            behind, more = self._over_steps(stretch, steps, segment.time[rows], given, angles, behind)
-            found += more
-        return behind, found
+                by_parameters, steps, angles = by_parameters + more, stretch.steps, self._stretches[k + 1].angles
+            partial = sources[stretch.segment][rows]
+            behind, more = self._over_steps(stretch, steps, segment.time[rows], partial, angles, behind)
+            by_parameters += more
+        return behind, by_parameters
 
     def _over_steps(
         self,
@@ -116,16 +116,16 @@ class Backwards:
 
         `behind` are those with respect to the state at the end.
         """
-        found = np.zeros(len(self._changes))
+        by_parameters = np.zeros(len(self._changes))
         if not parts:
-            return behind + sources.sum(axis=0), found
+            return behind + sources.sum(axis=0), by_parameters
         course, model = self.course(stretch.plant), stretch.plant.model
         changes = in_force(self._changes, self._system, dict(stretch.base.others))
         directions, motions = directions_of(model, changes), motions_of(model, changes)
         for steps, rows in reversed(_with_rows(parts, times)):
             behind, more = course.along(steps, rows, sources, directions, motions, angles, behind)
-            found, angles = found + more, steps.angles
-        return behind, found
+            by_parameters, angles = by_parameters + more, steps.angles
+        return behind, by_parameters
 
     def _over(self, k: int, behind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return derivatives with respect to the state at the end of interval k, and to parameters.
@@ -142,14 +142,14 @@ class Backwards:
         both = self.ahead(before.plant), self.ahead(after.plant)
         point = Jump(self._system, before, after, [], both).point()
         free, model = NullSpaceBasis.at(point), point.model
-        own = in_force(self._changes, self._system, dict(before.base.others))
-        basis, given = free.directions(), free.completed(directions_at(model, own, point.t))
-        bodies = np.concatenate([given.bodies, basis.bodies], axis=2)
-        internal = np.concatenate([given.internal, basis.internal], axis=1)
+        applied = in_force(self._changes, self._system, dict(before.base.others))
+        basis, smallest = free.directions(), free.completed(directions_at(model, applied, point.t))
+        bodies = np.concatenate([smallest.bodies, basis.bodies], axis=2)
+        internal = np.concatenate([smallest.internal, basis.internal], axis=1)
         changes = [*self._changes, *[ParameterChange()] * free.size]
         across = Jump(self._system, before, after, changes, both).across
-        found = across(as_changes(model, before.end, bodies, internal)) @ behind
-        return self._by_state(free, found[parameters:]), found[:parameters]
+        gradient = across(as_changes(model, before.end, bodies, internal)) @ behind
+        return self._by_state(free, gradient[parameters:]), gradient[:parameters]
 
     @staticmethod
     def _by_state(free: NullSpaceBasis, by_basis: np.ndarray) -> np.ndarray:
@@ -177,7 +177,7 @@ def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
 
 def _with_rows(parts: Sequence[Steps], times: np.ndarray) -> list[tuple[Steps, np.ndarray]]:
     """Return the steps with, for each of their ends, the index of the output time there, or -1; each time once."""
-    found, left = [], 0
+    with_rows, left = [], 0
     for steps in parts:
         ends = np.concatenate([steps.trail[:1, STEP_START], steps.trail[:, STEP_END]])
         close = CLOSE * np.abs(ends).max()
@@ -186,9 +186,9 @@ def _with_rows(parts: Sequence[Steps], times: np.ndarray) -> list[tuple[Steps, n
         places = np.searchsorted(ends, times[here] - close)
         missed = np.abs(ends[places] - times[here]) > close
         if missed.any():
-            raise InputError(f"{OWNER}: no step ends at t = {times[here][missed.argmax()]:g} s, which output= asks for")
+            raise InputError(f"{OWNER}: no step ends at the output time {times[here][missed.argmax()]:g} s")
         rows[places] = here
-        found.append((steps, rows))
+        with_rows.append((steps, rows))
         left += len(here)
     assert left == len(times)
-    return found
+    return with_rows

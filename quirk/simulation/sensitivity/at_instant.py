@@ -39,8 +39,8 @@ class Instant:
     def read(self, names: Sequence[str]) -> np.ndarray:
         """Return the derivatives (q, D) of quantities by name."""
         point = self._point
-        found = quantities(OWNER, "a quantity", point.system, names)
-        return np.array([self._read(one) for one in found])
+        listed = quantities(OWNER, "a quantity", point.system, names)
+        return np.array([self._read(quantity) for quantity in listed])
 
     def _read(self, one: Named) -> np.ndarray:
         if isinstance(one.of, Reading) and one.of.of is not None and one.of.of.name not in self._active:

@@ -67,7 +67,7 @@ def warn_of_splits(
     directions, motions : of parameters only
     names : (D,) of the parameters
     """
-    seen, told, rank = dict[int, SingularRows](), set[str](), course.rank
+    seen, warned, rank = dict[int, SingularRows](), set[str](), course.rank
     if not _closed(course.solver.model):
         return
 
@@ -80,15 +80,16 @@ def warn_of_splits(
     for d in (int(place) for place in np.flatnonzero(shapes)):
         for n in _near(course.extents[d], course.pivots):
             # The state at the end of step n has index n + 1.
-            for one, other in ((n, n + 1), (n + 1, n + 2), (n, n + 2)):
-                if other > len(steps.trail) or names[d] in told:
+            for before, after in ((n, n + 1), (n + 1, n + 2), (n, n + 2)):
+                if after > len(steps.trail) or names[d] in warned:
                     continue
-                t = _splits(rows(one), rows(other), d)
+                t = _splits(rows(before), rows(after), d)
                 if t is not None:
-                    told.add(names[d])
+                    warned.add(names[d])
                     warnings.warn(
                         f"simulate: sensitivities: near t = {t:.3g} s the run passes a singular configuration, where "
-                        f"the motion splits with a change of {names[d]}: from there on there is no derivative by it",
+                        f"a change of {names[d]} separates the branches of motion: derivatives with respect to it do "
+                        "not exist afterwards",
                         SensitivityWarning,
                         stacklevel=outside(),
                     )
@@ -114,12 +115,12 @@ def _closed(model: Model) -> bool:
 
 def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndarray:
     """Return a mask (D,) of the directions that change rows."""
-    found = np.zeros(directions.count, dtype=bool)
+    mask = np.zeros(directions.count, dtype=bool)
     for inputs in directions.relations.values():
         for change in inputs.values():
-            found |= change != 0.0
-    found[[one.direction for one in motions if one.of_relation]] = True
-    return found
+            mask |= change != 0.0
+    mask[[motion.direction for motion in motions if motion.of_relation]] = True
+    return mask
 
 
 def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:

@@ -64,8 +64,8 @@ def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping
     replaced = {name for name, part in others.items() if isinstance(part, ForceElement) and _is_new(part, system[name])}
 
     def goes_on(name: str, argument: str) -> bool:
-        own = getattr(system[name], argument, None)
-        return name not in replaced and getattr(others.get(name, system[name]), argument, None) is own
+        original = getattr(system[name], argument, None)
+        return name not in replaced and getattr(others.get(name, system[name]), argument, None) is original
 
     if not others:
         return list(changes)
@@ -86,21 +86,21 @@ def _is_new(part: ForceElement, own: Any) -> bool:
 
 def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Directions:
     """Return changes of parameters as directions of a model; changes of parts that it does not contain are zero."""
-    made = Directions.none(model, len(changes))
+    directions = Directions.none(model, len(changes))
     laws, relations = dict[int, dict[int, np.ndarray]](), dict[int, dict[int, np.ndarray]]()
-    made = replace(made, laws=laws, relations=relations)
+    directions = replace(directions, laws=laws, relations=relations)
     places = _Places(model)
     for c, change in enumerate(changes):
         for key, numbers in change.numbers.items():
             kind, name, _ = key
             if kind == GRAVITY:
-                made.gravity[:, c] = numbers
+                directions.gravity[:, c] = numbers
             elif kind in (MASS, INERTIA):
                 n = model.body_names.index(name)
                 if kind == MASS:
-                    made.mass[n, c] = numbers[0]
+                    directions.mass[n, c] = numbers[0]
                 else:
-                    made.inertia[n, ..., c] = numbers.reshape(3, 3)
+                    directions.inertia[n, ..., c] = numbers.reshape(3, 3)
             elif key in places.found:
                 of, number, inputs = places.found[key]
                 changed = (laws if of == LAW else relations).setdefault(number, {})
@@ -109,21 +109,22 @@ def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Direction
                 for place, x in zip(inputs, numbers, strict=True):
                     if x != 0.0 and place != UNUSED:
                         changed.setdefault(place, np.zeros(len(changes)))[c] = x
-    return made
+    return directions
 
 
 def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: float) -> Directions:
     """Return the directions with the changes of motions at time t added to the inputs of laws and relations."""
     laws, relations = (
-        {number: dict(inputs) for number, inputs in given.items()} for given in (directions.laws, directions.relations)
+        {number: dict(inputs) for number, inputs in inputs_of_all.items()}
+        for inputs_of_all in (directions.laws, directions.relations)
     )
-    for one in motions:
-        rates = one.motion.derivatives(t, 2) / np.array([1.0, 1.0, 2.0])
-        into = (relations if one.of_relation else laws).setdefault(one.element, {})
-        for k, rate in enumerate(rates if one.of_relation else rates[:2]):
-            change = into.get(one.place + k, np.zeros(directions.count)).copy()
-            change[one.direction] += rate
-            into[one.place + k] = change
+    for moving in motions:
+        rates = moving.motion.derivatives(t, 2) / np.array([1.0, 1.0, 2.0])
+        into = (relations if moving.of_relation else laws).setdefault(moving.element, {})
+        for k, rate in enumerate(rates if moving.of_relation else rates[:2]):
+            change = into.get(moving.place + k, np.zeros(directions.count)).copy()
+            change[moving.direction] += rate
+            into[moving.place + k] = change
     return replace(directions, laws=laws, relations=relations)
 
 
@@ -147,36 +148,36 @@ def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarr
 
 def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[ChangedMotion]:
     """Return the motions that change, with their places in the model."""
-    found = []
+    changed = []
     for c, change in enumerate(changes):
         for (name, argument), motion in change.motions.items():
             for number, (element, _) in enumerate(model.forces):
                 if element.name == name and argument in element.motions:
                     place = element.layout().first_motion + 2 * element.motions.index(argument)
-                    found.append(ChangedMotion(False, number, place, c, motion))
-            constraint = next((one for one, _ in model.joint_bodies if one.name == name), None)
+                    changed.append(ChangedMotion(False, number, place, c, motion))
+            constraint = next((candidate for candidate, _ in model.joint_bodies if candidate.name == name), None)
             for number, placed in enumerate(as_relations(model)) if constraint is not None else ():
                 if model.owner(placed.rows.start) != name:
                     continue
-                for m, one in enumerate(placed.relation.motions):
-                    if one is getattr(constraint, argument, None):
+                for m, candidate in enumerate(placed.relation.motions):
+                    if candidate is getattr(constraint, argument, None):
                         place = len(placed.relation.numbers) + 3 * m
-                        found.append(ChangedMotion(True, number, place, c, motion))
-    return found
+                        changed.append(ChangedMotion(True, number, place, c, motion))
+    return changed
 
 
 def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
     """Return changes (D, 13 n + k) of a state y from motions (n, 12, D) and changes (k, D) of auxiliary states."""
     n = len(model.mass)
     orientation = model.carried.state(y).orientation
-    found = np.zeros((bodies.shape[-1], y.size))
-    of_bodies = found[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
+    flat = np.zeros((bodies.shape[-1], y.size))
+    of_bodies = flat[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
     for d, (now, motion) in enumerate(zip(of_bodies, np.moveaxis(bodies, -1, 0), strict=True)):
         now[:, :3], now[:, 7:10], now[:, 10:] = motion[:, SHIFT], motion[:, VELOCITY], motion[:, OMEGA]
         turn = np.concatenate([np.zeros((n, 1)), motion[:, TURN]], axis=1)
         now[:, 3:7] = 0.5 * multiply(orientation, turn)
-        found[d, STATE_SIZE * n :] = internal[:, d]
-    return found
+        flat[d, STATE_SIZE * n :] = internal[:, d]
+    return flat
 
 
 def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -218,7 +219,7 @@ class _Places:
                 o = layout.first_frame + f * layout.frame_size
                 inputs += range(o, o + FRAME)
             first = placed.rows.start - model.joint_rows[name].start
-            owner = next(one for one, _ in model.joint_bodies if one.name == name)
+            owner = next(constraint for constraint, _ in model.joint_bodies if constraint.name == name)
             if isinstance(owner, Sticking):
                 # Of the data of sticking friction only the radii are inputs of its rows.
                 unused = owner.friction.numbers.size - layout.numbers

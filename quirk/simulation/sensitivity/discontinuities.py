@@ -44,14 +44,14 @@ def warn_of_jumps(owner: str, remedy: str, parts: Sequence[Steps], solver: Solve
     parts : steps of one interval of a run
     solver : of the model of these steps
     """
-    found = [(times_of_jumps(steps, solver.model, solver.slots), times_met(steps, solver)) for steps in parts]
-    times = np.unique(np.concatenate([np.concatenate(both) for both in found]))
+    by_part = [(times_of_jumps(steps, solver.model, solver.slots), times_met(steps, solver)) for steps in parts]
+    times = np.unique(np.concatenate([np.concatenate(both) for both in by_part]))
     if not len(times):
         return
     listed = ", ".join(f"{t:.6g}" for t in times[:TOLD]) + (" and later" if len(times) > TOLD else "")
     warnings.warn(
-        f"{owner}: accelerations jump within a step at t = {listed} s, as a load changes abruptly with the state: "
-        f"derivatives behind it lack what follows from the time at which that happens; {remedy}",
+        f"{owner}: accelerations jump within a step at t = {listed} s, as a load depends discontinuously on the state: "
+        f"later derivatives lack the effect of changes of the time of the jump; {remedy}",
         SensitivityWarning,
         stacklevel=outside(),
     )
@@ -71,10 +71,10 @@ def times_of_jumps(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
     jump = np.abs(mean[3:-1] - mean[1:-3]).max(axis=1)
     beside = np.maximum(rate[:-3], rate[3:])
     noise = np.finfo(float).eps * np.abs(velocity).max() / np.minimum(length[1:-3], length[3:-1])
-    found = jump > FASTER * beside * (middle[3:-1] - middle[1:-3])
-    found &= (jump > CERTAIN * noise) & (jump > NOTICED * np.abs(mean).max())
-    found &= np.minimum(step[1:-2], step[2:-1]) > WITHIN * jump
-    return np.asarray(start[2:-2][found])
+    jumps = jump > FASTER * beside * (middle[3:-1] - middle[1:-3])
+    jumps &= (jump > CERTAIN * noise) & (jump > NOTICED * np.abs(mean).max())
+    jumps &= np.minimum(step[1:-2], step[2:-1]) > WITHIN * jump
+    return np.asarray(start[2:-2][jumps])
 
 
 def times_met(steps: Steps, solver: Solver) -> np.ndarray:
@@ -85,7 +85,7 @@ def times_met(steps: Steps, solver: Solver) -> np.ndarray:
     """
     start, end = steps.trail[:, STEP_START], steps.trail[:, STEP_END]
     length = end - start
-    found = []
+    jumps = []
     sudden = (length[:-1] * SUDDENLY < length[1:]) & ((end[:-1] - start[0]) * SUDDENLY > length[1:])
     for k in np.flatnonzero(sudden):
         last = steps.trail[k + 2, STEP_HEAD:] if k + 2 < len(start) else solver.slots.state_to_lanes(steps.end)
@@ -94,8 +94,8 @@ def times_met(steps: Steps, solver: Solver) -> np.ndarray:
         jump, rates = np.abs(after - before).max(), (np.abs(before - earlier), np.abs(beyond - after))
         goes_on = length[k] * max(rates[0].max() / length[k - 1], rates[1].max() / length[k + 1])
         if jump > FASTER * goes_on and jump > NOTICED * max(np.abs(before).max(), np.abs(after).max()):
-            found.append(end[k])
-    return np.array(found)
+            jumps.append(end[k])
+    return np.array(jumps)
 
 
 def _accelerations(solver: Solver, y: np.ndarray, t: float) -> np.ndarray:

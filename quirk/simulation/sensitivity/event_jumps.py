@@ -69,7 +69,9 @@ class Jump:
         courses: Sequence[Varied],
     ) -> None:
         self._system, self._before, self._after = system, before, after
-        self._changes, self._behind = (in_force(changes, system, dict(one.base.others)) for one in (before, after))
+        self._changes, self._behind = (
+            in_force(changes, system, dict(stretch.base.others)) for stretch in (before, after)
+        )
         self._courses = courses
         self.later = np.zeros(len(changes))
 
@@ -82,14 +84,14 @@ class Jump:
         before, after, model = self._before, self._after, self._before.plant.model
         point = self.point()
         bodies, internal = as_motions(model, before.end, now)
-        asked = [guard for guard in before.hit if not self._continuous(guard)]
-        if asked:
-            self.later = self._when(point, bodies, internal, asked)
+        relevant = [guard for guard in before.hit if not self._continuous(guard)]
+        if relevant:
+            self.later = self._when(point, bodies, internal, relevant)
         if before.goes_on(after):
             return now
         same = np.array_equal(before.end, after.start)
         if same and before.plant is after.plant:
-            if not asked:
+            if not relevant:
                 return now
             bodies, internal = self._past_loads(point, bodies, internal)
             return as_changes(model, after.start, bodies, internal)
@@ -98,7 +100,7 @@ class Jump:
         internal[: point.internal] += point.internal_rates[:, None] * self.later
         if not same:
             if distance(model, before.end, after.start) > MOVED * model.length:
-                raise InputError(f"{OWNER}: {self._named}: it moves bodies to other poses, which is not differentiated")
+                raise InputError(f"{OWNER}: {self._named}: displacements of bodies at events are not differentiated")
             if not all(_of_slip(guard) or _of_border(guard) or self._continuous(guard) for guard in before.hit):
                 bodies = after_impulse(self._system, before, after, bodies, self._behind, self.later)
         head(self._courses[1].solver, after.resting.rubbing)
@@ -115,8 +117,8 @@ class Jump:
         h = ASIDE / speed
         rates = [self._rates_aside(point, times * h) for times in (-2.0, -1.0, 1.0, 2.0)]
         moved, carried = (
-            _jump_between(*one)[..., None] * np.where(np.isfinite(self.later), self.later, 0.0)
-            for one in zip(*rates, strict=True)
+            _jump_between(*sides)[..., None] * np.where(np.isfinite(self.later), self.later, 0.0)
+            for sides in zip(*rates, strict=True)
         )
         internal[: point.internal] -= carried
         return bodies - moved, internal
@@ -135,7 +137,7 @@ class Jump:
         if not isinstance(guard.key, tuple):
             return False
         if guard.key[2] == "solvable":
-            raise InputError(f"{OWNER}: {guard.title}: where friction has no solution there is no derivative")
+            raise InputError(f"{OWNER}: {guard.title}: no derivative exists where friction has no solution")
         return guard.key[2] in ("push", "faster", "return")
 
     @property
@@ -157,19 +159,19 @@ class Jump:
         directions = directions_at(point.model, self._changes, point.t)
         directions.bodies[:], directions.internal[:] = bodies, internal
         at = QuantityDerivatives(point, point.variation(directions))
-        found = [self._of_friction(at, guard) if _of_slip(guard) else self._of_guard(at, guard) for guard in asked]
-        for one in found[1:]:
-            if np.abs(one - found[0]).max() > AT_ONCE * np.abs(found[0]).max():
+        by_guard = [self._of_friction(at, guard) if _of_slip(guard) else self._of_guard(at, guard) for guard in asked]
+        for change in by_guard[1:]:
+            if np.abs(change - by_guard[0]).max() > AT_ONCE * np.abs(by_guard[0]).max():
                 raise InputError(
-                    f"{OWNER}: {self._named} happen at once at t = {point.t:g} s, and which is first depends on the "
-                    "parameters: there is no derivative"
+                    f"{OWNER}: {self._named} occur together at t = {point.t:g} s, and their order depends on the "
+                    "parameters: no derivative exists"
                 )
-        return found[0]
+        return by_guard[0]
 
     def _of_guard(self, at: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
         rate, change = self._quantity(at, guard)
         if not np.isfinite(change).all():
-            raise InputError(f"{OWNER}: {guard.title}: its function has no derivatives: write it of plain arithmetic")
+            raise InputError(f"{OWNER}: {guard.title}: its function cannot be differentiated: use plain arithmetic")
         with np.errstate(divide="ignore", invalid="ignore"):  # a constant quantity at zero crosses by round-off
             return np.asarray(-change / rate)
 
@@ -177,13 +179,13 @@ class Jump:
         """Return the rate of a quantity along the motion, and its changes (D,)."""
         quantity = guard.quantity
         if isinstance(quantity, Reading):
-            found = self._of_element(at, quantity)
-            if found is None:
+            of_element = self._of_element(at, quantity)
+            if of_element is None:
                 raise InputError(
-                    f"{OWNER}: {guard.title}: events of loads, of energies and of elements that do not act are not "
-                    "differentiated: let the event watch positions, of a body or by a function"
+                    f"{OWNER}: {guard.title}: events on loads, energies and disabled elements are not "
+                    "differentiated: let the event depend on positions, of a body or by a function"
                 )
-            return found
+            return of_element
         assert isinstance(quantity, Quantity | Gap)
         seeds, numbers = self._of_gap(quantity) if isinstance(quantity, Gap) else ({}, np.zeros((0, 0)))
         terms, moved = at.coordinate_terms(quantity, rows_of(at.point, quantity), 0, seeds)
@@ -216,8 +218,8 @@ class Jump:
         """Return the changes of the frames of a gap, as inputs of its law, and of its parameters (k, D)."""
         key, layout = (GAP + gap.label, gap.name, 0), gap.layout()
         count = len(gap.numbers_of_gap)
-        given = [change.numbers.get(key, np.zeros(count + FRAME * layout.frames)) for change in self._changes]
-        by_place = np.transpose(given)
+        numbers = [change.numbers.get(key, np.zeros(count + FRAME * layout.frames)) for change in self._changes]
+        by_place = np.transpose(numbers)
         firsts = [layout.first_frame + f * layout.frame_size for f in range(layout.frames)]
         places = [first + c for first in firsts for c in range(FRAME)]
         return dict(zip(places, by_place[count:], strict=True)), by_place[:count]
@@ -242,17 +244,17 @@ def _jump_between(far_before: np.ndarray, before: np.ndarray, after: np.ndarray,
 
 def _flow(point: Point) -> np.ndarray:
     """Return the rates (n, 12) of the bodies' states along the motion; see `quirk.dynamics.model.directions`."""
-    found = np.zeros((point.bodies, 12))
-    found[:, SHIFT], found[:, TURN] = point.state.velocity, point.state.angular_velocity
-    found[:, VELOCITY], found[:, OMEGA] = point.linear, point.angular
-    return found
+    rates = np.zeros((point.bodies, 12))
+    rates[:, SHIFT], rates[:, TURN] = point.state.velocity, point.state.angular_velocity
+    rates[:, VELOCITY], rates[:, OMEGA] = point.linear, point.angular
+    return rates
 
 
 def times_of(jumps: Sequence[Jump]) -> Mapping[tuple[float, str], np.ndarray]:
     """Return the changes (D,) of the times of events, by time and name."""
-    found: dict[tuple[float, str], np.ndarray] = {}
+    by_event: dict[tuple[float, str], np.ndarray] = {}
     for jump in jumps:
         for guard in jump._before.hit:
             name = guard.key[0] if isinstance(guard.key, tuple) else guard.key
-            found[jump._before.reached, str(name)] = jump.later
-    return found
+            by_event[jump._before.reached, str(name)] = jump.later
+    return by_event

@@ -25,7 +25,7 @@ from .event_jumps import OWNER, Jump, times_of
 from .parameters import Parameter
 from .sensitivities import Sensitivities
 
-AT_JUMPS = "an Event whose quantity crosses its level right there completes them"
+AT_JUMPS = "they are complete with an Event whose quantity crosses its level at the jump"
 # Largest violation of dependent rows along a change, over the size of the change.
 CONTRADICTED = 1e-6
 
@@ -44,7 +44,7 @@ def sensitivities_of(
     """
     changes = [change for parameter in parameters for change in parameter.changes]
     kept = rows_held(result, stretches)
-    found = [np.zeros((len(segment.time), len(changes), segment.flat.shape[1])) for segment in result.segments]
+    derivatives = [np.zeros((len(segment.time), len(changes), segment.flat.shape[1])) for segment in result.segments]
     courses: dict[Any, Varied] = {}
     jumps = list[Jump]()
     for plant in dict.fromkeys(stretch.plant for stretch in stretches):
@@ -54,7 +54,7 @@ def sensitivities_of(
     names = [f"{parameter.key!r}" for parameter in parameters for _ in parameter.changes]
     for numbers in going_on(stretches):
         some, rows = [stretches[k] for k in numbers], [kept[k] for k in numbers]
-        into = found[some[0].segment] if any(rows) else np.zeros((0, *found[-1].shape[1:]))
+        into = derivatives[some[0].segment] if any(rows) else np.zeros((0, *derivatives[-1].shape[1:]))
         course = courses[some[0].plant]
         ends = _along(result, some, rows, course, now, changes, names, into, first=numbers[0] == 0)
         for k, end in zip(numbers, ends, strict=True):
@@ -62,7 +62,7 @@ def sensitivities_of(
                 both = course, courses[stretches[k + 1].plant]
                 jumps.append(Jump(result.system, stretches[k], stretches[k + 1], changes, both))
                 now = jumps[-1].across(end)
-    return Sensitivities(result, parameters, found, times_of(jumps))
+    return Sensitivities(result, parameters, derivatives, times_of(jumps))
 
 
 def _along(
@@ -81,7 +81,7 @@ def _along(
     Returns the changes (intervals, D, 13 n + k) at the end of each.
     """
     stretch, steps = stretches[0], steps_of(stretches)
-    model, held = stretch.plant.model, [row for own in rows for row in own]
+    model, held = stretch.plant.model, [row for part in rows for row in part]
     if not steps:
         into[held] = now
         return np.array([now] * len(stretches))
@@ -90,23 +90,23 @@ def _along(
     times, states, ends = _asked(result, stretches, rows)
     at = np.zeros((len(now), len(times), states.shape[1]))
     sizes, done = np.array([change.size for change in changes]), 0
-    for own in steps:
-        end = len(times) if own is steps[-1] else int(np.searchsorted(times, own.trail[-1, 1], side="right"))
-        asked = times[done:end], states[done:end]
-        at[:, done:end], now = course.along(own, now, directions, motions, asked, sizes)
+    for part in steps:
+        end = len(times) if part is steps[-1] else int(np.searchsorted(times, part.trail[-1, 1], side="right"))
+        outputs = times[done:end], states[done:end]
+        at[:, done:end], now = course.along(part, now, directions, motions, outputs, sizes)
         if first and done == 0:
             check_rows(stretch, course, at[:, 0], directions, motions, changes)
         # The direction of slip changes without bound as the slip ends.
-        if not (stretch.resting.rubbing and own is steps[-1] and course.coarse >= own.trail[-1, STEP_START]):
+        if not (stretch.resting.rubbing and part is steps[-1] and course.coarse >= part.trail[-1, STEP_START]):
             _warn_of_fast_changes(course.coarse)
-        warn_of_splits(own, course, directions, motions, names)
+        warn_of_splits(part, course, directions, motions, names)
         done = end
-    for one in stretches:
-        if one.parts:
-            warn_of_jumps(OWNER, AT_JUMPS, one.steps, course.solver)
-    found = np.moveaxis(at, 0, 1)
-    into[held] = np.delete(found, [0, *ends], axis=0)
-    return np.concatenate([found[ends], now[None]])
+    for interval in stretches:
+        if interval.parts:
+            warn_of_jumps(OWNER, AT_JUMPS, interval.steps, course.solver)
+    by_time = np.moveaxis(at, 0, 1)
+    into[held] = np.delete(by_time, [0, *ends], axis=0)
+    return np.concatenate([by_time[ends], now[None]])
 
 
 def _asked(
@@ -118,11 +118,11 @@ def _asked(
     out.
     """
     times, states, ends = [np.array([stretches[0].t])], [stretches[0].start[None]], list[int]()
-    for stretch, own in zip(stretches, rows, strict=True):
-        if own:
+    for stretch, held in zip(stretches, rows, strict=True):
+        if held:
             segment = result.segments[stretch.segment]
-            times.append(segment.time[own])
-            states.append(segment.flat[own])
+            times.append(segment.time[held])
+            states.append(segment.flat[held])
         if stretch is not stretches[-1]:
             ends.append(sum(map(len, times)))
             times.append(np.array([stretch.reached]))
@@ -134,8 +134,8 @@ def _warn_of_fast_changes(t: float) -> None:
     """Warn if changes are too fast for any step, from a time on."""
     if t < np.inf:
         warnings.warn(
-            f"{OWNER}: from t = {t:.6g} s on derivatives change too fast to be followed, as next to a singular "
-            "configuration, or of a stiff system at rest: they are not exact behind it; for the latter take "
+            f"{OWNER}: from t = {t:.6g} s on derivatives change too fast to be resolved, for example near a singular "
+            "configuration or in a stiff system at rest, and are inaccurate; for stiff systems use "
             'method="RadauIIA9"',
             SensitivityWarning,
             stacklevel=outside(),
@@ -164,16 +164,16 @@ def check_rows(
     bodies, internal = as_motions(model, stretch.start, now)
     directions.bodies[:], directions.internal[:] = bodies, internal
     lanes = solver.slots.state_to_lanes(stretch.start)
-    found: Tangent = course.differential.at(lanes, stretch.t, with_motions(directions, motions, stretch.t))
+    tangent: Tangent = course.differential.at(lanes, stretch.t, with_motions(directions, motions, stretch.t))
     directions.bodies[:], directions.internal[:] = 0.0, 0.0
     scale = 1.0 + np.abs(bodies).max(axis=(0, 1))
-    for d, missed in enumerate(np.abs(found.levels[..., :2]).max(axis=2) / scale[:, None]):
+    for d, missed in enumerate(np.abs(tangent.levels[..., :2]).max(axis=2) / scale[:, None]):
         if missed.max(initial=0.0) > CONTRADICTED:
             row = int(missed.argmax())
             keys = list(changes[d].numbers)
             raise InputError(
                 f"{OWNER}: with a change of {keys[0][1] if keys else 'the start'!r} redundant "
-                f"constraints contradict each other (row {model.labels[row]}): the mechanism cannot move so"
+                f"constraints contradict each other (row {model.labels[row]}): the mechanism prevents this change"
             )
 
 

@@ -26,7 +26,7 @@ STEP, HALVINGS = 1e-2, 4
 
 def gap_changes(gap: Gap, at: QuantityDerivatives, numbers: np.ndarray) -> np.ndarray:
     """Return the changes (D,) of a gap at the same state, from changes (k, D) of its parameters."""
-    found = np.zeros(numbers.shape[1])
+    total = np.zeros(numbers.shape[1])
     for k, change in enumerate(numbers):
         if not change.any():
             continue
@@ -35,14 +35,14 @@ def gap_changes(gap: Gap, at: QuantityDerivatives, numbers: np.ndarray) -> np.nd
         def at_distance(x: float, k: int = k) -> float:
             moved = gap.numbers_of_gap.copy()
             moved[k] += x
-            one = gap.with_values({"numbers_of_gap": moved})
-            return at.coordinate(one, rows_of(at.point, one))[0]
+            varied = gap.with_values({"numbers_of_gap": moved})
+            return at.coordinate(varied, rows_of(at.point, varied))[0]
 
         table = [
             (at_distance(size * 0.5**j) - at_distance(-size * 0.5**j)) / (2 * size * 0.5**j) for j in range(HALVINGS)
         ]
-        found += _extrapolated(table) * change
-    return found
+        total += _extrapolated(table) * change
+    return total
 
 
 def _extrapolated(table: list[float]) -> float:
@@ -53,14 +53,14 @@ def _extrapolated(table: list[float]) -> float:
 
 def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Sequence[ParameterChange]) -> np.ndarray:
     """Return the changes (D,) of a quantity at the same state due to displacement of its joint frames."""
-    found = np.zeros(len(changes))
+    total = np.zeros(len(changes))
     for d, change in enumerate(changes):
         moved = {name: _frames(part, change) for name, part in quantity.parts.items() if isinstance(part, Constraint)}
         moved = {name: frames for name, frames in moved.items() if frames is not None}
         if not moved:
             continue
-        found[d] = _extrapolated([_difference(quantity, at, moved, STEP * 0.5**k) for k in range(HALVINGS)])
-    return found
+        total[d] = _extrapolated([_difference(quantity, at, moved, STEP * 0.5**k) for k in range(HALVINGS)])
+    return total
 
 
 def _frames(constraint: Constraint, change: ParameterChange) -> np.ndarray | None:
@@ -76,8 +76,8 @@ def _difference(quantity: Quantity, at: QuantityDerivatives, moved: dict[str, An
     values = []
     for step in (h, -h):
         parts = {name: _with_frames(part, moved.get(name), step) for name, part in quantity.parts.items()}
-        one = quantity.with_values({"parts": parts})
-        values.append(at.coordinate(one, rows_of(at.point, one))[0])
+        varied = quantity.with_values({"parts": parts})
+        values.append(at.coordinate(varied, rows_of(at.point, varied))[0])
     return (values[0] - values[1]) / (2 * h)
 
 
@@ -85,11 +85,11 @@ def _with_frames(part: Any, change: np.ndarray | None, step: float) -> Any:
     """Return a constraint with displaced frames: shifted, and rotated according to the changes of their axes."""
     if change is None:
         return part
-    made = copy(part)
+    displaced = copy(part)
     for name, of in (("frame_i", change[:FRAME]), ("frame_j", change[FRAME:])):
         frame: Frame = getattr(part, name)
         spin = frame.matrix.T @ of[3:].reshape(3, 3)
         turn = 0.5 * np.array([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]])
         turned = frame.matrix @ rotation.matrix(rotation.exp(step * turn))
-        object.__setattr__(made, name, Frame(frame.origin + step * of[:3], rotation.from_matrix(turned)))
-    return made
+        object.__setattr__(displaced, name, Frame(frame.origin + step * of[:3], rotation.from_matrix(turned)))
+    return displaced

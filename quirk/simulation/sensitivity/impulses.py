@@ -56,8 +56,8 @@ def after_impulse(
     if np.abs(A.T @ multipliers - momentum.ravel()).max() > UNEXPLAINED * np.abs(momentum).max():
         named = ", ".join(guard.title for guard in before.hit)
         raise InputError(
-            f"simulate: sensitivities: {named}: velocities that are set, rather than changed by impulses of "
-            "constraints, are not differentiated"
+            f"simulate: sensitivities: {named}: velocity jumps other than those by impulses of "
+            "constraints are not differentiated"
         )
     bounce, of_restitution = _bounces(system, model, (start, end), t, multipliers, changes, before.resting.pushing)
     used = ~((bounce >= 0) & (np.abs(multipliers) <= NOTHING * np.abs(multipliers).max()))
@@ -75,13 +75,13 @@ def after_impulse(
     metric = plant.metric
     scaled = metric.rows(A[used])
     solve = PseudoInverse.of(scaled, np.ones(int(used.sum()), dtype=bool), least=model.rank_tolerance)
-    found = bodies.copy()
+    changed = bodies.copy()
     for d in range(bodies.shape[-1]):
         z = metric.coordinates(free[:, :3, d], free[:, 3:, d])
         for _ in range(2):
             z = z + solve.solve(wanted[used, d] - scaled @ z)
-        found[:, VELOCITY, d], found[:, OMEGA, d] = metric.vector(z)
-    return found
+        changed[:, VELOCITY, d], changed[:, OMEGA, d] = metric.vector(z)
+    return changed
 
 
 def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
@@ -90,7 +90,7 @@ def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
     for force in system.forces:
         if isinstance(force, Friction) and force.name not in after.base.idle and force.on.name in names:
             raise InputError(
-                f"simulate: sensitivities: {force}: its impulses, where {force.on} closes, are not differentiated"
+                f"simulate: sensitivities: {force}: its impulses when {force.on} closes are not differentiated"
             )
 
 
@@ -135,8 +135,8 @@ def _bounces(
             bounce[row] = max(-after[row] / before[row], 0.0) if hit else 0.0
             if hit and abs(bounce[row] - part.restitution) <= UNEXPLAINED:
                 for d, change in enumerate(changes):
-                    given = change.numbers.get((RESTITUTION, name, 0))
-                    by_restitution[row, d] = 0.0 if given is None else given[0] * before[row]
+                    by_parameter = change.numbers.get((RESTITUTION, name, 0))
+                    by_restitution[row, d] = 0.0 if by_parameter is None else by_parameter[0] * before[row]
     return bounce, by_restitution
 
 
@@ -145,9 +145,9 @@ def _check_poses(before: Stretch, missed: np.ndarray, bodies: np.ndarray) -> Non
     if missed.size and np.abs(missed).max() > MISSED * (1e-6 + np.abs(bodies[:, :6]).max()):
         named = ", ".join(guard.title for guard in before.hit)
         raise InputError(
-            f"simulate: sensitivities: {named}: where parameters change the event is at another place, so that what "
-            "engages then would fit no longer, or with keep_offset=True hold other poses, which is not differentiated; "
-            "let it engage where the constraint itself is satisfied"
+            f"simulate: sensitivities: {named}: if a parameter changes, the enabled constraint does not fit the poses "
+            "at the event or, with keep_offset=True, holds other poses, which is not differentiated; enable it where "
+            "the constraint itself is satisfied"
         )
 
 

@@ -83,7 +83,7 @@ class SegmentLoads:
             if reading.of.name not in names:
                 return none
             loads = self._loads.joints[:, names.index(reading.of.name)]
-            body = next(pair[1] for one, pair in model.joint_bodies if one.name == reading.of.name)
+            body = next(pair[1] for constraint, pair in model.joint_bodies if constraint.name == reading.of.name)
             origin, moved = reading.of.frame_j.origin, self._moved_with_j(reading.of.name)
             return _component(self._at(loads, body, origin, moved), reading)
         assert isinstance(reading.of, ForceElement)
@@ -100,8 +100,8 @@ class SegmentLoads:
 
     def _moved_with_j(self, name: str) -> np.ndarray:
         """Return the changes (3, D) of the origin of frame j of a constraint in its body."""
-        own = self._model.joint_rows[name]
-        placed = [(r, p) for r, p in enumerate(self._relations) if own.start <= p.rows.start < own.stop]
+        rows = self._model.joint_rows[name]
+        placed = [(r, p) for r, p in enumerate(self._relations) if rows.start <= p.rows.start < rows.stop]
         if not placed:
             return np.zeros((3, self._directions.count))
         number, relation = placed[-1]
@@ -129,11 +129,11 @@ class SegmentLoads:
             turn = 2 * rotation.multiply(np.broadcast_to(rotation.conjugate(q)[:, None], change.shape), change)[..., 1:]
             arm, shift = R @ origin, np.cross(turn, origin)
             moving = R @ (np.swapaxes(shift, 1, 2) + moved)
-        found = loads.copy()
+        shifted = loads.copy()
         force, d_force = loads[:, FORCE, 0], loads[:, FORCE, 1:]
-        found[:, MOMENT, 0] -= np.cross(arm, force)
-        found[:, MOMENT, 1:] -= np.cross(moving, force[..., None], axis=1) + np.cross(arm[..., None], d_force, axis=1)
-        return found
+        shifted[:, MOMENT, 0] -= np.cross(arm, force)
+        shifted[:, MOMENT, 1:] -= np.cross(moving, force[..., None], axis=1) + np.cross(arm[..., None], d_force, axis=1)
+        return shifted
 
 
 def loads_along(

@@ -15,27 +15,27 @@ OWNER = "simulate: sensitivities"
 
 def motion_derivatives(part: Any, argument: str, motion: Motion, number: str) -> tuple[tuple[int, ...], list[Motion]]:
     """Return the shape of a parameter of a motion, and the derivative with respect to each element, as motions."""
-    made = made_with(motion)
-    given: dict[str, Any] = {} if made is None else dict(made.arguments)
-    maker = "" if made is None else made.maker.__name__
+    construction = made_with(motion)
+    arguments: dict[str, Any] = {} if construction is None else dict(construction.arguments)
+    maker = "" if construction is None else construction.maker.__name__
     makers: dict[str, Any] = {
         "constant_rate": {"rate": _power(1), "start": _power(0)},
-        "sinusoid": _of_sinusoid(given) if maker == "sinusoid" else {},
+        "sinusoid": _of_sinusoid(arguments) if maker == "sinusoid" else {},
     }
     known = makers.get(maker, {})
     if number in known:
         return (), [known[number]]
     if maker == "polynomial" and number == "coefficients":
-        return (len(given[number]),), [_power(k) for k in range(len(given[number]))]
+        return (len(arguments[number]),), [_power(k) for k in range(len(arguments[number]))]
     if maker == "spline" and number == "values":
-        units = np.eye(len(given["values"]))
-        periodic = bool(given.get("periodic", False))
+        units = np.eye(len(arguments["values"]))
+        periodic = bool(arguments.get("periodic", False))
         if periodic:  # first and last value are the same parameter
             units[[0, -1]] = 0.5 * (units[0] + units[-1])
-        return (len(units),), [Motion.spline(given["times"], unit, periodic) for unit in units]
+        return (len(units),), [Motion.spline(arguments["times"], unit, periodic) for unit in units]
     listed = {"polynomial": ["coefficients"], "spline": ["values"]}.get(maker, list(known))
     names = ", ".join(repr((part.name, f"{argument}.{name}")) for name in listed) or "none"
-    raise InputError(f"{OWNER}: {part}: its {motion!r} has no number {number!r} to vary; there are: {names}")
+    raise InputError(f"{OWNER}: {part}: its {motion!r} has no numeric argument {number!r}; available: {names}")
 
 
 def _power(k: int) -> Motion:

@@ -40,7 +40,7 @@ class Objective:
         if not known or not all(isinstance(name, str) for name in listed):
             raise InputError(f'{owner}: quantities must be names such as "rod.position.x"; got {quantities!r}')
         if not listed:
-            raise InputError(f"{owner}: quantities is empty: name at least one")
+            raise InputError(f"{owner}: quantities must contain at least one name")
         if not callable(function):
             raise InputError(f"{owner}: function must be a function of the quantities (nt, q); got {function!r}")
         self.quantities, self.function = tuple(listed), function
@@ -56,7 +56,7 @@ class Objective:
             raise InputError(
                 f"Objective: its function failed with the quantities {values.shape}: {type(error).__name__}: {error}"
             ) from error
-        wanted = f"Objective: function must return a number and its derivatives {values.shape} by the quantities"
+        wanted = f"Objective: function must return a number and its derivatives {values.shape} with respect to `values`"
         try:
             value, slopes = returned
             value, slopes = float(value), np.array(slopes, dtype=float)

@@ -56,11 +56,11 @@ class ObjectiveDerivatives:
         if not self._points:
             return np.zeros((0, len(names)))
         self._listed = quantities(OWNER, ARGUMENT, self._points[0].system, names)
-        for one in self._listed:
-            self._check(one)
+        for quantity in self._listed:
+            self._check(quantity)
         return np.array(
             [
-                [one.read(_changes(point, Directions.none(point.model, 0)))[0] for one in self._listed]
+                [quantity.read(_changes(point, Directions.none(point.model, 0)))[0] for quantity in self._listed]
                 for point in self._points
             ]
         )
@@ -68,25 +68,27 @@ class ObjectiveDerivatives:
     def pulled_back(self, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return derivatives with respect to states (nt, 13 n + k) and parameters (D,), from `slopes` (rows, q)."""
         sources = np.zeros(self._shape)
-        found = np.zeros(len(self._changes))
+        by_parameters = np.zeros(len(self._changes))
         if not self._points:
-            return sources, found
-        for one, by_time in zip(self._listed, slopes.T, strict=True):
-            varied = self._varied(one)
+            return sources, by_parameters
+        for quantity, by_time in zip(self._listed, slopes.T, strict=True):
+            varied = self._varied(quantity)
             for point, slope, row in zip(self._points, by_time, self._rows, strict=True):
                 if slope == 0.0:
                     continue
-                self._by_state(point, one, slope, sources[row])
+                self._by_state(point, quantity, slope, sources[row])
                 if varied:
-                    found[varied] += slope * self._by_parameters(point, one, [self._changes[d] for d in varied])
-        return sources, found
+                    by_parameters[varied] += slope * self._by_parameters(
+                        point, quantity, [self._changes[d] for d in varied]
+                    )
+        return sources, by_parameters
 
     def _check(self, one: Named) -> None:
         of = one.of
         coordinate = isinstance(of, Reading) and of.of is not None and of.what in getattr(of.of, "coordinates", ())
         if not (isinstance(of, Quantity) or coordinate):
             raise InputError(
-                f'{OWNER}: "{one.name}": gradients are of quantities of poses and velocities, not of loads or energies'
+                f'{OWNER}: "{one.name}": objectives must depend on poses and velocities only, not on loads or energies'
             )
 
     def _by_state(self, point: Point, one: Named, slope: float, into: np.ndarray) -> None:

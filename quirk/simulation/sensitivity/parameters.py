@@ -73,11 +73,15 @@ def parameters_of(system: System, start: State, given: Any) -> list[Parameter]:
     """Return the parameters for the given names, for a run from state `start`."""
     if isinstance(given, str | dict) or not isinstance(given, Iterable):
         raise InputError(f'{OWNER} must be a list, such as [("rod", "mass")]; got {given!r}')
-    found = [_parameter(system, start, what) for what in given]
-    twice = [one.key for n, one in enumerate(found) if one.key in [other.key for other in found[:n]]]
+    parameters = [_parameter(system, start, what) for what in given]
+    twice = [
+        parameter.key
+        for n, parameter in enumerate(parameters)
+        if parameter.key in [earlier.key for earlier in parameters[:n]]
+    ]
     if twice:
         raise InputError(f"{OWNER}: {twice[0]!r} is listed twice: remove one")
-    return found
+    return parameters
 
 
 def checked_parameters(
@@ -87,18 +91,18 @@ def checked_parameters(
 
     With `judged` the run must support gradients of an objective, which are computed by the adjoint method.
     """
-    found = parameters_of(system, start, given)
+    parameters = parameters_of(system, start, given)
     methods = (*TABLEAUX, TAYLOR, *(() if judged else (*IMPLICIT_METHODS, "auto")))
-    if found and (solver != "sparse" or method not in methods):
+    if parameters and (solver != "sparse" or method not in methods):
         what = "simulate: objective: gradients" if judged else OWNER
         kind = "explicit compiled" if judged else "compiled"
         raise InputError(
             f"{what} are computed along the steps of {kind} methods: use method= one of "
             f"{', '.join(methods)}, and solver='sparse'; got method={method!r}, solver={solver!r}"
         )
-    if found and checkpoint is not None:
-        raise InputError(f"{OWNER}: not available in a run with checkpoint=: remove one of both")
-    return found
+    if parameters and checkpoint is not None:
+        raise InputError(f"{OWNER}: not available in a run with checkpoint=: leave out one of them")
+    return parameters
 
 
 def _parameter(system: System, start: State, what: Any) -> Parameter:
@@ -121,7 +125,7 @@ def _parameter(system: System, start: State, what: Any) -> Parameter:
     elif isinstance(part, Constraint | ForceElement):
         shape, changes = _of_part(system, part, parameter)
     else:
-        raise InputError(f"{OWNER}: {what!r}: {part} has no parameters that a motion depends on smoothly")
+        raise InputError(f"{OWNER}: {what!r}: {part} has no parameters on which the motion depends smoothly")
     return Parameter((name, parameter), shape, tuple(changes))
 
 
@@ -132,16 +136,21 @@ def _of_body(system: System, start: State, body: Body, parameter: str) -> tuple[
         moved = np.zeros((3, 12))
         moved[:, first : first + 3] = np.eye(3)
         size = float(np.abs(getattr(start, parameter)[row]).max())
-        return (3,), [ParameterChange(start={body.name: one}, size=size) for one in moved]
+        return (3,), [ParameterChange(start={body.name: change}, size=size) for change in moved]
     if parameter in CENTER:
         return (3,), [_center_moved(system, start, body, row, axis) for axis in np.eye(3)]
-    made = made_with(body)
-    if parameter == "inertia" and (made is None or np.ndim(made.arguments.get("inertia", [0])) > 0):
+    constructed = made_with(body)
+    if parameter == "inertia" and (constructed is None or np.ndim(constructed.arguments.get("inertia", [0])) > 0):
         return _of_inertia(system, body)
 
-    def check(made: Body) -> None:
-        if not (np.array_equal(made.position, body.position) and np.array_equal(made.orientation, body.orientation)):
-            raise InputError(f"{OWNER}: {body}: {parameter!r} also moves it at the start: it is no parameter by itself")
+    def check(constructed: Body) -> None:
+        if not (
+            np.array_equal(constructed.position, body.position)
+            and np.array_equal(constructed.orientation, body.orientation)
+        ):
+            raise InputError(
+                f"{OWNER}: {body}: {parameter!r} also changes its initial pose: it is not an independent parameter"
+            )
 
     return _by_remaking(system, body, parameter, check)
 
@@ -151,9 +160,9 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Param
 
     Both off-diagonal entries of the tensor count half each.
     """
-    made = made_with(body)
-    given = None if made is None else made.arguments.get("inertia")
-    principal = given is not None and np.shape(given) == (3,)
+    constructed = made_with(body)
+    inertia = None if constructed is None else constructed.arguments.get("inertia")
+    principal = inertia is not None and np.shape(inertia) == (3,)
     units = [np.outer(e, e) for e in np.eye(3)] if principal else [np.outer(e, f) for e in np.eye(3) for f in np.eye(3)]
 
     others = dependents(system, body)
@@ -179,8 +188,8 @@ def _center_moved(system: System, start: State, body: Body, row: int, axis: np.n
     numbers: dict[Key, np.ndarray] = {}
     parts: list[Any] = [*system.constraints, *system.forces]
     for part in parts:
-        own = numbers_of(part)
-        for key, here in own.items():
+        numbers_here = numbers_of(part)
+        for key, here in numbers_here.items():
             if key[0] not in (LAW, RELATION) and not key[0].startswith(GAP):
                 continue
             change, first = np.zeros_like(here), here.size - FRAME * len(part.ends)
@@ -201,8 +210,8 @@ def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...]
     argument, _, number = parameter.partition(".")
     motion = getattr(part, argument, None)
     if number and isinstance(motion, Motion):
-        shape, found = motion_derivatives(part, argument, motion, number)
-        return shape, [ParameterChange(motions={(part.name, argument): one}) for one in found]
+        shape, derivatives = motion_derivatives(part, argument, motion, number)
+        return shape, [ParameterChange(motions={(part.name, argument): derivative_of}) for derivative_of in derivatives]
     if isinstance(part, ForceElement) and parameter in part.parameters:
         return _of_law(system, part, parameter)
     return _by_remaking(system, part, parameter)
@@ -210,9 +219,9 @@ def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...]
 
 def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
     """Derivatives with respect to a parameter of a law, including data computed from it at construction."""
-    made, own = made_with(element), _constant(element, parameter)
-    given = None if made is None else made.arguments.get(parameter)
-    if given is not None and own is not None and np.shape(given) == np.shape(own):
+    constructed, constant = made_with(element), _constant(element, parameter)
+    argument = None if constructed is None else constructed.arguments.get(parameter)
+    if argument is not None and constant is not None and np.shape(argument) == np.shape(constant):
         try:
             return _by_remaking(system, element, parameter)
         except InputError:
@@ -224,25 +233,25 @@ def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...]
     """Return derivatives with respect to parameters that are inputs of laws without conversion."""
     place = 0
     for name in element.parameters:
-        given = _constant(element, name)
+        constant = _constant(element, name)
         if name == parameter:
-            if given is None:
+            if constant is None:
                 raise InputError(
-                    f"{OWNER}: {element}: its {parameter} is a function, a table or not given, and no number to vary"
+                    f"{OWNER}: {element}: its {parameter} is not a number, but a function, a table or not given"
                 )
-            units = np.zeros((np.size(given), numbers_of(element)[LAW, element.name, 0].size))
-            units[:, place : place + np.size(given)] = np.eye(np.size(given))
-            size = float(np.abs(given).max())
-            return np.shape(given), [ParameterChange({(LAW, element.name, 0): one}, size=size) for one in units]
-        place += 0 if given is None else np.size(given)
+            units = np.zeros((np.size(constant), numbers_of(element)[LAW, element.name, 0].size))
+            units[:, place : place + np.size(constant)] = np.eye(np.size(constant))
+            size = float(np.abs(constant).max())
+            return np.shape(constant), [ParameterChange({(LAW, element.name, 0): unit}, size=size) for unit in units]
+        place += 0 if constant is None else np.size(constant)
     raise AssertionError
 
 
 def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[ParameterChange]:
     """Derivatives for displacement of a joint frame along its body's axes, or rotation about its own axes."""
-    made = made_with(part)
-    if made is None or "frame_i" not in construction(type(part)).parameters:
-        raise InputError(f"{OWNER}: {part} is not made with frame_i and frame_j; vary its own arguments")
+    constructed = made_with(part)
+    if constructed is None or "frame_i" not in construction(type(part)).parameters:
+        raise InputError(f"{OWNER}: {part} was not constructed with frame_i and frame_j; use its own arguments")
     frames = {"frame_i": part.frame_i, "frame_j": part.frame_j}
 
     def along(axis: np.ndarray, x: float) -> Any:
@@ -261,20 +270,20 @@ def _by_remaking(
     system: System, part: Any, parameter: str, check: Any = None
 ) -> tuple[tuple[int, ...], list[ParameterChange]]:
     """Derivatives with respect to an argument of a part, by construction of the part and its dependents."""
-    made = made_with(part)
-    known = [] if made is None else _numbers_among(part, made)
+    constructed = made_with(part)
+    known = [] if constructed is None else _numbers_among(part, constructed)
     if parameter not in known:
         listed = ", ".join(repr((part.name, name)) for name in [*(STATES if isinstance(part, Body) else ()), *known])
-        raise InputError(f"{OWNER}: {part} has no number {parameter!r} to vary; there are: {listed or 'none'}")
-    assert made is not None
-    value = np.array(_value(part, made, parameter), dtype=float)
+        raise InputError(f"{OWNER}: {part} has no numeric argument {parameter!r}; available: {listed or 'none'}")
+    assert constructed is not None
+    value = np.array(_value(part, constructed, parameter), dtype=float)
     others = dependents(system, part)
 
     def at(index: int, x: float) -> Any:
         changed = value.copy().reshape(-1)
         changed[index] += x
-        given = changed.reshape(value.shape)
-        new = remade(part, {parameter: float(given) if given.ndim == 0 else given.tolist()})
+        value_here = changed.reshape(value.shape)
+        new = remade(part, {parameter: float(value_here) if value_here.ndim == 0 else value_here.tolist()})
         if check is not None:
             check(new)
         return _all_numbers(system, part, new, others)
@@ -294,10 +303,10 @@ def _numbers_along(
 
 def _all_numbers(system: System, old: Any, new: Any, others: Sequence[Any]) -> dict[Key, np.ndarray]:
     """Return the numeric data of a part that was constructed again, and of all its dependents."""
-    found: dict[Key, np.ndarray] = {}
+    numbers: dict[Key, np.ndarray] = {}
     for part in with_dependents(system, old, new, others):
-        found.update(numbers_of(part))
-    return found
+        numbers.update(numbers_of(part))
+    return numbers
 
 
 def _numbers_among(part: Any, made: Any) -> list[str]:
@@ -311,17 +320,17 @@ def _numbers_among(part: Any, made: Any) -> list[str]:
 
 def _constant(element: ForceElement, parameter: str) -> Any:
     """Return a parameter of a law, or None if it is not a number but a function, a table or missing."""
-    given = getattr(element, parameter)
-    return given.constant if isinstance(given, Value) else given
+    value = getattr(element, parameter)
+    return value.constant if isinstance(value, Value) else value
 
 
 def _value(part: Any, made: Any, name: str) -> np.ndarray | None:
-    given = made.arguments.get(name)
-    given = getattr(part, name, None) if given is None else given
-    if given is None or isinstance(given, str | bool | Frame | Motion | Body | Constraint):
+    argument = made.arguments.get(name)
+    argument = getattr(part, name, None) if argument is None else argument
+    if argument is None or isinstance(argument, str | bool | Frame | Motion | Body | Constraint):
         return None
     try:
-        value = np.asarray(given, dtype=float)
+        value = np.asarray(argument, dtype=float)
     except (TypeError, ValueError):
         return None
     return value if value.size else None

@@ -44,26 +44,26 @@ def numbers_of(part: Any) -> dict[Key, np.ndarray]:
         return {(MASS, part.name, 0): np.array([part.mass]), (INERTIA, part.name, 0): part.inertia.ravel().copy()}
     if isinstance(part, ForceElement):
         frames = [frame_numbers(frame) for _, frame in part.ends]
-        found = {(LAW, part.name, 0): np.concatenate([part.numbers, *frames])}
+        collected = {(LAW, part.name, 0): np.concatenate([part.numbers, *frames])}
         for n, name in enumerate(part.internal):
-            found[INTERNAL, part.name, n] = np.array([getattr(part, name)], dtype=float)
-        return found
+            collected[INTERNAL, part.name, n] = np.array([getattr(part, name)], dtype=float)
+        return collected
     assert isinstance(part, Constraint)
     if isinstance(part, Unilateral):
         frames = [frame_numbers(frame) for _, frame in part.ends]
-        found = {(GAP + gap.labels[0], part.name, 0): np.concatenate([gap.numbers, *frames]) for gap in part.gaps}
-        return {**found, (RESTITUTION, part.name, 0): np.array([part.restitution])}
+        collected = {(GAP + gap.labels[0], part.name, 0): np.concatenate([gap.numbers, *frames]) for gap in part.gaps}
+        return {**collected, (RESTITUTION, part.name, 0): np.array([part.restitution])}
     return {(RELATION, part.name, first): numbers for first, numbers in _rows(part)}
 
 
 def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
     """Yield first row and numeric data of each relation of a constraint, with consecutive primitives as one."""
     first = 0
-    own = [frame_numbers(frame) for frame in (constraint.frame_i, constraint.frame_j)]
+    frames = [frame_numbers(frame) for frame in (constraint.frame_i, constraint.frame_j)]
     for of_primitives, group in groupby(constraint.primitives, lambda part: isinstance(part, Primitive)):
         parts: list[Any] = list(group)
         if of_primitives:
-            yield first, np.concatenate([[one.offset for one in parts], *own])
+            yield first, np.concatenate([[primitive.offset for primitive in parts], *frames])
             first += sum(len(part.labels) for part in parts)
             continue
         for part in parts:
@@ -73,11 +73,13 @@ def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
 
 def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()) -> Any:
     """Return a part constructed again with some arguments replaced."""
-    made = made_with(part)
-    if made is None:
-        raise InputError(f"simulate: sensitivities: the construction of {part} is unknown: make it by its class")
-    given = {name: value for name, value in made.arguments.items() if name not in left_out}
-    return made.maker(**{**given, **arguments})
+    constructed = made_with(part)
+    if constructed is None:
+        raise InputError(
+            f"simulate: sensitivities: the construction of {part} is unknown: construct it by calling its class"
+        )
+    kept = {name: value for name, value in constructed.arguments.items() if name not in left_out}
+    return constructed.maker(**{**kept, **arguments})
 
 
 def dependents(system: System, old: Any) -> list[Any]:
@@ -85,15 +87,15 @@ def dependents(system: System, old: Any) -> list[Any]:
 
     Constraints on a body depend only on its pose; some force elements depend on its mass.
     """
-    found: dict[int, Any] = {id(old): None}
+    rebuilt: dict[int, Any] = {id(old): None}
     for part in (*system.constraints, *system.forces):
-        made = made_with(part)
-        if part is old or made is None or (isinstance(old, Body) and isinstance(part, Constraint)):
+        constructed = made_with(part)
+        if part is old or constructed is None or (isinstance(old, Body) and isinstance(part, Constraint)):
             continue
         on_all = isinstance(old, Body) and isinstance(part, ForceElement) and old in part.bodies
-        if on_all or any(_substituted(x, found) is not x for x in made.arguments.values()):
-            found[id(part)] = part
-    return list(found.values())[1:]
+        if on_all or any(_substituted(x, rebuilt) is not x for x in constructed.arguments.values()):
+            rebuilt[id(part)] = part
+    return list(rebuilt.values())[1:]
 
 
 def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -> list[Any]:
@@ -103,10 +105,10 @@ def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -
     if isinstance(new, ForceElement):
         replaced[id(old)] = new.placed(bodies)
     for part in others:
-        made = made_with(part)
-        assert made is not None
-        given = {name: _substituted(x, replaced) for name, x in made.arguments.items()}
-        again = remade(part, {name: x for name, x in given.items() if x is not made.arguments[name]})
+        constructed = made_with(part)
+        assert constructed is not None
+        arguments = {name: _substituted(x, replaced) for name, x in constructed.arguments.items()}
+        again = remade(part, {name: x for name, x in arguments.items() if x is not constructed.arguments[name]})
         replaced[id(part)] = again.placed(bodies) if isinstance(again, ForceElement) else again
     return list(replaced.values())
 
@@ -116,7 +118,7 @@ def _substituted(x: Any, replaced: Mapping[int, Any]) -> Any:
     if id(x) in replaced:
         return replaced[id(x)]
     if isinstance(x, tuple | list):
-        parts = [_substituted(one, replaced) for one in x]
+        parts = [_substituted(element, replaced) for element in x]
         return x if all(a is b for a, b in zip(parts, x, strict=True)) else type(x)(parts)
     return x
 

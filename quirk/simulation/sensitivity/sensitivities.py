@@ -47,14 +47,14 @@ class Sensitivities:
     ) -> None:
         self._times = times
         self.result, self._parameters, self._segments = result, tuple(parameters), tuple(found)
-        ends = np.cumsum([0, *(one.size for one in parameters)])
+        ends = np.cumsum([0, *(parameter.size for parameter in parameters)])
         self._quantities: dict[str, np.ndarray] = {}
-        self._columns = {one.key: slice(int(ends[n]), int(ends[n + 1])) for n, one in enumerate(parameters)}
+        self._columns = {parameter.key: slice(int(ends[n]), int(ends[n + 1])) for n, parameter in enumerate(parameters)}
 
     @property
     def parameters(self) -> list[Any]:
         """The parameters, as passed to `simulate`."""
-        return [one.key for one in self._parameters]
+        return [parameter.key for parameter in self._parameters]
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
@@ -63,10 +63,10 @@ class Sensitivities:
 
     def __getitem__(self, key: Any) -> Sensitivity:
         """Return derivatives with respect to a parameter: the pair, or "gravity", as passed to `simulate`."""
-        for one in self._parameters:
-            if one.key == (tuple(key) if isinstance(key, list) else key):
-                return Sensitivity(self, one)
-        listed = ", ".join(repr(one) for one in self.parameters)
+        for parameter in self._parameters:
+            if parameter.key == (tuple(key) if isinstance(key, list) else key):
+                return Sensitivity(self, parameter)
+        listed = ", ".join(repr(parameter) for parameter in self.parameters)
         raise InputError(f"Result: no sensitivity to parameter {key!r}; available: {listed}")
 
     def __iter__(self) -> Any:
@@ -87,7 +87,7 @@ class Sensitivities:
     def accelerations(self) -> np.ndarray:
         """Derivatives (nt, n, 6, D) of accelerations, linear in the inertial frame and angular in body axes."""
         return joined([
-            np.array([one.variation.bodies[:, 6:].copy() for one in self._instants(k)])
+            np.array([instant.variation.bodies[:, 6:].copy() for instant in self._instants(k)])
             if loads is None
             else loads.accelerations
             for k, loads in enumerate(self._loads)
@@ -97,8 +97,8 @@ class Sensitivities:
         """Return derivatives (nt, D) of quantities by name; those that are not loads are computed in one pass."""
         missing = [name for name in names if name not in self._quantities]
         if missing:
-            found = [self._in_segment(k, missing) for k in range(len(self._segments))]
-            self._quantities.update({name: joined([part[name] for part in found]) for name in missing})
+            by_segment = [self._in_segment(k, missing) for k in range(len(self._segments))]
+            self._quantities.update({name: joined([part[name] for part in by_segment]) for name in missing})
         return [self._quantities[name] for name in names]
 
     def _in_segment(self, k: int, names: Sequence[str]) -> dict[str, np.ndarray]:
@@ -106,14 +106,14 @@ class Sensitivities:
         named = {one.name: one.of for one in quantities_of(OWNER, "a quantity", self.result.system, names)}
         self._refuse_shared(k, named)
         loads = self._loads[k] if any(is_load(of) for of in named.values()) else None
-        found = {}
+        derivatives = {}
         if loads is not None:
-            found = {name: loads.of(of) for name, of in named.items() if is_load(of) and loads.knows(of)}
-        rest = [name for name in names if name not in found]
+            derivatives = {name: loads.of(of) for name, of in named.items() if is_load(of) and loads.knows(of)}
+        rest = [name for name in names if name not in derivatives]
         if rest:
             read = np.array([one.read(rest) for one in self._instants(k)])
-            found.update(zip(rest, np.moveaxis(read, 1, 0), strict=True))
-        return found
+            derivatives.update(zip(rest, np.moveaxis(read, 1, 0), strict=True))
+        return derivatives
 
     def _refuse_shared(self, k: int, named: Mapping[str, object]) -> None:
         """Raise InputError if a quantity is a load shared by contacts, which the motion does not determine."""
@@ -122,19 +122,18 @@ class Sensitivities:
             if contacts is not None and is_load(of) and getattr(of.of, "name", "") in contacts.shared:
                 raise InputError(
                     f'{OWNER}: "{name}" has no derivative, since {of.of} shares its load with other contacts, and '
-                    "rigid bodies determine only the sum: take differences of runs, or support the body on contacts "
-                    "that determine their loads"
+                    "rigid bodies determine only the sum: use finite differences, or support the body on fewer contacts"
                 )
 
     @cached_property
     def _loads(self) -> list[SegmentLoads | None]:
         """Accelerations and loads along each segment, or None where each time must be evaluated separately."""
         pairs = zip(self.result.segments, self._segments, strict=True)
-        return [loads_along(self.result.system, segment, found, self._changes) for segment, found in pairs]
+        return [loads_along(self.result.system, segment, states, self._changes) for segment, states in pairs]
 
     @property
     def _changes(self) -> list[ParameterChange]:
-        return [change for one in self._parameters for change in one.changes]
+        return [change for parameter in self._parameters for change in parameter.changes]
 
     def _instants(self, k: int) -> Iterator[Instant]:
         """Return an iterator over the times of a segment."""
@@ -171,15 +170,15 @@ class Sensitivity:
 
     def of(self, name: str) -> np.ndarray:
         """Return the derivative (nt, ...) of a quantity by name, such as "hinge.angle" or "rod.velocity.x"."""
-        (found,) = self._every.quantities([name])
-        return self.shaped(found[:, None, self.columns])[:, 0]
+        (derivative,) = self._every.quantities([name])
+        return self.shaped(derivative[:, None, self.columns])[:, 0]
 
     @property
     def event_times(self) -> np.ndarray:
         """Derivatives (number of events, ...) of the times of `result.events`, s."""
         times = self._every._times
-        found = [times[event.time, event.name][self.columns] for event in self._every.result.events]
-        return np.reshape(found, (len(found), *self.shape))
+        by_event = [times[event.time, event.name][self.columns] for event in self._every.result.events]
+        return np.reshape(by_event, (len(by_event), *self.shape))
 
     @property
     def columns(self) -> slice:
@@ -266,5 +265,5 @@ class LoadSensitivity:
 
     def _load(self, what: str) -> np.ndarray:
         names = [f"{self._part.name}.{which}.{axis}" for which in ("force", "torque") for axis in "xyz"]
-        found = self._of._every.quantities(names)[0 if what == "force" else 3 :][:3]
-        return self._of.shaped(np.stack([part[:, self._of.columns] for part in found], axis=1))
+        components = self._of._every.quantities(names)[0 if what == "force" else 3 :][:3]
+        return self._of.shaped(np.stack([part[:, self._of.columns] for part in components], axis=1))

@@ -24,13 +24,15 @@ ORIGIN = 3
 def slip_ends(at: QuantityDerivatives, name: str) -> np.ndarray:
     """Return the change of the time (D,), s, at which the slip of friction falls to zero in its final direction."""
     point = at.point
-    number, element, rows = next((k, one, rows) for k, (one, rows) in enumerate(point.model.forces) if one.name == name)
+    number, element, rows = next(
+        (k, candidate, rows) for k, (candidate, rows) in enumerate(point.model.forces) if candidate.name == name
+    )
     assert isinstance(element, Friction)
     table = point.solver.frictions
     first = int(table.direction[point.frictions.index(element)])
     heading = point.solver.applied.table.inputs[first : first + element.slip.size].copy()
-    acting, own = element.with_values({"direction": heading}), at.variation.directions.laws.get(number, {})
-    terms, moved = at.coordinate_terms(acting, rows, element.coordinates.index("ahead"), own)
+    acting, inputs = element.with_values({"direction": heading}), at.variation.directions.laws.get(number, {})
+    terms, moved = at.coordinate_terms(acting, rows, element.coordinates.index("ahead"), inputs)
     return np.asarray(-moved[0] / terms[1])
 
 
@@ -46,14 +48,14 @@ def limit_is_reached(
         or any(sorted(np.abs(of)) != [0.0] * (len(of) - 1) + [1.0] for of in cone.weights)
     ):
         raise InputError(
-            f"simulate: sensitivities: {friction} begins to slide where several contacts share the load, which is not "
+            f"simulate: sensitivities: {friction} begins to slide while several contacts share the load, which is not "
             "differentiated"
         )
     numbers = [change.numbers.get((LAW, friction.name, 0)) for change in changes]
 
     def changed(parameter: str) -> np.ndarray:
         place = friction.place_of(parameter)
-        return np.array([0.0 if one is None else one[place] for one in numbers])
+        return np.array([0.0 if inputs is None else inputs[place] for inputs in numbers])
 
     still = np.zeros(1)
     room = _room(at, cone, friction, changed("static"), changed("length"))
@@ -68,9 +70,9 @@ def _room(
     `higher` and `longer` (D,) are changes of its coefficient and of its length.
     """
     model, weights = at.point.model, np.array(cone.weights).reshape(len(cone.offsets), -1)
-    own = [model.joint_rows[name].start + row for name, row in cone.rows]
-    forces = weights @ at.point.loaded.multipliers[own]
-    moved = weights @ at.variation.tangent.multipliers[:, own].T
+    rows = [model.joint_rows[name].start + row for name, row in cone.rows]
+    forces = weights @ at.point.loaded.multipliers[rows]
+    moved = weights @ at.variation.tangent.multipliers[:, rows].T
     N, dN = (float(forces[0]), moved[0]) if friction.takes == NORMAL else _load(at, friction, longer)
     held = float(np.linalg.norm(forces[1:]))
     return np.asarray(friction.static * dN + higher * N - (forces[1:] @ moved[1:]) / held)
@@ -79,12 +81,14 @@ def _room(
 def _load(at: QuantityDerivatives, friction: Friction, longer: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the normal load of joint friction, and its changes (D,)."""
     load, moved = at.joint_load(friction.on)
-    point, given = at.point, at.variation.directions.relations
+    point, by_relation = at.point, at.variation.directions.relations
     first = point.model.joint_rows[friction.on.name].start
-    number, placed = next((k, one) for k, one in enumerate(as_relations(point.model)) if one.rows.start == first)
+    number, placed = next(
+        (k, relation) for k, relation in enumerate(as_relations(point.model)) if relation.rows.start == first
+    )
     count, body = moved.shape[1], placed.bodies[0]
     place = layout_of(placed.relation, len(placed.bodies), 2).first_frame + ORIGIN + friction.axis
-    turned = np.array([given.get(number, {}).get(place + 3 * c, np.zeros(count)) for c in range(3)])
+    turned = np.array([by_relation.get(number, {}).get(place + 3 * c, np.zeros(count)) for c in range(3)])
     vector, R = friction.on.frame_i.matrix[:, friction.axis], point.kin.rotation[body]
     axis: Changing = R @ vector, (np.einsum("rcd,c->rd", at.rotation[body], vector) + R @ turned).T
     return load_with_changes(friction, axis, (load[:3], moved[:3].T), (load[3:], moved[3:].T), longer)

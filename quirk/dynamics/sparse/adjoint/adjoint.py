@@ -84,7 +84,7 @@ class Reversed:
     """
 
     def __init__(self, solver: Solver, tableau: Tableau, baumgarte: tuple[float, float], projects: bool) -> None:
-        refuse_friction(solver, "gradients by the adjoint, so there is none while it slides: sensitivities serve")
+        refuse_friction(solver, "gradients by the adjoint method: use sensitivities without objective=")
         self.solver, self.differential = solver, Differential(solver)
         self._weights, self._baumgarte, self._projects = weights_of(tableau), baumgarte, projects
 

@@ -36,15 +36,15 @@ class ImplicitSystem:
     def __init__(self, solver: Solver, *, turning: bool) -> None:
         model, slots = solver.model, solver.slots
         if not turning:
-            refuse_friction(solver, "the steps of this method, which take all derivatives of loads")
+            refuse_friction(solver, "the steps of this method, which need all derivatives of loads")
         self.differential = Differential(solver)
         relations = self.differential.relations
         for placed in relations:
             if placed.rows.stop - placed.rows.start > MOST_ROWS:
-                raise InputError(f"{placed.owner}: implicit steps take constraints of up to {MOST_ROWS} rows")
+                raise InputError(f"{placed.owner}: implicit steps support constraints of up to {MOST_ROWS} rows")
         for element, _ in model.forces:
             if len(element.internal) > MOST_VARIABLES:
-                raise InputError(f"{element}: implicit steps take up to {MOST_VARIABLES} internal variables")
+                raise InputError(f"{element}: implicit steps support up to {MOST_VARIABLES} internal variables")
         coupling, blocks, numbers = couplings(model, relations, slots)
         S, R, sides = slots.lanes, len(relations), len(blocks.side_slot)
         variables = sum(len(element.internal) for element, _ in model.forces)

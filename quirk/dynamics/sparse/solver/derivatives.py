@@ -63,7 +63,7 @@ def require_order(model: Model, order: int) -> None:
     what = {2: "jerk or load rate", 3: "snap"}.get(order, f"derivative of order {order} of velocities")
     for element, _ in model.forces:
         if isinstance(element, Friction):
-            raise InputError(f"{element}: while it slides there is no {what}: its load is not differentiated")
+            raise InputError(f"{element}: no {what} while it slides, as its load is not differentiated")
     for placed in model.relations:
         missing = placed.relation.missing(order + 1)
         if missing is not None:

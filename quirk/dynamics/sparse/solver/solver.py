@@ -213,8 +213,8 @@ class Solver:
                 if 0.0 < size < SHORTEST or LONGEST < size < np.inf:
                     raise InputError(
                         f"{placed.owner}: {placed.relation.labels[row]} changes by up to {size:.3g} per m or rad at "
-                        f"t = {t:g} s, and rows are computed with between {SHORTEST:g} and {LONGEST:g}: multiply it by "
-                        f"{1 / size:.0e}, which leaves the motion as it is"
+                        f"t = {t:g} s; the limits are {SHORTEST:g} and {LONGEST:g}: multiply it by {1 / size:.0e}, "
+                        "which does not change the motion"
                     )
 
     def _choose(self, y: np.ndarray, t: float) -> bool:

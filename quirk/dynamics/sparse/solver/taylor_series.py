@@ -70,13 +70,13 @@ def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) ->
     other functions may change during the run.
     """
     if plain_python():
-        raise NoSeriesError("NUMBA_DISABLE_JIT: series need machine code")
+        raise NoSeriesError("NUMBA_DISABLE_JIT is set: Taylor series need machine code")
     owner = next(owners_of(model, changed), None)
     if owner is not None:
-        raise NoSeriesError(f"{owner}: its function reads what another function may change during the run")
+        raise NoSeriesError(f"{owner}: its function reads values that another function may change during the run")
     for element, _ in model.forces:
         if isinstance(element, Friction):
-            raise NoSeriesError(f"{element}: friction in proportion to loads has no series")
+            raise NoSeriesError(f"{element}: friction proportional to constraint loads has no Taylor series")
         for name in element.motions:
             _require_motion(f"{element}, {name}", element.motion(name), orders)
         _tried(f"{element}", lambda element=element: law_form(element, element.layout(), False))
@@ -116,17 +116,17 @@ def may_jump(model: Model) -> bool:
 
 def _require_motion(owner: str, motion: Motion, orders: int) -> None:
     if motion.known < orders:
-        raise NoSeriesError(f"{owner}: {motion!r} has {motion.known:g} derivatives, and {orders} are needed")
+        raise NoSeriesError(f"{owner}: {motion!r} has {motion.known:g} derivatives; {orders} are needed")
 
 
 def _tried(owner: str, make: Any) -> None:
     try:
         make()
     except BranchingError as error:
-        why = "its function has no series, as it branches, chooses between cases or takes floats alone"
+        why = "its function has no Taylor series, as it branches, selects values or accepts floats only"
         raise NoSeriesError(f"{owner}: {why} ({error})") from error
     except Exception as error:  # user functions may raise any exception
-        raise NoSeriesError(f"{owner}: there is no series of its function: {type(error).__name__}: {error}") from error
+        raise NoSeriesError(f"{owner}: its function has no Taylor series: {type(error).__name__}: {error}") from error
 
 
 def _form_of(placed: PlacedRelation, working: bool) -> Form:

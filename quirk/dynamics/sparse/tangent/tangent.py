@@ -192,7 +192,7 @@ class Differential:
         for owner, motion, order in of_relations + of_laws:
             if motion.known <= order:
                 missing = "f_" + "t" * (order + 1)
-                raise InputError(f"{owner}: its {motion!r} has no {missing}, so there is no tangent in time: give it")
+                raise InputError(f"{owner}: its {motion!r} has no {missing}, which derivatives in time need: give it")
 
     def _of_laws(self) -> TangentElements:
         model, slots, applied = self.solver.model, self.solver.slots, self.solver.applied

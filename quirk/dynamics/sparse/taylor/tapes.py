@@ -269,7 +269,7 @@ class _Smooth(DualCall):
         before = len(self._tape.lines)
         found = super().__call__(t, *arguments)
         if any(code in (CHOOSE, NEAREST) for code, *_ in self._tape.lines[before:]):
-            raise BranchingError("of two cases a series sees one")
+            raise BranchingError("a Taylor series represents one branch only")
         return found
 
 

@@ -65,4 +65,4 @@ class ImplicitCourse:
         vary_along_radau(self._solver.mechanism, tangents, stepper, self._settings, variation, first, last)
         if np.isfinite(variation.failed[0]):
             t = float(variation.failed[0])
-            raise IntegrationError("the iterations for the sensitivities of a step do not converge", t)
+            raise IntegrationError("the iterations for the derivatives of a step do not converge", t)

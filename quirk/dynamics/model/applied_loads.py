@@ -99,10 +99,10 @@ def coordinate_at(
     frames = [Place(layout, f, inputs, True) for f in range(layout.frames)]
     time = Jet([t, 1.0, 0.0], [None] * layout.frames)
     try:
-        found = element.coordinate(time, *frames)
+        coordinate = element.coordinate(time, *frames)
     except Exception as error:  # user functions may raise any exception
         raise InputError(f"{element}: it failed at t = {t:g} s: {type(error).__name__}: {error}") from error
-    (continued,) = continued_turns(element, layout, time, [found], inputs)
+    (continued,) = continued_turns(element, layout, time, [coordinate], inputs)
     if not np.isfinite(float(continued.value)):
         raise InputError(f"{element}: {element.undefined} at t = {t:g} s")
     return continued
@@ -113,8 +113,8 @@ def shown_at(element: ForceElement, rows: Sequence[int], motion: MotionTower, t:
     layout = element.layout(1)
     inputs = law_inputs(element, layout, rows, motion, t, {})
     frames = [Place(layout, f, inputs, False) for f in range(layout.frames)]
-    found: Jet = element.shown(Jet([t, 1.0], [None] * layout.frames), *frames)
-    return found
+    shown: Jet = element.shown(Jet([t, 1.0], [None] * layout.frames), *frames)
+    return shown
 
 
 def fill(element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
@@ -141,8 +141,8 @@ def undefined(
     element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray, outputs: np.ndarray
 ) -> InputError | None:
     """Return an error if the loads of a law are not finite although its inputs are; otherwise None."""
-    given = np.append(outputs[: layout.energy], outputs[layout.first_rate : layout.function_output])
-    finite = np.isfinite(given).all() or not np.isfinite(inputs[layout.first_motion :]).all()
+    results = np.append(outputs[: layout.energy], outputs[layout.first_rate : layout.function_output])
+    finite = np.isfinite(results).all() or not np.isfinite(inputs[layout.first_motion :]).all()
     return None if finite else InputError(f"{element}: {element.undefined} at t = {t:g} s")
 
 
@@ -202,8 +202,8 @@ def law_inputs(
             motion.spin[body, : order + 1] / scale[:-1],
             motion.orientation[body],
         )
-        given = np.concatenate([part.ravel() for part in parts])
-        inputs[o : o + given.size] = given
+        values = np.concatenate([part.ravel() for part in parts])
+        inputs[o : o + values.size] = values
     return inputs
 
 
@@ -238,8 +238,8 @@ def applied_derivative(
     -------
     force, torque : (n, 3) each, inertial frame, the torque about the centers of mass
     """
-    found = (exerted(element, rows, motion, t, order, angles, internal) for element, rows in model.forces)
-    return summed(model, (acts.loads[:, order] for acts in found), order)
+    evaluated = (exerted(element, rows, motion, t, order, angles, internal) for element, rows in model.forces)
+    return summed(model, (acts.loads[:, order] for acts in evaluated), order)
 
 
 def gross_accelerations(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
@@ -247,13 +247,13 @@ def gross_accelerations(model: Model, t: float, kin: Kinematics) -> tuple[np.nda
     motion, R, n = MotionTower.of(kin, 1), kin.rotation[:-1], len(model.mass)
     linear, angular = np.full(n, np.linalg.norm(model.gravity)), np.zeros(n)
     for element, rows in model.forces:
-        own, place = np.unique(rows, return_inverse=True)
-        loads = np.zeros((len(own), 6))
+        bodies, place = np.unique(rows, return_inverse=True)
+        loads = np.zeros((len(bodies), 6))
         np.add.at(loads, place, exerted(element, rows, motion, t, 0, kin.angles, kin.internal).loads[:, 0])
-        own, loads = own[own < n], loads[own < n]
-        moments = np.einsum("nji,nj->ni", R[own], loads[:, 3:])
-        linear[own] += np.linalg.norm(loads[:, :3], axis=1) / model.mass[own]
-        angular[own] += np.linalg.norm(np.linalg.solve(model.inertia[own], moments[..., None])[..., 0], axis=1)
+        bodies, loads = bodies[bodies < n], loads[bodies < n]
+        moments = np.einsum("nji,nj->ni", R[bodies], loads[:, 3:])
+        linear[bodies] += np.linalg.norm(loads[:, :3], axis=1) / model.mass[bodies]
+        angular[bodies] += np.linalg.norm(np.linalg.solve(model.inertia[bodies], moments[..., None])[..., 0], axis=1)
     return linear, angular
 
 
@@ -268,8 +268,8 @@ def summed(model: Model, loads: Iterable[np.ndarray], order: int = 0) -> tuple[n
     """
     # The last row collects the loads on the ground.
     total = np.zeros((len(model.mass) + 1, 6))
-    for (_, rows), given in zip(model.forces, loads, strict=True):
-        np.add.at(total, list(rows), given)
+    for (_, rows), element_loads in zip(model.forces, loads, strict=True):
+        np.add.at(total, list(rows), element_loads)
     if order == 0:
         total[:-1, :3] += model.mass[:, None] * model.gravity
     return total[:-1, :3], total[:-1, 3:]

@@ -123,9 +123,9 @@ def rates(carried: Carried, internal: Mapping[str, np.ndarray], power: Mapping[s
 
     The rates of disabled parts, which are in neither, are zero.
     """
-    found = np.zeros(carried.size)
+    result = np.zeros(carried.size)
     for name, where in carried.internal.items():
-        found[where] = internal.get(name, 0.0)
+        result[where] = internal.get(name, 0.0)
     for name, place in carried.work.items():
-        found[place] = power.get(name, 0.0)
-    return found
+        result[place] = power.get(name, 0.0)
+    return result

@@ -65,8 +65,8 @@ class Directions:
 
         `shapes` (k, n, 12) are changes of the bodies, `internal` (k, s) of the internal variables.
         """
-        found = cls.none(model, 2 * len(shapes))
+        directions = cls.none(model, 2 * len(shapes))
         moved, inside = np.moveaxis(shapes, 0, -1), internal.T
-        found.bodies[:] = np.concatenate([moved.real, moved.imag], axis=-1)
-        found.internal[: len(inside)] = np.concatenate([inside.real, inside.imag], axis=-1)
-        return found
+        directions.bodies[:] = np.concatenate([moved.real, moved.imag], axis=-1)
+        directions.internal[: len(inside)] = np.concatenate([inside.real, inside.imag], axis=-1)
+        return directions

@@ -88,8 +88,8 @@ class CountedJoints:
 
     def half_angles(self, vectors: np.ndarray, quadrants: np.ndarray) -> np.ndarray:
         """Return polar angles (..., K, 2), rad, of plane vectors (..., K, 2, 2) in quadrants (..., K, 2)."""
-        found: np.ndarray = nearest(np.arctan2(vectors[..., 1], vectors[..., 0]), (quadrants + 0.5) * (0.5 * np.pi))
-        return found
+        angles: np.ndarray = nearest(np.arctan2(vectors[..., 1], vectors[..., 0]), (quadrants + 0.5) * (0.5 * np.pi))
+        return angles
 
     def next_to(self, state: State, near: np.ndarray) -> np.ndarray:
         """Return the angles (K, 3), rad, at a state that are nearest to `near` (K, 3), rad, up to whole turns."""

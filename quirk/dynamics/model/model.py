@@ -272,7 +272,7 @@ def _works(constraint: Constraint) -> bool:
     It may if it has motions, or user functions, which may depend on time in any way.
     """
     gaps = constraint.gaps if isinstance(constraint, Unilateral) else ()
-    relations = [one for one in (*constraint.primitives, *gaps) if isinstance(one, Relation)]
+    relations = [part for part in (*constraint.primitives, *gaps) if isinstance(part, Relation)]
     return any(relation.motions or relation.of_user for relation in relations)
 
 

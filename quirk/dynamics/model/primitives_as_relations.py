@@ -17,7 +17,7 @@ from .model import Model, PlacedRelation
 
 def as_relations(model: Model) -> list[PlacedRelation]:
     """Return relations with all rows of a model: first one per group of primitives, then the model's own relations."""
-    made = []
+    placed = []
     for constraint, bodies in model.joint_bodies:
         first = model.joint_rows[constraint.name].start
         for _, group in groupby(constraint.primitives, lambda part: isinstance(part, Primitive)):
@@ -25,9 +25,9 @@ def as_relations(model: Model) -> list[PlacedRelation]:
             count = sum(len(part.labels) for part in parts)
             primitives = [part for part in parts if isinstance(part, Primitive)]
             if primitives:
-                made.append(_placed(constraint, bodies, primitives, slice(first, first + count)))
+                placed.append(_placed(constraint, bodies, primitives, slice(first, first + count)))
             first += count
-    return made + model.relations
+    return placed + model.relations
 
 
 def _placed(
@@ -35,10 +35,10 @@ def _placed(
 ) -> PlacedRelation:
     """Return consecutive primitives of a constraint as one relation."""
     relation = Relation(
-        _function(tuple((one.kind, one.axis_i, one.axis_j) for one in primitives)),
-        tuple(label for one in primitives for label in one.labels),
-        tuple(TORQUE if one.kind == DOT1 else FORCE for one in primitives for _ in one.labels),
-        tuple(one.offset for one in primitives),
+        _function(tuple((primitive.kind, primitive.axis_i, primitive.axis_j) for primitive in primitives)),
+        tuple(label for primitive in primitives for label in primitive.labels),
+        tuple(TORQUE if primitive.kind == DOT1 else FORCE for primitive in primitives for _ in primitive.labels),
+        tuple(primitive.offset for primitive in primitives),
     )
     frames = np.array([frame_numbers(frame) for frame in (constraint.frame_i, constraint.frame_j)])
     return PlacedRelation(relation, rows, bodies, frames, str(constraint))
@@ -49,16 +49,16 @@ def _function(recipe: tuple[tuple[int, int, int], ...]) -> Function:
     """Return the function that computes the rows of primitives, each specified by its kind and the axes on i and j."""
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> list[Jet]:
-        one, two = frames
-        d = two.position - one.position
-        found: list[Jet] = []
+        frame_i, frame_j = frames
+        d = frame_j.position - frame_i.position
+        values: list[Jet] = []
         for (kind, axis_i, axis_j), offset in zip(recipe, numbers, strict=True):
             if kind == COINCIDENCE:
-                found += list(d)
+                values += list(d)
                 continue
-            x = d if kind == DISTANCE else one.rotation[:, axis_i]
-            y = two.rotation[:, axis_j] if kind == DOT1 else d
-            found.append(x @ y - offset)
-        return found
+            x = d if kind == DISTANCE else frame_i.rotation[:, axis_i]
+            y = frame_j.rotation[:, axis_j] if kind == DOT1 else d
+            values.append(x @ y - offset)
+        return values
 
     return rows

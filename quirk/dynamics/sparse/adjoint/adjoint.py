@@ -41,29 +41,29 @@ class Sought:
     @classmethod
     def of(cls, directions: Directions, motions: Sequence[ChangedMotion], of_relations: bool) -> Sought:
         """Return the inputs that change with directions and motions, for relations or for laws."""
-        given = directions.relations if of_relations else directions.laws
-        mine = [(m, one) for m, one in enumerate(motions) if one.of_relation == of_relations]
-        return cls({e: list(inputs) for e, inputs in given.items()}, mine)
+        inputs_of = directions.relations if of_relations else directions.laws
+        mine = [(m, motion) for m, motion in enumerate(motions) if motion.of_relation == of_relations]
+        return cls({e: list(inputs) for e, inputs in inputs_of.items()}, mine)
 
     def entries(self, elements: int) -> list[list[tuple[int, int]]]:
         """Return for each element the inputs, each with the index of the motion that changes it, or -1."""
-        found: list[list[tuple[int, int]]] = [[] for _ in range(elements)]
+        entries: list[list[tuple[int, int]]] = [[] for _ in range(elements)]
         for e, places in self.places.items():
-            found[e] += [(place, -1) for place in places]
-        for m, one in self.motions:
-            found[one.element].append((one.place, m))
-        return found
+            entries[e] += [(place, -1) for place in places]
+        for m, motion in self.motions:
+            entries[motion.element].append((motion.place, m))
+        return entries
 
     def wanted(self, elements: int) -> Wanted:
         """Return the inputs as arrays for kernels."""
         entries = self.entries(elements)
-        flat = np.array([pair for own in entries for pair in own], dtype=np.int64).reshape(-1, 2)
-        first = np.cumsum([0, *(len(own) for own in entries)])
+        flat = np.array([pair for of_element in entries for pair in of_element], dtype=np.int64).reshape(-1, 2)
+        first = np.cumsum([0, *(len(of_element) for of_element in entries)])
         return Wanted(first, flat[:, 0].copy(), flat[:, 1].copy(), np.zeros(len(flat)))
 
     def sum_up(self, wanted: Wanted, given: Mapping[int, Mapping[int, np.ndarray]], into: np.ndarray) -> None:
         """Add the derivatives (D,) in directions to `into`, from the derivatives with respect to inputs."""
-        directions = {m: one.direction for m, one in self.motions}
+        directions = {m: motion.direction for m, motion in self.motions}
         for e in range(len(wanted.first) - 1):
             for p in range(wanted.first[e], wanted.first[e + 1]):
                 if wanted.motion[p] >= 0:
@@ -129,10 +129,10 @@ class Reversed:
                 go_back(solver.mechanism, adjoint, max(0, final - at_once), final, solver.applied.stop)
             solver.applied.check(end)
         del kept  # the addresses of motions are in use until here
-        found = self._by_bodies(adjoint.pull, directions)
-        laws.sum_up(adjoint.pull.sums.laws, directions.laws, found)
-        relations.sum_up(adjoint.pull.sums.relations, directions.relations, found)
-        return slots.state_from_lanes(adjoint.now[None])[0], found
+        by_parameters = self._by_bodies(adjoint.pull, directions)
+        laws.sum_up(adjoint.pull.sums.laws, directions.laws, by_parameters)
+        relations.sum_up(adjoint.pull.sums.relations, directions.relations, by_parameters)
+        return slots.state_from_lanes(adjoint.now[None])[0], by_parameters
 
     @property
     def _best(self) -> int:
@@ -149,7 +149,7 @@ class Reversed:
         motions: Sequence[ChangedMotion],
     ) -> tuple[Adjoint, list[object]]:
         solver, size, stages = self.solver, self.solver.size, self._weights.stages
-        made = Adjoint(
+        adjoint = Adjoint(
             pull=self._pull(laws, relations, motions),
             weights=self._weights,
             alpha=self._baumgarte[0],
@@ -165,10 +165,10 @@ class Reversed:
             now=aligned(size),
             more=aligned(size),
         )
-        named = [("sensitivities, motion", one.motion) for one in motions]
+        named = [("sensitivities, motion", motion.motion) for motion in motions]
         watch, refuse = solver.applied.watched, solver.refuse
-        kept, _ = place_functions(made.pull.sums.motions, named, OF_RELATIONS, watch, refuse)
-        return made, kept
+        kept, _ = place_functions(adjoint.pull.sums.motions, named, OF_RELATIONS, watch, refuse)
+        return adjoint, kept
 
     def _pull(self, laws: Sought, relations: Sought, motions: Sequence[ChangedMotion]) -> Pull:
         solver, slots = self.solver, self.solver.slots
@@ -188,7 +188,7 @@ class Reversed:
             total=aligned(8),
             laws=laws.wanted(len(solver.model.forces)),
             relations=relations.wanted(len(self.differential.relations)),
-            motions=MotionTable.of([one.motion for one in motions]),
+            motions=MotionTable.of([motion.motion for motion in motions]),
             taylor=np.zeros(OF_RELATIONS + 1),
         )
         return Pull(tangents=tangents, sums=sums, seeds=flat, numbers=np.zeros(NUMBERS * S), gravity=aligned(8))
@@ -202,9 +202,9 @@ class Reversed:
     def _to_lanes(self, sources: np.ndarray) -> np.ndarray:
         """Return state gradients (nt, 13 n + k) in blocks of eight bodies, one after the other; zero in other slots."""
         slots, size = self.solver.slots, self.solver.size
-        found = aligned(len(sources) * size)
+        flat = aligned(len(sources) * size)
         for n, source in enumerate(sources):
             lanes = slots.state_to_lanes(source)
             lanes.reshape(-1)[: slots.first_carried] = slots.to_lanes(source[: 13 * slots.bodies].reshape(-1, 13))
-            found[n * size : (n + 1) * size] = lanes
-        return found
+            flat[n * size : (n + 1) * size] = lanes
+        return flat

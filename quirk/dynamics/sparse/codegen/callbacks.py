@@ -36,9 +36,9 @@ def compiled_pointer(function: Any, sizes: tuple[int, ...]) -> Any:
 
     None if it cannot be compiled for arguments of these sizes, or if the type of its value is not numeric.
     """
-    made = {OF_BODY: _of_body, OF_JOINT: _of_joint}.get(sizes)
+    wrapper = {OF_BODY: _of_body, OF_JOINT: _of_joint}.get(sizes)
     try:
-        return None if made is None else pointer_to_compiled(made(function))
+        return None if wrapper is None else pointer_to_compiled(wrapper(function))
     except NumbaError:
         return None
 

@@ -39,5 +39,5 @@ def _written(element: ForceElement, layout: LawLayout, refused: Sequence[bool], 
         calls[:] = written_calls(element.functions, layout, inputs, outputs, refused)
         run(element, layout, calls, t, inputs, outputs)
 
-    made = native(law, keep=keep)
-    return made, tuple(not call.written for call in calls)
+    code = native(law, keep=keep)
+    return code, tuple(not call.written for call in calls)

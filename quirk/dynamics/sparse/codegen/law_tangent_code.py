@@ -85,9 +85,9 @@ def _written(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
         tape, _, filled = recorded(fill, inputs)
         places = {k: tape.place(x) for k, x in filled.found.items()}
         duals = replayed(tape, list(places.values()), lambda k: numbers[k] if k < inputs else time)
-        made = DualArray(found, outputs)
+        returned = DualArray(found, outputs)
         for k, place in places.items():
-            made[k] = duals[place]
+            returned[k] = duals[place]
 
     return native(write, keep=keep)
 

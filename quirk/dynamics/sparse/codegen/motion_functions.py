@@ -109,8 +109,12 @@ def _machine_code(functions: Sequence[Any]) -> Native:
         total: Any = 0.0
         for k, (function, factorial) in enumerate(zip(functions, factorials(len(functions) - 1), strict=True)):
             with bounded(MOST_INSTRUCTIONS):
-                found, checks = of_floats(function, Jet([t], []))
-            value = 1.0 * (found.value if isinstance(found, Jet) else float(found)) * (1.0 / float(factorial))
+                derivative, checks = of_floats(function, Jet([t], []))
+            value = (
+                1.0
+                * (derivative.value if isinstance(derivative, Jet) else float(derivative))
+                * (1.0 / float(factorial))
+            )
             put(outputs, k, value)
             for x in (at(outputs, k), *checks):
                 total = total + x * 0.0

@@ -86,9 +86,9 @@ def _written(relation: Relation, layout: RelationLayout, keep: bool) -> Native:
             duals = replayed(tape, [*rows, *loads], read)
             _write(layout, [duals[place] for place in rows], [duals[place] for place in loads], found)
         except Exception:  # tapes do not support tables: dual numbers are propagated through the function itself
-            made = _Collected()
-            relation.fill_dual(layout, time, numbers, made)
-            _write(layout, made.listed(layout.outputs), _loads(layout, made, multipliers), found)
+            collected = _Collected()
+            relation.fill_dual(layout, time, numbers, collected)
+            _write(layout, collected.listed(layout.outputs), _loads(layout, collected, multipliers), found)
 
     return native(write, keep=keep)
 
@@ -99,9 +99,9 @@ def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[in
     The inputs of the tape are those of the relation, the time, and the multipliers.
     """
     tape, inputs, outputs = recorded(functools.partial(relation.fill_dual, layout), layout.inputs)
-    made = [outputs.found[k] for k in range(layout.outputs)]
-    loads = _loads(layout, made, [inputs[layout.inputs + 1 + row] for row in range(layout.rows)])
-    return tape, [tape.place(x) for x in made], [tape.place(x) for x in loads]
+    values = [outputs.found[k] for k in range(layout.outputs)]
+    loads = _loads(layout, values, [inputs[layout.inputs + 1 + row] for row in range(layout.rows)])
+    return tape, [tape.place(x) for x in values], [tape.place(x) for x in loads]
 
 
 class _Collected(Scalar):
@@ -136,13 +136,13 @@ def _multipliers(layout: RelationLayout, given: Any) -> list[Any]:
 
 def _loads(layout: RelationLayout, made: Any, multipliers: Sequence[Any]) -> list[Any]:
     """Return the components of the loads on the bodies of all frames, eight each."""
-    found = []
+    components = []
     for frame in range(layout.frames):
         for c in range(LANES):
             first, step = layout.first_gradient + LANES * frame + c, LANES * layout.frames
             parts = [times(made[first + step * row], multipliers[row]) for row in range(layout.rows)]
-            found.append(functools.reduce(plus, parts) if c < COMPONENTS else 0)
-    return found
+            components.append(functools.reduce(plus, parts) if c < COMPONENTS else 0)
+    return components
 
 
 def _write(layout: RelationLayout, made: Sequence[Any], loads: Sequence[Any], found: Any) -> None:
@@ -167,10 +167,10 @@ def _in_python(
         if not np.isfinite(inputs[:count]).all():
             return False
         time = Dual(t, load(inputs, DualArray.size(count)))
-        made = DualArray(np.zeros(DualArray.size(layout.outputs)), layout.outputs)
-        placed.fill_dual(layout, time, DualArray(inputs, count), made)
-        loads = _loads(layout, made, _multipliers(layout, inputs))
-        _write(layout, [made[k] for k in range(layout.outputs)], loads, outputs)
+        values = DualArray(np.zeros(DualArray.size(layout.outputs)), layout.outputs)
+        placed.fill_dual(layout, time, DualArray(inputs, count), values)
+        loads = _loads(layout, values, _multipliers(layout, inputs))
+        _write(layout, [values[k] for k in range(layout.outputs)], loads, outputs)
         return True
 
     return pointer_to_python(watch(run, placed.owner))

@@ -63,14 +63,18 @@ def _coupling(
     that memory is read sequentially.
     """
     size = sizes[order] if len(order) else np.zeros(0, dtype=np.int64)
-    neighbours = [sorted(int(place[other]) for other in others) for others in later]
+    neighbours = [sorted(int(place[neighbour]) for neighbour in others) for others in later]
     at: dict[tuple[int, int], int] = {}
     numbers = 0
     for k, others in enumerate(neighbours):
-        for row, column in [(k, k), *((k, other) for other in others), *((other, k) for other in others)]:
+        for row, column in [
+            (k, k),
+            *((k, neighbour) for neighbour in others),
+            *((neighbour, k) for neighbour in others),
+        ]:
             at[row, column] = numbers
             numbers += WIDTH * int(size[row])
-    pairs = [(k, other) for k, others in enumerate(neighbours) for other in others]
+    pairs = [(k, neighbour) for k, others in enumerate(neighbours) for neighbour in others]
     target = [at[i, j] for others in neighbours for i in others for j in others]
 
     def integers(x: Sequence[int]) -> np.ndarray:
@@ -79,9 +83,9 @@ def _coupling(
     coupling = BodyCoupling(
         size=size,
         first=integers([0, *np.cumsum([len(others) for others in neighbours])]),
-        column=integers([other for _, other in pairs]),
+        column=integers([neighbour for _, neighbour in pairs]),
         upper=integers([at[pair] for pair in pairs]),
-        lower=integers([at[other, k] for k, other in pairs]),
+        lower=integers([at[neighbour, k] for k, neighbour in pairs]),
         diagonal=integers([at[k, k] for k in range(len(order))]),
         target=integers(target),
     )

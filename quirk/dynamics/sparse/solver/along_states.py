@@ -122,14 +122,14 @@ def _along(
 ) -> np.ndarray:
     """Return a quantity of each row, (nt, m, ...), at all times and states."""
     parts = np.concatenate(states.parts, axis=2)
-    found = np.zeros((len(parts), solver.model.rows, *shape))
+    result = np.zeros((len(parts), solver.model.rows, *shape))
     if not solver.model.rows:
-        return found
+        return result
     with solver.applied.calling():
         for row, t in enumerate(times):
-            found[row] = of(solver.slots.state_to_lanes(parts[row].ravel()), t)
+            result[row] = of(solver.slots.state_to_lanes(parts[row].ravel()), t)
             solver.applied.check(float(t))
-    return found
+    return result
 
 
 def constraint_power_along(solver: Solver, times: np.ndarray, states: State, multipliers: np.ndarray) -> np.ndarray:

@@ -324,7 +324,7 @@ class Differentiator:
             spin=derivatives[:, : k + 1, SPIN : SPIN + 3],
         )
         internal = solver.model.carried.internal_by_name(flat)
-        found = applied_derivative(solver.model, t, motion, k, self._angles, internal)
-        loads = np.concatenate(found, axis=1) / factorials(k)[-1]
+        force_and_torque = applied_derivative(solver.model, t, motion, k, self._angles, internal)
+        loads = np.concatenate(force_and_torque, axis=1) / factorials(k)[-1]
         bodies = self.series.bodies.reshape(self.order + 2, -1, KINEMATICS_SIZE, WIDTH)
         bodies[k, :, FORCE : FORCE + 6] = slots.to_lanes(loads).reshape(-1, 6, WIDTH)

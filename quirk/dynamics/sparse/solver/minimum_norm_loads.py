@@ -119,34 +119,34 @@ class MinimumNormLoads:
         """
         rows = [self._scaled_rows(of_order) for of_order in G]
         solve = factorise(self.orthogonal, np.ascontiguousarray(rows[0].ravel()), self._lengths(rows[0]), rank)
-        given: list[np.ndarray] = []
+        loads_of_order: list[np.ndarray] = []
         shared: list[np.ndarray] = []
         y: list[np.ndarray] = []
         for k, multipliers in enumerate(x):
             loads = np.zeros((len(self.placed), 6))
             loads[self.row_place] = multipliers * self.row_scale
-            given.append(loads)
-            found = np.zeros_like(loads)
-            goal = self._exerted(given[k], rows[0])
+            loads_of_order.append(loads)
+            least = np.zeros_like(loads)
+            goal = self._exerted(loads_of_order[k], rows[0])
             for m in range(1, k + 1):
-                found += self._along(y[k - m], rows[m])
-                goal += self._exerted(given[k - m] - shared[k - m], rows[m])
+                least += self._along(y[k - m], rows[m])
+                goal += self._exerted(loads_of_order[k - m] - shared[k - m], rows[m])
             of_order = np.zeros((self.count + 1, WIDTH))
             for _ in range(1 + REFINEMENTS):
-                left = goal - self._exerted(found, rows[0])
+                left = goal - self._exerted(least, rows[0])
                 moved = np.zeros_like(of_order)
                 moved[:-1] = solve(left[:-1].ravel()).reshape(-1, WIDTH)
-                found += self._along(moved, rows[0])
+                least += self._along(moved, rows[0])
                 of_order += moved
-            shared.append(found)
+            shared.append(least)
             y.append(of_order)
         return [loads[self.row_place] / self.row_scale for loads in shared]
 
     def _along(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return the rows of each joint (e, 6) times a motion of the bodies (n + 1, 8)."""
-        found = np.zeros((len(self.placed), 6))
-        np.add.at(found, self.joint, np.einsum("srl,sl->sr", rows, y[self.place]))
-        return found
+        by_joint = np.zeros((len(self.placed), 6))
+        np.add.at(by_joint, self.joint, np.einsum("srl,sl->sr", rows, y[self.place]))
+        return by_joint
 
     def _exerted(self, loads: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return the loads on each body (n + 1, 8) due to scaled multipliers of each joint (e, 6)."""

@@ -70,9 +70,11 @@ def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) 
         if not off > limit[2 * p] * change:
             return []
         intervals = [(beyond, nodes[k - 1], seen), (beyond, seen, nodes[k]), *intervals]
-    found = [Discontinuity(t) for changing, a, b in intervals for t in _jumps(functions, p, held, changing, a, b)]
-    if found or seen == np.inf:
-        return found
+    discontinuities = [
+        Discontinuity(t) for changing, a, b in intervals for t in _jumps(functions, p, held, changing, a, b)
+    ]
+    if discontinuities or seen == np.inf:
+        return discontinuities
     hidden = FIXED_HIDDEN if functions.fixed else ADAPTIVE_HIDDEN
     if off > hidden * change:
         return [

@@ -64,10 +64,10 @@ def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
                 applied.table.entries[o + which]
                 for which in (LAW_ADDRESS, LAW_INPUT, LAW_OUTPUT, VARIABLES, VARIABLE_RATES)
             )
-            given = [OF_FORCE, address, first, changing, layout.inputs - layout.first_internal, out]
-            entries.append([*given, out, layout.energy, 1])
+            common = [OF_FORCE, address, first, changing, layout.inputs - layout.first_internal, out]
+            entries.append([*common, out, layout.energy, 1])
             if layout.internal:
-                entries.append([*given, rates, layout.internal, 1])
+                entries.append([*common, rates, layout.internal, 1])
     return entries
 
 
@@ -89,9 +89,9 @@ def _of_relations(solver: Solver) -> list[list[int]]:
     for r, placed in enumerate(solver.model.relations):
         if placed.relation.of_user:
             layout, out = solver.related.layouts[r], table.entry(r, OUTPUT)
-            given = [OF_RELATION, table.entry(r, RELATION_ADDRESS), table.entry(r, INPUT), table.entry(r, INPUT)]
-            given.append(layout.inputs)
-            entries.append([*given, out, out + ORDER, layout.rows, ORDER + 1])
+            common = [OF_RELATION, table.entry(r, RELATION_ADDRESS), table.entry(r, INPUT), table.entry(r, INPUT)]
+            common.append(layout.inputs)
+            entries.append([*common, out, out + ORDER, layout.rows, ORDER + 1])
     return entries
 
 
@@ -185,19 +185,19 @@ class Functions:
         """Return the inputs of function p, interpolated at fraction theta of the step."""
         e, fractions = self.table[p], self.asked.fractions
         inputs = self.asked.inputs.reshape(self._stages, self.sizes[0])
-        given = inputs[self.asked.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
-        return basis(fractions, theta) @ given
+        at_stages = inputs[self.asked.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
+        return basis(fractions, theta) @ at_stages
 
     def ask(self, p: int, t: float, inputs: np.ndarray) -> np.ndarray:
         """Call function p at time t with these inputs; return its outputs, nan if it fails."""
         e, looked_at = self.table[p], self._looked_at(p)
-        given, returned = self.ins[e[KIND]], self.outs[e[KIND]]
+        arguments, returned = self.ins[e[KIND]], self.outs[e[KIND]]
         there = slice(e[FIRST_IN], e[FIRST_IN] + e[INS])
-        kept = given[there].copy()
-        given[there] = inputs
+        kept = arguments[there].copy()
+        arguments[there] = inputs
         returned[looked_at] = np.nan
-        call(int(e[ADDRESS]), t, given, int(e[READS]), returned, int(e[WRITES]))
-        given[there] = kept
+        call(int(e[ADDRESS]), t, arguments, int(e[READS]), returned, int(e[WRITES]))
+        arguments[there] = kept
         return returned[looked_at].copy()
 
     def expected(self, p: int, theta: float) -> np.ndarray:

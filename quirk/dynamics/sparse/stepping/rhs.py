@@ -60,13 +60,13 @@ class SparseFlow:
         if any(self.baumgarte):
             return None
         try:
-            found = Jacobian(self.solver)
+            tangent = Jacobian(self.solver)
         except InputError:
             return None
 
         def at(t: float, y: np.ndarray) -> np.ndarray:
             try:
-                return found.at(t, y)
+                return tangent.at(t, y)
             except InputError:
                 return np.full((y.size, y.size), np.nan)
 

@@ -58,9 +58,9 @@ class Blocks:
         rows = np.where(kept, self.rows, 0)
         products = {pair: those for pair, those in self.products.items() if kept[pair[0]] and kept[pair[1]]}
         later: list[set[int]] = [set() for _ in self.rows]
-        for one, two in products:
-            if one < two:
-                later[one].add(two)
+        for earlier, later_node in products:
+            if earlier < later_node:
+                later[earlier].add(later_node)
         neighbours = []
         for k in range(len(rows)):
             those = sorted(later[k])
@@ -131,5 +131,5 @@ def block_pattern(
 
 def block_size(pattern: Pattern) -> int:
     """Return the number of elements of B, and of Q."""
-    own = np.repeat(pattern.rows, np.diff(pattern.first))
-    return int(WIDTH * max(own.sum(), pattern.rows[pattern.column].sum()))
+    rows = np.repeat(pattern.rows, np.diff(pattern.first))
+    return int(WIDTH * max(rows.sum(), pattern.rows[pattern.column].sum()))

@@ -147,13 +147,13 @@ def _pairs(
 ) -> list[tuple[int, int, int, int]]:
     """Return pairs of blocks of node n whose product is subtracted from a block between a joint and a hub."""
     joints, hubs = ([c for c in later if sign[c] == kind] for kind in (1.0, -1.0))
-    found = []
+    pairs = []
     for joint in joints:
         for hub in hubs:
             a, b = min(joint, hub), max(joint, hub)
-            one, two = (start[first[n] + index[n][c]] for c in (a, b))
-            found.append((int(one), int(two), int(start[first[a] + index[a][b]]), int(rows[a])))
-    return found
+            first_block, second_block = (start[first[n] + index[n][c]] for c in (a, b))
+            pairs.append((int(first_block), int(second_block), int(start[first[a] + index[a][b]]), int(rows[a])))
+    return pairs
 
 
 def _sizes(
@@ -178,14 +178,14 @@ def _sizes(
         for k in children[n]:
             bound[n] += left[k]
             top -= int(pushed[k])
-        own = 0 if sign[n] > 0 else 1
+        kind = 0 if sign[n] > 0 else 1
         bound[n, 0] += 6 * len(at_node[n])
-        bound[n, 1] += 6 * own
+        bound[n, 1] += 6 * kind
         columns = np.zeros(2, dtype=np.int64)
         for c in later:
             columns[0 if sign[c] > 0 else 1] += rows[c]
-        if columns[1 - own]:
-            bound[n, 1 - own] += rows[n]
+        if columns[1 - kind]:
+            bound[n, 1 - kind] += rows[n]
         left[n] = np.minimum(bound[n], columns)
         pushed[n] = WIDTH * len(later) * left[n].sum()
         top += int(pushed[n])

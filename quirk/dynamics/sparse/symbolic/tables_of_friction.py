@@ -22,36 +22,38 @@ from .tables_of_readings import flat_readings
 
 def flat_frictions(model: Model, tables: Tables, forces: Forces) -> FrictionTables:
     """Return the tables of sliding friction, in the order of the force elements, then of sticking friction."""
-    sliding = [(e, one) for e, (one, _) in enumerate(model.forces) if isinstance(one, Friction)]
-    sticking = [one for one, _ in model.joint_bodies if isinstance(one, Sticking)]
-    every = [*(one for _, one in sliding), *(one.friction for one in sticking)]
-    sides = [_rows_of_bodies(model, one) for one in every]
+    sliding = [(e, element) for e, (element, _) in enumerate(model.forces) if isinstance(element, Friction)]
+    sticking = [element for element, _ in model.joint_bodies if isinstance(element, Sticking)]
+    every = [*(element for _, element in sliding), *(element.friction for element in sticking)]
+    sides = [_rows_of_bodies(model, element) for element in every]
     read: list[Reading] = []
-    place = [_place(one, model, tables, read) for one in every]
-    terms = [_terms(one, model, tables) for one in every]
+    place = [_place(element, model, tables, read) for element in every]
+    terms = [_terms(element, model, tables) for element in every]
     C, lanes, bodies = len(sliding), 8 * len(tables.nodes.rows), tables.slots.lanes * WRENCH_SIZE
 
     def offsets(size: int, of: Sequence[tuple[int, int]]) -> np.ndarray:
         return np.array([tables.slots.offset(body, size) for pair in of for body in pair], dtype=np.int64)
 
-    coordinates = [one.layout().first_coordinate for _, one in sliding]
+    coordinates = [element.layout().first_coordinate for _, element in sliding]
     starts = forces.entries.reshape(-1, ELEMENT_SIZE)
-    coefficient = [*(one.coefficient for _, one in sliding), *(one.friction.static for one in sticking)]
+    coefficient = [*(element.coefficient for _, element in sliding), *(element.friction.static for element in sticking)]
     return FrictionTables(
         element=np.array([e for e, _ in sliding], dtype=np.int64),
         slip=np.array([starts[e, OUTPUT] + c for (e, _), c in zip(sliding, coordinates, strict=True)], dtype=np.int64),
-        direction=np.array([starts[e, INPUT] + one.place_of("direction") for e, one in sliding], dtype=np.int64),
-        size=np.array([one.slip.size for _, one in sliding], dtype=np.int64),
+        direction=np.array(
+            [starts[e, INPUT] + element.place_of("direction") for e, element in sliding], dtype=np.int64
+        ),
+        size=np.array([element.slip.size for _, element in sliding], dtype=np.int64),
         wrenches=offsets(WRENCH_SIZE, sides[:C]),
         coefficient=np.array(coefficient, dtype=float),
-        takes=np.array([one.takes for one in every], dtype=np.int64),
+        takes=np.array([element.takes for element in every], dtype=np.int64),
         place=np.array(place, dtype=np.int64),
         terms=np.cumsum([0, *(len(of) for of in terms)], dtype=np.int64),
         multipliers=np.array([lane for of in terms for lane, _ in of], dtype=np.int64),
         weights=np.array([weight for of in terms for _, weight in of], dtype=float),
         kinematics=offsets(KINEMATICS_SIZE, sides),
-        axis=np.concatenate([np.zeros(0), *(one.on.frame_i.matrix[:, one.axis] for one in every)]),
-        length=np.array([one.length for one in every], dtype=float),
+        axis=np.concatenate([np.zeros(0), *(element.on.frame_i.matrix[:, element.axis] for element in every)]),
+        length=np.array([element.length for element in every], dtype=float),
         readings=flat_readings(read, model, tables, forces),
         x=aligned((C + 1) * lanes),
         wrench=aligned((C + 1) * bodies),

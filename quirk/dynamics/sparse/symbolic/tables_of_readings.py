@@ -53,17 +53,17 @@ def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, for
     weights: list[float] = []
     patches: list[float] = []
     kind, entries, numbers = [], [], []
-    for one in readings:
-        if isinstance(one, Shared):
-            e, x = _of_shared(one, model, tables, multipliers, weights)
-        elif isinstance(one, Patch):
-            e, x = _of_patch(one, model, tables, multipliers, weights, patches)
+    for reading in readings:
+        if isinstance(reading, Shared):
+            e, x = _of_shared(reading, model, tables, multipliers, weights)
+        elif isinstance(reading, Patch):
+            e, x = _of_patch(reading, model, tables, multipliers, weights, patches)
         else:
-            e, x = _entries(one, model, tables, forces, nodes)
+            e, x = _entries(reading, model, tables, forces, nodes)
         kind.append(e[0])
         entries.append(e[1])
         numbers.append(x)
-    sizes = [(len(one.coefficients), len(one.basis[0])) for one in readings if isinstance(one, Patch)]
+    sizes = [(len(reading.coefficients), len(reading.basis[0])) for reading in readings if isinstance(reading, Patch)]
     energies = [
         forces.entries[ELEMENT_SIZE * e + OUTPUT] + element.layout().energy
         for e, (element, _) in enumerate(model.forces)
@@ -128,8 +128,8 @@ def _of_shared(
     numbers[OFFSETS : OFFSETS + len(one.offsets)] = one.offsets
     entries[TERMS], entries[TERM_COUNT], entries[FORCES] = len(multipliers), len(one.rows), len(one.offsets)
     multipliers += [int(tables.row_lane[model.joint_rows[name].start + row]) for name, row in one.rows]
-    own = [weight for of in one.weights for weight in of]
-    weights += own + [0.0] * (MOST_FORCES * len(one.rows) - len(own))
+    own_weights = [weight for of in one.weights for weight in of]
+    weights += own_weights + [0.0] * (MOST_FORCES * len(one.rows) - len(own_weights))
     if one.what == "share":
         return (SHARE, entries), numbers
     friction = one.of
@@ -163,16 +163,16 @@ def _of_patch(
 def _of_constraint(
     constraint: Constraint, model: Model, tables: Tables, entries: list[int], numbers: np.ndarray, nodes: list[int]
 ) -> None:
-    i, j = next(ends for one, ends in model.joint_bodies if one.name == constraint.name)
+    i, j = next(ends for candidate, ends in model.joint_bodies if candidate.name == constraint.name)
     rows, slots, n = model.joint_rows[constraint.name], tables.slots, len(model.mass)
-    own = [
+    own_nodes = [
         k for k, joint in enumerate(tables.joints) if joint is not None and rows.start <= joint.rows.start < rows.stop
     ]
-    entries[2:4] = len(nodes), len(nodes) + len(own)
-    nodes += own
+    entries[2:4] = len(nodes), len(nodes) + len(own_nodes)
+    nodes += own_nodes
     sizes = STATE_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
     entries[4:10] = [slots.offset(body, size) for size in sizes for body in (i, j)]
     entries[10] = int(j == n)
-    placed = next(one for one, _ in model.joint_bodies if one.name == constraint.name)
+    placed = next(candidate for candidate, _ in model.joint_bodies if candidate.name == constraint.name)
     numbers[1:4] = placed.frame_j.origin
     numbers[4:] = np.linalg.cholesky(model.inertia[i if j == n else j]).ravel()

@@ -27,21 +27,21 @@ class Jacobian:
         count, bodies = len(y), np.arange(n)
         state = model.carried.state(y)
         places = STATE_SIZE * bodies[:, None] + np.arange(STATE_SIZE)
-        given = Directions.none(model, count)
+        directions = Directions.none(model, count)
         axis = np.arange(3)
-        given.bodies[bodies[:, None], axis + SHIFT.start, places[:, POSITION + axis]] = 1.0
-        given.bodies[bodies[:, None], axis + VELOCITY.start, places[:, VELOCITY_AT + axis]] = 1.0
-        given.bodies[bodies[:, None], axis + OMEGA.start, places[:, OMEGA_AT + axis]] = 1.0
+        directions.bodies[bodies[:, None], axis + SHIFT.start, places[:, POSITION + axis]] = 1.0
+        directions.bodies[bodies[:, None], axis + VELOCITY.start, places[:, VELOCITY_AT + axis]] = 1.0
+        directions.bodies[bodies[:, None], axis + OMEGA.start, places[:, OMEGA_AT + axis]] = 1.0
         for k in range(4):
             turn = 2 * _conjugate_times(state, np.eye(4)[k])
-            given.bodies[bodies[:, None], axis + TURN.start, places[:, [ORIENTATION + k]]] = turn
-        given.internal[np.arange(count - STATE_SIZE * n), np.arange(STATE_SIZE * n, count)] = 1.0
-        found = self._differential.at(self._solver.slots.state_to_lanes(y), t, given)
+            directions.bodies[bodies[:, None], axis + TURN.start, places[:, [ORIENTATION + k]]] = turn
+        directions.internal[np.arange(count - STATE_SIZE * n), np.arange(STATE_SIZE * n, count)] = 1.0
+        tangent = self._differential.at(self._solver.slots.state_to_lanes(y), t, directions)
         J = np.zeros((count, count))
         J[places[:, POSITION + axis], places[:, VELOCITY_AT + axis]] = 1.0
-        J[places[:, VELOCITY_AT + axis].ravel()] = found.linear.reshape(count, -1).T
-        J[places[:, OMEGA_AT + axis].ravel()] = found.angular.reshape(count, -1).T
-        J[STATE_SIZE * n :] = found.internal.T
+        J[places[:, VELOCITY_AT + axis].ravel()] = tangent.linear.reshape(count, -1).T
+        J[places[:, OMEGA_AT + axis].ravel()] = tangent.angular.reshape(count, -1).T
+        J[STATE_SIZE * n :] = tangent.internal.T
         _turning(J, places, state)
         return J
 
@@ -58,8 +58,8 @@ def _turning(J: np.ndarray, places: np.ndarray, state: State) -> None:
     """Fill the derivatives of q' = q omega / 2 with respect to q and omega."""
     quaternions = places[:, ORIENTATION : ORIENTATION + 4]
     for k in range(4):
-        one = np.broadcast_to(np.eye(4)[k], state.orientation.shape)
-        J[quaternions, quaternions[:, [k]]] = rotation.rate(one, state.angular_velocity)
+        unit = np.broadcast_to(np.eye(4)[k], state.orientation.shape)
+        J[quaternions, quaternions[:, [k]]] = rotation.rate(unit, state.angular_velocity)
     for c in range(3):
         spin = np.broadcast_to(np.eye(3)[c], state.angular_velocity.shape)
         J[quaternions, places[:, [OMEGA_AT + c]]] = rotation.rate(state.orientation, spin)

@@ -158,15 +158,15 @@ def _sides(differential: Differential) -> np.ndarray:
     """
     model = differential.solver.model
     j = {constraint.name: pair[1] for constraint, pair in model.joint_bodies}
-    found = [
+    entries = [
         (number, r, frame)
-        for number, (name, own) in enumerate(model.joint_rows.items())
+        for number, (name, rows) in enumerate(model.joint_rows.items())
         for r, placed in enumerate(differential.relations)
-        if own.start <= placed.rows.start < own.stop
+        if rows.start <= placed.rows.start < rows.stop
         for frame, body in enumerate(placed.bodies)
         if body == j[name]
     ]
-    return np.array(found, dtype=np.int64).ravel()
+    return np.array(entries, dtype=np.int64).ravel()
 
 
 def _in_lanes(solver: Solver, changes: np.ndarray) -> np.ndarray:

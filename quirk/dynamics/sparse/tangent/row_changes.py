@@ -78,9 +78,9 @@ class ChangedRows:
     def at(self, y: np.ndarray, t: float) -> np.ndarray:
         """Derivative of G in each of the eight directions, (8, G), at the state (size,) of the last tangent."""
         solver, numbers = self._solver, WIDTH * np.arange(6)
-        found = np.zeros((WIDTH, len(solver.work.G)))
+        result = np.zeros((WIDTH, len(solver.work.G)))
         if not len(self._source):
-            return found
+            return result
         places = self._source[:, None, None] + numbers[:, None] + np.arange(WIDTH)
         change = np.zeros((WIDTH, len(self._source), len(numbers)))
         for row in range(int(self._counts.max())):
@@ -94,9 +94,9 @@ class ChangedRows:
         R = np.concatenate([rotation.matrix(state.orientation), np.eye(3)[None]])[self._body]
         moment = np.einsum("ekl,emk,dem->del", self._scale[self._body], R, change[..., 3:])
         ours = self._force >= 0
-        found[:, self._force[ours, None] + WIDTH * XYZ] = change[:, ours, :3]
-        found[:, self._moment[:, None] + WIDTH * XYZ] = moment
-        return found
+        result[:, self._force[ours, None] + WIDTH * XYZ] = change[:, ours, :3]
+        result[:, self._moment[:, None] + WIDTH * XYZ] = moment
+        return result
 
     def _unit(self, row: int) -> None:
         """Set the multiplier with this index to one in each relation, and all others to zero."""

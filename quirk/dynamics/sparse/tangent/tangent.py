@@ -109,39 +109,39 @@ class Differential:
 
     def give(self, directions: Directions, first: int) -> None:
         """Write eight directions, from index `first`, to the inputs of kernels."""
-        given, n = self.tangents, len(self.solver.model.mass)
+        tangents, n = self.tangents, len(self.solver.model.mass)
 
         def eight(x: np.ndarray) -> np.ndarray:
             taken = x[..., first : first + WIDTH]
             return np.concatenate([taken, np.zeros((*x.shape[:-1], WIDTH - taken.shape[-1]))], axis=-1)
 
-        own = self.solver.slots.slot[:n]
-        given.seeds.reshape(-1, FREEDOMS, WIDTH)[own] = eight(directions.bodies)
-        masses = given.masses.reshape(-1, 10, WIDTH)
-        masses[own, MASS] = eight(directions.mass)
-        masses[own, INERTIA // WIDTH :] = eight(directions.inertia).reshape(n, 9, WIDTH)
-        given.gravity.reshape(3, WIDTH)[:] = eight(directions.gravity)
-        given.time[:] = eight(directions.time)
-        given.internal.reshape(-1, WIDTH)[:] = eight(directions.internal[: self._internal])
-        for elements, changes in ((given.laws, directions.laws), (given.relations, directions.relations)):
+        slots_of_bodies = self.solver.slots.slot[:n]
+        tangents.seeds.reshape(-1, FREEDOMS, WIDTH)[slots_of_bodies] = eight(directions.bodies)
+        masses = tangents.masses.reshape(-1, 10, WIDTH)
+        masses[slots_of_bodies, MASS] = eight(directions.mass)
+        masses[slots_of_bodies, INERTIA // WIDTH :] = eight(directions.inertia).reshape(n, 9, WIDTH)
+        tangents.gravity.reshape(3, WIDTH)[:] = eight(directions.gravity)
+        tangents.time[:] = eight(directions.time)
+        tangents.internal.reshape(-1, WIDTH)[:] = eight(directions.internal[: self._internal])
+        for elements, changes in ((tangents.laws, directions.laws), (tangents.relations, directions.relations)):
             self._seed(elements, changes, eight)
 
     def _eight(
         self, y: np.ndarray, ydot: np.ndarray, t: float, directions: Directions, first: int, timed: bool
     ) -> tuple[np.ndarray, ...]:
-        solver, model, given, slots = self.solver, self.solver.model, self.tangents, self.solver.slots
+        solver, model, tangents, slots = self.solver, self.solver.model, self.tangents, self.solver.slots
         self.give(directions, first)
         with solver.applied.calling():
-            find_tangents(solver.mechanism, given, float(t), y, ydot, timed)
+            find_tangents(solver.mechanism, tangents, float(t), y, ydot, timed)
         solver.applied.check(t)
-        wrenches = slots.from_lanes(given.wrenches.reshape(WIDTH, -1), WRENCH_SIZE)
+        wrenches = slots.from_lanes(tangents.wrenches.reshape(WIDTH, -1), WRENCH_SIZE)
         linear = wrenches[..., :3] / model.mass[:, None]
         angular = np.einsum("nij,dnj->dni", self._inverse_root, wrenches[..., 3:])
-        x = self._shared(y, t, given.changes.reshape(WIDTH, -1)[:, solver.tables.row_lane])
-        levels = given.levels.reshape(-1, LEVELS, WIDTH)[solver.tables.row_lane]
+        x = self._shared(y, t, tangents.changes.reshape(WIDTH, -1)[:, solver.tables.row_lane])
+        levels = tangents.levels.reshape(-1, LEVELS, WIDTH)[solver.tables.row_lane]
         rates = np.zeros((model.carried.size, WIDTH))
-        rates[: self._internal] = given.rates.reshape(-1, WIDTH)
-        friction = given.bearings.magnitudes.reshape(-1, WIDTH).T.copy()
+        rates[: self._internal] = tangents.rates.reshape(-1, WIDTH)
+        friction = tangents.bearings.magnitudes.reshape(-1, WIDTH).T.copy()
         return linear, angular, x, rates.T, np.moveaxis(levels, -1, 0), friction
 
     def _shared(self, y: np.ndarray, t: float, changes: np.ndarray) -> np.ndarray:
@@ -150,9 +150,9 @@ class Differential:
 
     def share(self, y: np.ndarray, t: float, count: int) -> None:
         """Replace the multipliers, and their changes in the first `count` directions, by those of minimum norm."""
-        given, lanes = self.tangents, self.solver.tables.row_lane
-        changes = given.changes.reshape(WIDTH, -1)
-        given.multipliers[lanes], changes[:count, lanes] = self._least(y, t, changes[:count, lanes])
+        tangents, lanes = self.tangents, self.solver.tables.row_lane
+        changes = tangents.changes.reshape(WIDTH, -1)
+        tangents.multipliers[lanes], changes[:count, lanes] = self._least(y, t, changes[:count, lanes])
 
     def _least(self, y: np.ndarray, t: float, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the multipliers (m,) of minimum norm at the state of the last tangent, and their changes (d, m)."""
@@ -161,8 +161,8 @@ class Differential:
             self._changed = ChangedRows(solver, self.relations, self._rows)
         multipliers = self.tangents.multipliers[solver.tables.row_lane]
         rows = self._changed.at(y, t)[: len(changes)]
-        found = [solver.shared([multipliers, x], [solver.work.G, G]) for x, G in zip(changes, rows, strict=True)]
-        return found[0][0], np.array([change for _, change in found])
+        shared = [solver.shared([multipliers, x], [solver.work.G, G]) for x, G in zip(changes, rows, strict=True)]
+        return shared[0][0], np.array([change for _, change in shared])
 
     def _seed(self, elements: TangentElements, changes: Any, eight: Any) -> None:
         """Write changes of parameters, and zeros in place of earlier ones; kernels add changes of motions in time."""
@@ -212,13 +212,13 @@ class Differential:
             sides += [int(slots.slot[body]) for body in rows]
             motions += [element.motion(name) for name in element.motions]
             names += [f"{element}, {name}" for name in element.motions]
-        made = self._elements(table, entries, sides, motions, names, OF_LAWS)
+        elements = self._elements(table, entries, sides, motions, names, OF_LAWS)
         for e, (element, _) in enumerate(model.forces):
             layout = element.layout()
-            parts = _parts(made, e, DualArray.size(layout.inputs) + TIME, DualArray.size(layout.outputs))
+            parts = _parts(elements, e, DualArray.size(layout.inputs) + TIME, DualArray.size(layout.outputs))
             pointer = law_pointer(element, layout, *parts, applied.watched, self.solver.refuse)
-            made.entries[ELEMENT * e + ADDRESS] = self._keep(pointer)
-        return made
+            elements.entries[ELEMENT * e + ADDRESS] = self._keep(pointer)
+        return elements
 
     def _of_relations(self) -> TangentElements:
         slots, applied = self.solver.slots, self.solver.applied
@@ -237,26 +237,32 @@ class Differential:
             sides += [int(slots.slot[body]) for body in placed.bodies]
             motions += list(placed.relation.motions)
             names += [f"{placed.owner}, motion"] * layout.motions
-        made = self._elements(table, entries, sides, motions, names, OF_RELATIONS)
+        elements = self._elements(table, entries, sides, motions, names, OF_RELATIONS)
         for first, placed, layout in fixed:
-            made.inputs[first : first + layout.numbers] = placed.relation.numbers
+            elements.inputs[first : first + layout.numbers] = placed.relation.numbers
             for f, frame in enumerate(placed.frames):
                 o = first + layout.first_frame + f * layout.frame_size
-                made.inputs[o : o + frame.size] = frame
+                elements.inputs[o : o + frame.size] = frame
         for r, (placed, layout) in enumerate(zip(self.relations, layouts, strict=True)):
-            parts = _parts(made, r, inputs_of(layout), outputs_of(layout))
+            parts = _parts(elements, r, inputs_of(layout), outputs_of(layout))
             pointer = relation_pointer(placed, layout, *parts, applied.watched, self.solver.refuse)
-            made.entries[ELEMENT * r + ADDRESS] = self._keep(pointer)
-        return made
+            elements.entries[ELEMENT * r + ADDRESS] = self._keep(pointer)
+        return elements
 
     def _of_friction(self) -> Bearings:
         model, slots, forces = self.solver.model, self.solver.slots, self.solver.applied.table
-        sliding = [(e, one, rows) for e, (one, rows) in enumerate(model.forces) if isinstance(one, Friction)]
-        laws, rows = (made.entries.reshape(-1, ELEMENT) for made in (self._laws, self._rows))
+        sliding = [
+            (e, element, rows) for e, (element, rows) in enumerate(model.forces) if isinstance(element, Friction)
+        ]
+        laws, rows = (tables.entries.reshape(-1, ELEMENT) for tables in (self._laws, self._rows))
         first, relations, axes, points = [0], list[int](), list[int](), list[int]()
         for _, friction, _ in sliding:
-            own = model.joint_rows.get(friction.on.name, range(0))
-            mine = [r for r, one in enumerate(self.relations) if own.start <= one.rows.start < own.stop]
+            rows_of_joint = model.joint_rows.get(friction.on.name, range(0))
+            mine = [
+                r
+                for r, element in enumerate(self.relations)
+                if rows_of_joint.start <= element.rows.start < rows_of_joint.stop
+            ]
             relations += mine if friction.takes != NORMAL else []
             first.append(len(relations))
             o, size = 0, 0
@@ -272,10 +278,12 @@ class Differential:
             return np.array(list(values), dtype=np.int64)
 
         def changes_of(parameter: str) -> np.ndarray:
-            return numbers(laws[e, INPUT] + laws[e, INPUTS] + WIDTH * one.place_of(parameter) for e, one, _ in sliding)
+            return numbers(
+                laws[e, INPUT] + laws[e, INPUTS] + WIDTH * element.place_of(parameter) for e, element, _ in sliding
+            )
 
         return Bearings(
-            sizes=numbers(starts[e, LAW_INPUT] + one.place_of("size") for e, one, _ in sliding),
+            sizes=numbers(starts[e, LAW_INPUT] + element.place_of("size") for e, element, _ in sliding),
             coefficients=changes_of("coefficient"),
             lengths=changes_of("length"),
             first=numbers(first),
@@ -297,7 +305,7 @@ class Differential:
         names: Sequence[str],
         order: int,
     ) -> TangentElements:
-        made = TangentElements(
+        elements = TangentElements(
             entries=np.array(entries, dtype=np.int64).ravel(),
             sides=np.array(sides, dtype=np.int64),
             inputs=aligned(table.inputs),
@@ -306,9 +314,9 @@ class Differential:
             taylor=np.zeros(order + 2),
         )
         watch, refuse = self.solver.applied.watched, self.solver.refuse
-        kept, _ = place_functions(made.motions, list(zip(names, motions, strict=True)), order + 1, watch, refuse)
+        kept, _ = place_functions(elements.motions, list(zip(names, motions, strict=True)), order + 1, watch, refuse)
         self._pointers += kept
-        return made
+        return elements
 
     def _keep(self, pointer: Any) -> int:
         self._pointers.append(pointer)

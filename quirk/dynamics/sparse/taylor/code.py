@@ -223,8 +223,8 @@ class _Writer:
         kind, which, frame = self.form.inputs[place]
         build, k, first = self.build, self.k, self.program == FIRST
         if kind == TIME:
-            one = build.select(build.icmp_unsigned("==", k, _word(1)), _real(1.0), _real(0.0))
-            return self._splat(self.t if first else one)
+            is_first_order = build.select(build.icmp_unsigned("==", k, _word(1)), _real(1.0), _real(0.0))
+            return self._splat(self.t if first else is_first_order)
         if kind == FIXED:
             array = AT_FIXED_OF_LAWS if self.form.level == LAW else AT_FIXED
             return self._gathered(array, 0, _word(which))
@@ -236,13 +236,13 @@ class _Writer:
         order = build.add(k, _word(1)) if rate else k
         if kind in (BODY, BODY_RATE):
             offset = build.add(build.mul(order, self.desk[SIZE]), _word(WIDTH * which))
-            found = self._gathered(AT_BODIES, self._frame_slot(frame), offset)
+            coefficient = self._gathered(AT_BODIES, self._frame_slot(frame), offset)
         elif kind == INTERNAL:
             offset = build.add(build.mul(order, self.desk[COUNT]), _word(which))
-            found = self._gathered(AT_CARRIED, self._variable_slot(0), offset)
+            coefficient = self._gathered(AT_CARRIED, self._variable_slot(0), offset)
         else:
-            found = self._gathered(AT_MOTIONS, self._motion_slot(which), order)
-        return self._times(found, self._splat(build.uitofp(order, DOUBLE))) if rate and not first else found
+            coefficient = self._gathered(AT_MOTIONS, self._motion_slot(which), order)
+        return self._times(coefficient, self._splat(build.uitofp(order, DOUBLE))) if rate and not first else coefficient
 
     # Coefficients of order 0.
 
@@ -284,12 +284,12 @@ class _Writer:
         return self.build.fsub(*(x if code == SUBTRACT else (self._filled(0.0), x[0])), flags=FLAGS)
 
     def _logical(self, code: int, x: Sequence[Any]) -> Any:
-        truths = [self._truth(one) for one in x]
+        truths = [self._truth(operand) for operand in x]
         if code == NOT:
-            found = self.build.not_(truths[0])
+            combined = self.build.not_(truths[0])
         else:
-            found = (self.build.and_ if code == AND else self.build.or_)(*truths)
-        return self.build.select(found, self._filled(1.0), self._filled(0.0))
+            combined = (self.build.and_ if code == AND else self.build.or_)(*truths)
+        return self.build.select(combined, self._filled(1.0), self._filled(0.0))
 
     def _truth(self, x: Any) -> Any:
         return self.build.fcmp_unordered("!=", x, self._filled(0.0))
@@ -300,8 +300,8 @@ class _Writer:
     def _by_lanes(self, function: Any, x: Sequence[Any]) -> Any:
         lanes = ir.Constant(self.vector, ir.Undefined)
         for lane in range(self.width):
-            given = [self.build.extract_element(one, _index(lane)) for one in x]
-            lanes = self.build.insert_element(lanes, self.build.call(function, given), _index(lane))
+            arguments = [self.build.extract_element(operand, _index(lane)) for operand in x]
+            lanes = self.build.insert_element(lanes, self.build.call(function, arguments), _index(lane))
         return lanes
 
     def _function(self, symbol: str, kind: Any, count: int) -> Any:
@@ -314,7 +314,7 @@ class _Writer:
 
     def _sums(self, lines: Sequence[int]) -> dict[int, Any]:
         """Return the sums over lower orders in the recurrences of a program's lines."""
-        found: dict[int, Any] = {}
+        sums: dict[int, Any] = {}
         wanted = []
         for place in lines:
             if self.tape.lines[place][0] not in NONLINEAR:
@@ -322,16 +322,16 @@ class _Writer:
             if self.program == SHAPE and place in self.programs.sums:
                 # Computed by GOAL, except for order 1, where it is empty.
                 none = self.build.icmp_unsigned("==", self.k, _word(1))
-                found[place] = self.build.select(none, self._filled(0.0), self._load(self._sum_slot(place)))
+                sums[place] = self.build.select(none, self._filled(0.0), self._load(self._sum_slot(place)))
             else:
                 wanted.append(place)
         for first in range(0, len(wanted), SUMS_AT_ONCE):
             some = wanted[first : first + SUMS_AT_ONCE]
-            found.update(zip(some, self._loop([self._terms(place) for place in some]), strict=True))
+            sums.update(zip(some, self._loop([self._terms(place) for place in some]), strict=True))
         if self.program == GOAL:
             for place in self.programs.sums:
-                self.build.store(found[place], self._sum_slot(place), align=8)
-        return found
+                self.build.store(sums[place], self._sum_slot(place), align=8)
+        return sums
 
     def _terms(self, place: int) -> list[Term]:
         code, a, *rest = self.tape.lines[place]
@@ -376,29 +376,29 @@ class _Writer:
         sizes = self._splat(build.uitofp(m, DOUBLE)), self._splat(build.uitofp(rest, DOUBLE))
         results = []
         for terms, phis in zip(sums, totals, strict=True):
-            found = list(phis)
-            for sign, weight, one, other in terms:
-                if steady[one] or steady[other]:
+            accumulated = list(phis)
+            for sign, weight, left_line, right_line in terms:
+                if steady[left_line] or steady[right_line]:
                     continue
-                left = term(one, False)
+                left = term(left_line, False)
                 if weight != PLAIN:
                     left = self._times(left, sizes[0 if weight == BY_M else 1])
-                part = len(found) - 1 if weight == BY_REST else 0
-                product = self._times(left, term(other, True))
-                found[part] = (build.fadd if sign > 0 else build.fsub)(found[part], product, flags=FLAGS)
-            results.append(found)
+                part = len(accumulated) - 1 if weight == BY_REST else 0
+                product = self._times(left, term(right_line, True))
+                accumulated[part] = (build.fadd if sign > 0 else build.fsub)(accumulated[part], product, flags=FLAGS)
+            results.append(accumulated)
         following = build.add(m, _word(1))
         m.add_incoming(following, body)
         build.cbranch(build.icmp_signed("<", following, last), body, after)
-        for phis, found in zip(totals, results, strict=True):
-            for phi, x in zip(phis, found, strict=True):
+        for phis, accumulated in zip(totals, results, strict=True):
+            for phi, x in zip(phis, accumulated, strict=True):
                 phi.add_incoming(self._filled(0.0), before)
                 phi.add_incoming(x, body)
         build.position_at_end(after)
         made = []
-        for found in results:
+        for accumulated in results:
             ends = []
-            for x in found:
+            for x in accumulated:
                 end = build.phi(self.vector)
                 end.add_incoming(self._filled(0.0), before)
                 end.add_incoming(x, body)
@@ -512,12 +512,12 @@ class _Writer:
             return
         build = self.build
         with build.goto_entry_block():
-            found = build.alloca(ir.ArrayType(self.vector, len(outputs)))
-            found.align = 8 * self.width
+            buffer = build.alloca(ir.ArrayType(self.vector, len(outputs)))
+            buffer.align = 8 * self.width
         for n, (place, (kind, _, _)) in enumerate(outputs):
-            pointer = build.gep(found, [_index(0), _index(n)])
+            pointer = build.gep(buffer, [_index(0), _index(n)])
             build.store(self._right_side(place) if kind == RESIDUAL else self._added(place, kind), pointer, align=8)
-        numbers = build.bitcast(found, DOUBLE.as_pointer())
+        numbers = build.bitcast(buffer, DOUBLE.as_pointer())
         count = build.load(build.gep(self.places, [_word(WIDTH * self._count_slot)]))
         before, body, after = build.block, build.append_basic_block(), build.append_basic_block()
         build.branch(body)
@@ -583,9 +583,9 @@ class _Writer:
 
     def _splat(self, x: Any) -> Any:
         undefined = ir.Constant(self.vector, ir.Undefined)
-        one = self.build.insert_element(undefined, x, _index(0))
+        vector = self.build.insert_element(undefined, x, _index(0))
         zeros = ir.Constant(ir.VectorType(INDEX, self.width), [0] * self.width)
-        return self.build.shuffle_vector(one, undefined, zeros)
+        return self.build.shuffle_vector(vector, undefined, zeros)
 
 
 def _word(x: int) -> Any:

@@ -70,26 +70,26 @@ class Programs:
 
     def _depending(self, places: Sequence[int]) -> set[int]:
         """Return the lines that depend on multipliers."""
-        found: set[int] = set()
+        dependent: set[int] = set()
         for place in places:
             code, *operands = self.tape.lines[place]
-            if self.is_multiplier(place) or (code not in (INPUT, CONSTANT) and any(p in found for p in operands)):
-                found.add(place)
-        return found
+            if self.is_multiplier(place) or (code not in (INPUT, CONSTANT) and any(p in dependent for p in operands)):
+                dependent.add(place)
+        return dependent
 
     def _steady(self, programs: Iterable[Sequence[int]]) -> list[int]:
         """Return the constant values needed by the programs after FIRST."""
-        found: set[int] = set()
+        needed: set[int] = set()
         for lines in programs:
             for place in lines:
                 code, *operands = self.tape.lines[place]
                 if code not in (INPUT, CONSTANT):
-                    found.update(p for p in operands if self.tape.steady[p] and p not in self.tape.constants)
-        return sorted(found)
+                    needed.update(p for p in operands if self.tape.steady[p] and p not in self.tape.constants)
+        return sorted(needed)
 
     def _kept(self, programs: Iterable[Sequence[int]]) -> list[int]:
         """Lines with stored coefficients: guards, lines in sums over lower orders, and inputs of other programs."""
-        found: set[int] = set(self.form.guards)
+        kept: set[int] = set(self.form.guards)
         for lines in programs:
             here = set(lines)
             for place in lines:
@@ -97,9 +97,9 @@ class Programs:
                 if code in (INPUT, CONSTANT):
                     continue
                 moving = [p for p in operands if not self.tape.steady[p]]
-                found.update(p for p in moving if p not in here)
+                kept.update(p for p in moving if p not in here)
                 if code in NONLINEAR:
-                    found.update(moving)
+                    kept.update(moving)
                     if code not in (MULTIPLY, SQUARE):  # their recurrences do not use their own coefficients
-                        found.add(place)
-        return sorted(found)
+                        kept.add(place)
+        return sorted(kept)

@@ -98,9 +98,9 @@ class _Recording:
         """Return an input, the same one for the same source."""
         source = kind, which, frame
         number = self._numbers.setdefault(source, len(self._numbers))
-        found = self.tape.input(number, steady=kind in STEADY)
-        self.inputs[found.place] = source
-        return found
+        line = self.tape.input(number, steady=kind in STEADY)
+        self.inputs[line.place] = source
+        return line
 
     def velocity(self, frame: int) -> list[Recorded]:
         """Return the velocity of a body and its angular velocity, inertial frame."""
@@ -127,15 +127,15 @@ def _shared_relation(function: Function, of_velocities: bool, layout: relations.
 def _recorded_relation(
     function: Function, of_velocities: bool, layout: relations.RelationLayout, working: bool, *, of_user: bool
 ) -> Form:
-    made = _Recording()
+    recording = _Recording()
     relation = Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities)
-    outputs = RecordedArray(made.tape)
-    inputs = RecordedArray(made.tape, functools.partial(_input_of_relation, made, layout))
-    relations.differentiate(relation, layout, False, made.input(TIME), inputs, outputs)
+    outputs = RecordedArray(recording.tape)
+    inputs = RecordedArray(recording.tape, functools.partial(_input_of_relation, recording, layout))
+    relations.differentiate(relation, layout, False, recording.input(TIME), inputs, outputs)
     terms = layout.order + 1
-    multipliers = [made.input(MULTIPLIER, row) for row in range(layout.rows)]
+    multipliers = [recording.input(MULTIPLIER, row) for row in range(layout.rows)]
     first = 1 if of_velocities else 0
-    found = [(outputs.found[terms * row + first], (RESIDUAL, row, 0)) for row in range(layout.rows)]
+    outputs_of = [(outputs.found[terms * row + first], (RESIDUAL, row, 0)) for row in range(layout.rows)]
 
     def gradient(row: int, frame: int, c: int) -> Any:
         return outputs.found[layout.first_gradient + LANES * (row * layout.frames + frame) + c]
@@ -143,13 +143,15 @@ def _recorded_relation(
     for frame in range(layout.frames):
         for c in range(COMPONENTS):
             load = _sum(gradient(row, frame, c) * multipliers[row] for row in range(layout.rows))
-            found.append((load, (LOAD, c, frame)))
+            outputs_of.append((load, (LOAD, c, frame)))
     for row in range(layout.rows if working else 0):
-        rates = (gradient(row, f, c) * v for f in range(layout.frames) for c, v in enumerate(made.velocity(f)))
-        found.append((_sum(rates) * multipliers[row], (POWER_OF_ROW, row, 0)))
+        rates = (gradient(row, f, c) * v for f in range(layout.frames) for c, v in enumerate(recording.velocity(f)))
+        outputs_of.append((_sum(rates) * multipliers[row], (POWER_OF_ROW, row, 0)))
     level = VELOCITY_ROWS if of_velocities else POSE_ROWS
-    places = made.placed(found)
-    return Form(made.tape, made.inputs, places, (), level, layout.frames, layout.motions, layout.rows, of_user)
+    places = recording.placed(outputs_of)
+    return Form(
+        recording.tape, recording.inputs, places, (), level, layout.frames, layout.motions, layout.rows, of_user
+    )
 
 
 def _input_of_relation(made: _Recording, layout: relations.RelationLayout, index: int) -> Any:
@@ -217,21 +219,23 @@ def _shared_law(structure: Any, prints: Any, layout: laws.LawLayout, working: bo
 
 
 def _recorded_law(element: ForceElement, layout: laws.LawLayout, working: bool) -> Form:
-    made = _Recording()
-    outputs = RecordedArray(made.tape)
-    inputs = RecordedArray(made.tape, functools.partial(_input_of_law, made, layout))
-    calls = [_Smooth(value, made.tape) for value in element.functions]
-    laws.run(element, layout, calls, made.input(TIME), inputs, outputs)
+    recording = _Recording()
+    outputs = RecordedArray(recording.tape)
+    inputs = RecordedArray(recording.tape, functools.partial(_input_of_law, recording, layout))
+    calls = [_Smooth(value, recording.tape) for value in element.functions]
+    laws.run(element, layout, calls, recording.input(TIME), inputs, outputs)
     rates = range(layout.internal)
-    found = [(outputs.found[layout.first_rate + n], (RATE, n, 0)) for n in rates]
+    outputs_of = [(outputs.found[layout.first_rate + n], (RATE, n, 0)) for n in rates]
     loads = [(frame, c, outputs.found[LANES * frame + c]) for frame in range(layout.frames) for c in range(COMPONENTS)]
-    found += [(load, (LOAD, c, frame)) for frame, c, load in loads]
+    outputs_of += [(load, (LOAD, c, frame)) for frame, c, load in loads]
     if working:
-        power = _sum(load * made.velocity(frame)[c] for frame, c, load in loads)
-        found.append((power, (POWER_OF_LOADS, 0, 0)))
-    places = made.placed(found)
-    guards = _guards(made.tape, [place for place, _ in places])
-    return Form(made.tape, made.inputs, places, guards, LAW, layout.frames, layout.motions, 0, element.of_user)
+        power = _sum(load * recording.velocity(frame)[c] for frame, c, load in loads)
+        outputs_of.append((power, (POWER_OF_LOADS, 0, 0)))
+    places = recording.placed(outputs_of)
+    guards = _guards(recording.tape, [place for place, _ in places])
+    return Form(
+        recording.tape, recording.inputs, places, guards, LAW, layout.frames, layout.motions, 0, element.of_user
+    )
 
 
 def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
@@ -239,7 +243,7 @@ def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
 
     Branches are those of comparisons, the sign under a root, the turns of an angle, and rounding.
     """
-    found: set[int] = set()
+    guards: set[int] = set()
     for place in tape.needed(places):
         code, *operands = tape.lines[place]
         x = [Recorded(tape, p) for p in operands]
@@ -253,8 +257,8 @@ def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
         elif code == NEAREST:
             rest = x[0] - Recorded(tape, place)
             signs = [0.5 - rest, 0.5 + rest]
-        found.update(tape.place(sign) for sign in signs)
-    return tuple(sorted(place for place in found if not tape.steady[place]))
+        guards.update(tape.place(sign) for sign in signs)
+    return tuple(sorted(place for place in guards if not tape.steady[place]))
 
 
 class _Smooth(DualCall):
@@ -267,10 +271,10 @@ class _Smooth(DualCall):
     def __call__(self, t: Jet, *arguments: Any) -> Any:
         """Return the function's value; raise BranchingError if it branches."""
         before = len(self._tape.lines)
-        found = super().__call__(t, *arguments)
+        value = super().__call__(t, *arguments)
         if any(code in (CHOOSE, NEAREST) for code, *_ in self._tape.lines[before:]):
             raise BranchingError("a Taylor series represents one branch only")
-        return found
+        return value
 
 
 def _input_of_law(made: _Recording, layout: laws.LawLayout, index: int) -> Any:

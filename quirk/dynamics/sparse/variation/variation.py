@@ -156,9 +156,9 @@ class Varied:
             inputs[:] = begin  # directions of friction forces change with the slip along the steps
             eight = slice(d, d + WIDTH)
             parts.append(self._eight(steps, start[eight], directions, d, motions, asked, sizes[eight]))
-        found, end, extents = zip(*parts, strict=True)
+        at_outputs, end, extents = zip(*parts, strict=True)
         self.extents = np.concatenate(extents)
-        return np.concatenate(found), np.concatenate(end)
+        return np.concatenate(at_outputs), np.concatenate(end)
 
     def _eight(
         self,
@@ -176,7 +176,7 @@ class Varied:
         self.rank = max(rank, int(solver.counts[BEST_RANK]))
         solver.applied.refer(t, steps.angles)
         self.differential.give(directions, first)
-        mine = [one for one in motions if first <= one.direction < first + WIDTH]
+        mine = [motion for motion in motions if first <= motion.direction < first + WIDTH]
         table, kept, moved = moved_by(self.differential, mine, first)
         nt = len(asked[0])
         trail = aligned((steps_taken + 1) * (STEP_HEAD + size))
@@ -223,9 +223,9 @@ class Varied:
         self.worst = max(self.worst, float(variation.resolution.tolerance * variation.resolution.clock[WORST]))
         self.cuts = self.cuts or float(variation.resolution.clock[WORST]) > UNCUT
         del kept  # the addresses of motions are in use until here
-        found = self._from_lanes(variation.found.reshape(count, nt, size))
+        at_outputs = self._from_lanes(variation.found.reshape(count, nt, size))
         extents, self.pivots = variation.extents.reshape(-1, WIDTH).T[:count], variation.pivots
-        return found, self._from_lanes(variation.changes.reshape(count, size)), extents
+        return at_outputs, self._from_lanes(variation.changes.reshape(count, size)), extents
 
     def _to_lanes(self, change: np.ndarray) -> np.ndarray:
         """Return a change (13 n + k,) of a state in blocks of eight; zero in other slots."""
@@ -246,15 +246,15 @@ def moved_by(
 
     The directions of `motions` are among the eight from index `first`.
     """
-    table, solver = MotionTable.of([one.motion for one in motions]), differential.solver
-    named = [("sensitivities, motion", one.motion) for one in motions]
+    table, solver = MotionTable.of([motion.motion for motion in motions]), differential.solver
+    named = [("sensitivities, motion", motion.motion) for motion in motions]
     # Fills OF_RELATIONS + 1 numbers.
     kept, _ = place_functions(table, named, OF_RELATIONS, solver.applied.watched, solver.refuse)
     entries = []
-    for one in motions:
-        given = differential.tangents.relations if one.of_relation else differential.tangents.laws
-        o = ELEMENT * one.element
-        place = int(given.entries[o + INPUT] + given.entries[o + INPUTS]) + WIDTH * one.place
-        order = OF_RELATIONS if one.of_relation else OF_LAWS
-        entries.append((int(one.of_relation), place, one.direction - first, order))
+    for motion in motions:
+        elements = differential.tangents.relations if motion.of_relation else differential.tangents.laws
+        o = ELEMENT * motion.element
+        place = int(elements.entries[o + INPUT] + elements.entries[o + INPUTS]) + WIDTH * motion.place
+        order = OF_RELATIONS if motion.of_relation else OF_LAWS
+        entries.append((int(motion.of_relation), place, motion.direction - first, order))
     return table, kept, np.array(entries, dtype=np.int64).ravel()

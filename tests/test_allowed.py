@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mechanisms import random_body, random_system
+from mechanisms import level_rod, random_body, random_system
 
 import quirk
 from quirk import GROUND, Body, rotation
@@ -89,8 +89,7 @@ class TestRemoveDisallowedVelocity:
         np.testing.assert_allclose(state.angular_velocity, [[0, 0, 0.5 * p / 0.5]], atol=1e-12)
 
     def test_drivers_ask_for_their_rates_and_states_keep_what_else_they_hold(self):
-        rod = Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
-        hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+        rod, hinge = level_rod(thickness=0.1)
         drive = quirk.Drive("drive", hinge, quirk.Motion.polynomial([0.0, 0.5, 2.0]))
         system = quirk.System([rod, hinge, drive])
         assert system.remove_disallowed_velocity().angular_velocity[0, 1] == pytest.approx(0.5)
@@ -129,8 +128,7 @@ class TestVirtualDisplacements:
         np.testing.assert_allclose(mass_metric(system, basis[:, None], basis), np.eye(len(basis)), atol=1e-12)
 
     def test_drivers_are_held(self):
-        rod = Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
-        hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+        rod, hinge = level_rod(thickness=0.1)
         drive = quirk.Drive("drive", hinge, quirk.Motion.constant_rate(2.0))
         assert quirk.System([rod, hinge]).virtual_displacements().shape == (1, 1, 6)
         assert quirk.System([rod, hinge, drive]).virtual_displacements().shape == (0, 1, 6)

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from mechanisms import level_rod
 
 import quirk
 from quirk import AssemblyError, InconsistentStateError, SimulationError
 
 
 def driven(*motions):
-    rod = quirk.Body.box("rod", 1.0, [1, 0.05, 0.05], position=[0.5, 0, 0])
-    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    rod, hinge = level_rod()
     drives = [quirk.Drive(name, hinge, motion) for name, motion in zip(("one", "two"), motions, strict=True)]
     return quirk.System([rod, hinge, *drives])
 

@@ -5,23 +5,19 @@ import pickle
 
 import numpy as np
 import pytest
+from mechanisms import chain
 
 import quirk
 from quirk import planar
 
 
-def chain(*names, mass=1.0):
-    """Bodies that hang on each other, in the order of the names."""
-    items, before = [], quirk.GROUND
-    for k, name in enumerate(sorted(names)):
-        body = quirk.Body.box(name, mass, [1.0, 0.1, 0.1], position=[k + 0.5, 0, 0])
-        items += [body, quirk.Revolute(f"hinge {name}", before, body, point=[k, 0, 0], axis=[0, 1, 0])]
-        before = body
-    bodies = {item.name: item for item in items if isinstance(item, quirk.Body)}
-    return quirk.System([*(bodies[name] for name in names), *items[1::2]], gravity=[0, 0, -9.81])
+def hanging(*names, mass=1.0):
+    """Rods that hang on each other in the order of their names, in the system in a given order."""
+    rods, hinges = chain(sorted(names), mass=mass)
+    return quirk.System([*sorted(rods, key=lambda rod: names.index(rod.name)), *hinges], gravity=[0, 0, -9.81])
 
 
-SYSTEM, TURNED = chain("a", "b"), chain("b", "a")
+SYSTEM, TURNED = hanging("a", "b"), hanging("b", "a")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +27,7 @@ def run():
 
 SOURCES = {
     "initial": lambda run, path: SYSTEM.initial_state(),
-    "assembled": lambda run, path: chain("a", "b").assemble(coordinates={"hinge a": 0.1}),
+    "assembled": lambda run, path: hanging("a", "b").assemble(coordinates={"hinge a": 0.1}),
     "velocity removed": lambda run, path: SYSTEM.remove_disallowed_velocity(),
     "equilibrium": lambda run, path: SYSTEM.equilibrium(),
     "row of a result": lambda run, path: run.state_at(1),
@@ -68,7 +64,9 @@ ENTRIES = {
 def test_states_know_their_bodies(source, run, tmp_path):
     state = SOURCES[source](run, tmp_path)
     assert state.bodies == ("a", "b")
-    quirk.simulate(chain("a", "b", mass=2.0), 0.1, initial_state=state, output=0.1)  # another system of the same bodies
+    quirk.simulate(
+        hanging("a", "b", mass=2.0), 0.1, initial_state=state, output=0.1
+    )  # another system of the same bodies
     with pytest.raises(quirk.InputError, match=r'another system: it has "a", "b", the system "b", "a"'):
         quirk.simulate(TURNED, 0.1, initial_state=state)
 
@@ -82,12 +80,12 @@ def test_every_entry_refuses_them(entry):
 def test_other_names_are_named():
     state = SYSTEM.initial_state()
     with pytest.raises(quirk.InputError, match='"c" is not in the state, "a" is not in the system'):
-        chain("b", "c").acceleration(state)
+        hanging("b", "c").acceleration(state)
     with pytest.raises(quirk.InputError, match='"c" is not in the state; take'):
-        chain("a", "b", "c").acceleration(state)
-    many = chain(*"bcdefghi").initial_state()
+        hanging("a", "b", "c").acceleration(state)
+    many = hanging(*"bcdefghi").initial_state()
     with pytest.raises(quirk.InputError, match=r'"b", "c", "d", "e", "f", and 3 more is not'):
-        chain("a").acceleration(many)
+        hanging("a").acceleration(many)
 
 
 def test_bodies_of_a_plane():

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from mechanisms import pendulum
 
 import quirk
 from quirk.commands.cli import main
@@ -14,9 +15,7 @@ resource = pytest.importorskip("resource", reason="a limit of Unix stands for th
 
 @pytest.fixture(scope="module")
 def run():
-    rod = quirk.Body.box("rod", 1.0, [1, 0.05, 0.05], position=[0.5, 0, 0])
-    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
-    return quirk.simulate(quirk.System([rod, hinge], gravity=[0, 0, -9.81]), 2.0, output=0.01)
+    return quirk.simulate(pendulum(), 2.0, output=0.01)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
+from mechanisms import pendulum
 from mpl_toolkits.mplot3d import Axes3D
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
@@ -24,9 +25,7 @@ def none_is_left_open():
 
 @pytest.fixture(scope="module")
 def swinging():
-    rod = Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
-    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
-    return quirk.simulate(quirk.System([rod, hinge], gravity=[0, 0, -9.81]), 1.0, output=0.05)
+    return quirk.simulate(pendulum(thickness=0.1), 1.0, output=0.05)
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ mpl.use("Agg")
 
 import numpy as np
 import pytest
-from mechanisms import random_body, random_joint, random_system
+from mechanisms import pendulum, random_body, random_joint, random_system
 from scipy.interpolate import make_interp_spline
 
 import quirk
-from quirk import GROUND, Body
+from quirk import GROUND
 
 G = [0, 0, -9.81]
 
@@ -54,16 +54,10 @@ class TestCenterOfMass:
         (["rod", "rod"], "must differ"), ("rodd", 'did you mean "rod"'),
     ])  # fmt: skip
     def test_what_is_no_group(self, bodies, said):
-        run = pendulum()
+        run = quirk.simulate(pendulum(), 0.5, output=0.01)
         for ask in (run.center_of_mass, run.momentum_of):
             with pytest.raises(quirk.QuirkError, match=said):
                 ask(bodies)
-
-
-def pendulum():
-    rod = Body.box("rod", 1.0, [1, 0.05, 0.05], position=[0.5, 0, 0])
-    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
-    return quirk.simulate(quirk.System([rod, hinge], gravity=G), 0.5, output=0.01)
 
 
 class TestMomentum:
@@ -109,5 +103,5 @@ class TestMomentum:
     ], ids=["momentum", "of one body", "center of mass"])  # fmt: skip
     def test_pictures(self, tmp_path, draw, axes):
         path = tmp_path / "picture.png"
-        assert len(draw(pendulum().plot, path).axes) == axes
+        assert len(draw(quirk.simulate(pendulum(), 0.5, output=0.01).plot, path).axes) == axes
         assert path.stat().st_size > 10_000

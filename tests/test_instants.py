@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mechanisms import random_system
+from mechanisms import level_rod, random_system
 
 import quirk
 from quirk import GROUND, Body, InputError, Motion
@@ -96,8 +96,7 @@ def test_turns_between_outputs_that_are_turns_apart():
 
 
 def test_internal_variables_between_outputs():
-    rod = Body.box("rod", 1.0, [1.0, 0.05, 0.05], position=[0.5, 0, 0])
-    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    rod, hinge = level_rod()
     motor = quirk.Controller("motor", hinge, Motion.sinusoid(1.0, 3.0), kp=20.0, ki=30.0, kd=5.0)
     system = quirk.System([rod, hinge, motor], gravity=[0, 0, -9.81])
     fine = quirk.simulate(system, 0.6, output=0.01, rtol=1e-12, atol=1e-14)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mechanisms import point_of, random_body, random_unit
+from mechanisms import level_rod, point_of, random_body, random_unit
 from scipy.integrate import solve_ivp
 
 import quirk
@@ -166,8 +166,7 @@ def test_rolling_disk_in_any_frame():
 
 class TestDrivers:
     def test_what_a_motor_gives_is_what_the_power_balance_asks(self):
-        rod = Body.box("rod", 1.0, [1, 0.05, 0.05], position=[0.5, 0, 0])
-        hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+        rod, hinge = level_rod()
         motor = quirk.Drive("motor", hinge, Motion.sinusoid(2.0, 3.0))
         system = quirk.System([rod, hinge, motor], gravity=G)
         system.assemble()
@@ -230,8 +229,7 @@ class TestDrivers:
         np.testing.assert_allclose(angle, 2.0 * np.sin(7 * result.time), atol=1e-11)
 
     def test_a_start_against_the_motion_is_refused_and_assembled(self):
-        rod = Body.box("rod", 1.0, [1, 0.05, 0.05], position=[0.5, 0, 0])
-        hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+        rod, hinge = level_rod()
         motor = quirk.Drive("motor", hinge, Motion.constant_rate(2.0, start=0.5))
         system = quirk.System([rod, hinge, motor])
         with pytest.raises(

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from mechanisms import random_system
+from mechanisms import closed_loop, random_system
 
 import quirk
 from benchmarks.references import build, load
@@ -23,19 +23,9 @@ def door():
 
 
 def four_bar():
-    corners = np.array([[0, 0, 0], [0, 0, 1.0], [2.0, 0, 1.5], [2.0, 0, 0]])
-    bars = []
-    for name, a, b in zip(("crank", "coupler", "rocker"), corners[:-1], corners[1:], strict=True):
-        d = b - a
-        half = -0.5 * np.arctan2(d[2], d[0])
-        size = [np.linalg.norm(d), 0.02, 0.02]
-        bars.append(Body.box(name, 1.0, size, position=(a + b) / 2, orientation=[np.cos(half), 0, np.sin(half), 0]))
-    pairs = zip([GROUND, *bars], [*bars, GROUND], strict=True)
-    hinges = [
-        quirk.Revolute(name, i, j, point=point, axis=[0, 1, 0])
-        for name, (i, j), point in zip("abcd", pairs, corners, strict=True)
-    ]
-    return quirk.System([*bars, *hinges], gravity=G)
+    corners = [[0, 0, 0], [0, 0, 1.0], [2.0, 0, 1.5], [2.0, 0, 0]]
+    rods, hinges = closed_loop(corners, ("crank", "coupler", "rocker"), "abcd", thickness=0.02)
+    return quirk.System([*rods, *hinges], gravity=G)
 
 
 class TestMobility:

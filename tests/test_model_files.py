@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import quaternion
-from mechanisms import random_system
+from mechanisms import pendulum, random_system
 from model_texts import assert_same, of_demos, of_forces, of_pairs, of_planar_cases
 from mutated import mutated
 from scipy.spatial.transform import Rotation
@@ -54,13 +54,6 @@ def test_assembled_mechanisms_start_where_they_did(seed):
     again = system_of(text)
     assert text_of(again) == text
     assert_same(system, again)
-
-
-def pendulum(*more, **options):
-    rod = quirk.Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
-    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
-    made = [part(rod, hinge) if callable(part) else part for part in more]
-    return quirk.System([rod, hinge, *made], **{"gravity": [0, 0, -9.81], **options})
 
 
 def again(system):

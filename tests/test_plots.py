@@ -9,6 +9,7 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from mechanisms import level_rod, pendulum
 
 import quirk
 from quirk import GROUND, Body
@@ -27,8 +28,7 @@ def none_is_left_open():
 @pytest.fixture(scope="module")
 def run():
     """A pendulum that passes its lowest point twice in a second, and a mass on a spring beside it."""
-    rod = Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
-    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis="y")
+    rod, hinge = level_rod(thickness=0.1)
     mass = Body.sphere("mass", 1.0, 0.1, position=[0, 2, 0])
     guide = quirk.Prismatic("guide", GROUND, mass, axis="x")
     spring = quirk.Spring("spring", GROUND, mass, point_i=[-1, 2, 0], stiffness=(2 * np.pi * 3) ** 2, rest_length=0.8)
@@ -124,10 +124,8 @@ def test_quantities_share_axes_by_unit(run):
 
 def test_a_balance_shows_what_is_uncertain_alone():
     """A run integrates the work of drivers; kinematics sums it up between the times."""
-    rod = Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
-    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis="y")
-    motor = quirk.Drive("motor", hinge, quirk.Motion.polynomial([0, 0, 1.0]))
-    system = quirk.System([rod, hinge, motor], gravity=[0, 0, -9.81])
+    motion = quirk.Motion.polynomial([0, 0, 1.0])
+    system = pendulum(lambda rod, hinge: quirk.Drive("motor", hinge, motion), thickness=0.1)
     found = [quirk.simulate(system, 0.5, output=0.05), quirk.kinematics(system, np.linspace(0, 0.5, 11))]
     names = [texts(result.plot.balance().axes[1]) for result in found]
     assert names == [["missing"], ["missing", "uncertainty of the work"]]

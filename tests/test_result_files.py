@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import xarray
+from mechanisms import level_rod, pendulum
 from quirk.constraints.sticking import Sticking
 
 import quirk
@@ -382,9 +383,7 @@ def test_sensitivities_in_tables(varied, tmp_path):
 
 
 def test_gradients_are_kept(tmp_path):
-    rod = Body.box("rod", 1.0, [1.0, 0.05, 0.05], position=[0.5, 0, 0])
-    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
-    system = quirk.System([rod, hinge], gravity=[0, 0, -9.81])
+    system = pendulum()
     objective = quirk.Objective(["hinge.angle"], lambda x: (np.sum(x**2), 2 * x))
     result = quirk.simulate(system, 0.2, output=0.1, objective=objective, sensitivities=["gravity", ("rod", "mass")])
     loaded = Result.load(result.save(tmp_path / "judged.nc"))
@@ -404,8 +403,7 @@ def test_sensitivities_without_events_are_kept(tmp_path):
 
 
 def test_efforts_found_are_kept(tmp_path):
-    rod = Body.box("rod", 1.0, [1.0, 0.05, 0.05], position=[0.5, 0, 0])
-    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    rod, hinge = level_rod()
     drive = quirk.Drive("drive", hinge, Motion.sinusoid(0.4, 2.0))
     system = quirk.System([rod, hinge, drive, quirk.Actuator("motor", hinge, 0.0)], gravity=[0, 0, -9.81])
     found = quirk.inverse_dynamics(system, np.linspace(0, 1, 11), ["motor"])

@@ -11,6 +11,7 @@ import threading
 
 import numpy as np
 import pytest
+from mechanisms import pendulum
 
 import quirk
 from quirk.sweeps.dataset import dataset
@@ -24,9 +25,7 @@ xarray = pytest.importorskip("xarray")
 
 
 def swing(mass=1.0, length=1.0):
-    rod = quirk.Body.box("rod", mass=mass, size=[length, 0.05, 0.05], position=[length / 2, 0, 0])
-    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
-    return quirk.System([rod, hinge], gravity=[0, 0, -9.81])
+    return pendulum(mass=mass, length=length)
 
 
 def computed(build, parameters, duration=0.5, reduce=None, output=0.1, quantities=("motion",), **options):

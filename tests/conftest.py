@@ -18,22 +18,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # quirk goes before the checkout's.
 sys.path.append(str(Path(__file__).parents[1]))
 
-from quirk.jit.compilation import Entry, kind_of
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Let each worker begin with a share of neighboring tests, and take over tests of others when it is done.
 
-@pytest.fixture(autouse=True, scope="session")
-def entries_tell_their_arguments_apart():
-    """At each call of compiled code, its arguments' classes are enough to tell the types of all their members."""
-    patch = pytest.MonkeyPatch()
-    seen = {}
-
-    def checked(entry, *given):
-        kinds = seen.setdefault(entry, set())
-        kinds.add(tuple(map(kind_of, given)))
-        result = entry.compiled(*given)
-        assert len(entry.compiled.overloads) <= len(kinds), f"{entry.__name__}: records of a class differ in types"
-        return result
-
-    patch.setattr(Entry, "__call__", checked)
-    yield
-    patch.undo()
+    Tests that need the same machine code are neighbors: dealt out in turns, they would keep all workers waiting for the
+    one that compiles it.
+    """
+    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
+        config.option.dist = "worksteal"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from mechanisms import random_quaternion, random_system
 from scipy.optimize import minimize
+from studies import study
 
 import quirk
 from quirk import GROUND, planar, rotation
@@ -28,7 +29,7 @@ def distance(system, start, state):
 
 
 @pytest.mark.parametrize("amount", [1e-6, 1e-2, 0.2])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", study(range(4), 1))
 def test_assembled_states_satisfy_all_constraints(seed, amount):
     rng = np.random.default_rng(seed)
     system = random_system(rng, bodies=4, loops=seed % 3)
@@ -41,7 +42,7 @@ def test_assembled_states_satisfy_all_constraints(seed, amount):
     np.testing.assert_array_equal(again.position, state.position)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", study(range(4), 1))
 def test_no_pose_on_the_constraints_is_nearer(seed):
     rng = np.random.default_rng(seed)
     system = random_system(rng, bodies=2, loops=0)
@@ -188,7 +189,7 @@ def net(rng):
 
 
 @pytest.mark.parametrize("amount", [0.01, 0.1, 0.3])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", study(range(3), 1))
 @pytest.mark.parametrize("kind", ["hinged", "net", "pinned", "random"])
 def test_redundant_and_large_systems_scattered_near_and_far(kind, seed, amount):
     rng = np.random.default_rng(seed)
@@ -238,7 +239,7 @@ def test_assembly_takes_time_in_proportion_to_the_bodies():
         assert np.abs(system.constraint_rows(state).phi).max() < 1e-9
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", study(range(4), 1))
 def test_frames_turned_over_on_the_way_are_turned_back(seed):
     """From so far that the nearest poses are often those with a hinge turned over."""
     rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ import threading
 import numba
 import numpy as np
 import pytest
+from studies import study
 
 import quirk
 from quirk.dynamics.sparse.codegen.callbacks import OF_BODY, OF_JOINT, compiled_pointer
@@ -264,7 +265,7 @@ class Ended(BaseException):
     """What is no Exception."""
 
 
-@pytest.mark.parametrize("kind", [SystemExit, GeneratorExit, Ended])
+@pytest.mark.parametrize("kind", study([SystemExit, GeneratorExit, Ended], 1))
 @pytest.mark.parametrize("options", [{}, {"solver": "dense"}, {"method": "Radau"}, {"method": "LSODA"}], ids=str)
 def test_what_is_no_exception_arrives_unchanged(kind, options):
     calls = []
@@ -465,7 +466,7 @@ def test_results_do_not_show_what_could_not_be_computed():
             result.residual  # noqa: B018
 
 
-@pytest.mark.parametrize("solver", ["sparse", "dense"])
+@pytest.mark.parametrize("solver", study(["sparse", "dense"], 1))
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

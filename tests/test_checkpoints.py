@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mechanisms import level_rod, pendulum
+from studies import study
 
 import quirk
 from quirk.io.checkpoints import checkpoint as written
@@ -34,9 +36,9 @@ def short_legs(monkeypatch):
     )
 
 
-def pendulum(length=1.0):
-    rod = quirk.Body.box("rod", 1.0, [length, 0.05, 0.05], position=[length / 2, 0, 0])
-    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+def latched(length=1.0):
+    """A pendulum that a latch holds for a while."""
+    rod, hinge = level_rod(length=length)
     latch = quirk.Fixed("latch", quirk.GROUND, rod, active=False)
     low = quirk.Event("low", "rod.speed", level=2.0, direction=1, action=[quirk.engage(latch, keep_offset=True)])
     late = quirk.Event("late", "time", level=1.5, action=[quirk.release(latch)])
@@ -84,7 +86,7 @@ def killed_and_gone_on(monkeypatch, run, seed):
 OF_DEMOS = {"woodpecker": (0.3, {"output": 0.02}), "stick_slip": (2.0, {}), "docking": (15.0, {"output": 0.5})}
 
 
-@pytest.mark.parametrize("demo", OF_DEMOS)
+@pytest.mark.parametrize("demo", study(OF_DEMOS, {"stick_slip"}))
 def test_goes_on_bit_identically(demo, tmp_path, monkeypatch, short_legs):
     duration, options = OF_DEMOS[demo]
     build = importlib.import_module(f"quirk.demos.{demo}").build
@@ -102,12 +104,15 @@ def test_goes_on_bit_identically(demo, tmp_path, monkeypatch, short_legs):
     np.testing.assert_allclose(whole.state.position[-1], plain.state.position[-1], atol=1e-9)
 
 
-@pytest.mark.parametrize("options", [{"solver": "dense"}, {"method": "RK4", "step": 0.01}, {"method": "LSODA"}, {}])
+WAYS = [{}, {"method": "RK4", "step": 0.01}, {"solver": "dense"}, {"method": "LSODA"}]
+
+
+@pytest.mark.parametrize("options", study(WAYS, 2))
 def test_every_way_to_run(options, tmp_path, monkeypatch, short_legs):
-    whole = quirk.simulate(pendulum(), 2.0, checkpoint=tmp_path / "whole", output=0.1, **options)
+    whole = quirk.simulate(latched(), 2.0, checkpoint=tmp_path / "whole", output=0.1, **options)
     assert [event.name for event in whole.events] == ["low", "late"]
     _, parts = killed_and_gone_on(
-        monkeypatch, lambda: quirk.simulate(pendulum(), 2.0, checkpoint=tmp_path / "parts", output=0.1, **options), 3
+        monkeypatch, lambda: quirk.simulate(latched(), 2.0, checkpoint=tmp_path / "parts", output=0.1, **options), 3
     )
     same(whole, parts)
     # The system is in the checkpoint, too; the latch holds the rod where it was.
@@ -130,19 +135,12 @@ def test_work_adds_up_over_legs(tmp_path, short_legs):
     assert np.abs(joined.power.balance).max() < 1e-9
 
 
-def swinging():
-    """A pendulum that goes on for ever."""
-    rod = quirk.Body.box("rod", 1.0, [1, 0.05, 0.05], position=[0.5, 0, 0])
-    return quirk.System([rod, quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])],
-                        gravity=[0, 0, -G])  # fmt: skip
-
-
 SCRIPT = """
 import sys, quirk
 import quirk.simulation.hybrid.checkpointed_run
-from tests.test_checkpoints import swinging
+from tests.mechanisms import pendulum
 quirk.simulation.hybrid.checkpointed_run.steps_of_leg = lambda bodies, compiled: 50
-quirk.simulate(swinging(), 200.0, checkpoint=sys.argv[1], output=0.05)
+quirk.simulate(pendulum(), 200.0, checkpoint=sys.argv[1], output=0.05)
 """
 
 
@@ -162,22 +160,22 @@ def test_a_killed_process_loses_nothing(tmp_path, monkeypatch):
         reached = records[-1]["leg"]["t"] if len(records) > 1 and records[-1]["leg"] else done
         assert reached >= done
         done = reached
-    whole = quirk.simulate(swinging(), 200.0, checkpoint=tmp_path / "whole", output=0.05)
-    same(whole, quirk.simulate(swinging(), 200.0, checkpoint=tmp_path / "parts", output=0.05))
+    whole = quirk.simulate(pendulum(), 200.0, checkpoint=tmp_path / "whole", output=0.05)
+    same(whole, quirk.simulate(pendulum(), 200.0, checkpoint=tmp_path / "parts", output=0.05))
 
 
 class TestFolders:
     """What is in the way of a checkpoint."""
 
     def run(self, path, **options):
-        return quirk.simulate(pendulum(), 1.0, output=0.1, checkpoint=path, **options)
+        return quirk.simulate(latched(), 1.0, output=0.1, checkpoint=path, **options)
 
     def test_another_run(self, tmp_path):
         self.run(tmp_path / "a")
         with pytest.raises(quirk.InputError, match="belongs to another run; differences: rtol"):
             self.run(tmp_path / "a", rtol=1e-6)
         with pytest.raises(quirk.InputError, match='Body "rod"'):
-            quirk.simulate(pendulum(1.1), 1.0, output=0.1, checkpoint=tmp_path / "a")
+            quirk.simulate(latched(1.1), 1.0, output=0.1, checkpoint=tmp_path / "a")
 
     def test_other_files(self, tmp_path):
         (tmp_path / "notes.txt").write_text("mine")
@@ -264,7 +262,7 @@ class TestDamage:
         return result, {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
 
     def run(self, folder, **options):
-        return quirk.simulate(pendulum(), 1.0, output=0.1, checkpoint=folder, **options)
+        return quirk.simulate(latched(), 1.0, output=0.1, checkpoint=folder, **options)
 
     def placed(self, folder, files):
         folder.mkdir()
@@ -272,7 +270,7 @@ class TestDamage:
             (folder / name).write_bytes(content)
         return folder
 
-    @pytest.mark.parametrize("seed", range(24))
+    @pytest.mark.parametrize("seed", study(range(24), 8))
     def test_anywhere(self, seed, whole, tmp_path, recwarn):
         result, files = whole
         random = np.random.default_rng([8, seed])
@@ -334,7 +332,7 @@ class TestDamage:
         with pytest.raises(quirk.InputError, match="use the argument system="):
             quirk.read_checkpoint(folder)
         with pytest.warns(quirk.CheckpointWarning, match="first line"):
-            same(result, quirk.read_checkpoint(folder, pendulum()))
+            same(result, quirk.read_checkpoint(folder, latched()))
 
     def test_times_that_decrease(self, whole, tmp_path):
         """They are noticed also where a version has written no checksums."""
@@ -361,11 +359,11 @@ def of_format_1(files):
 
 @pytest.mark.parametrize("legs", [1, 2, 3])
 def test_checkpoints_of_the_first_format_go_on(legs, tmp_path, short_legs):
-    whole = quirk.simulate(pendulum(), 1.0, output=0.1, checkpoint=tmp_path / "a")
+    whole = quirk.simulate(latched(), 1.0, output=0.1, checkpoint=tmp_path / "a")
     files = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}
     lines = of_format_1(files)["journal"].splitlines(keepends=True)
     (tmp_path / "a" / "journal").write_bytes(b"".join(lines[: 1 + legs]))
-    same(whole, quirk.simulate(pendulum(), 1.0, output=0.1, checkpoint=tmp_path / "a"))
+    same(whole, quirk.simulate(latched(), 1.0, output=0.1, checkpoint=tmp_path / "a"))
 
 
 def test_a_checkpoint_that_an_older_version_has_written():

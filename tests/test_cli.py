@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 from quirk.demos import door
+from studies import study
 
 import quirk
 from quirk.commands import cli
@@ -76,8 +77,9 @@ def test_a_folder_that_cannot_be_written_is_named_before_anything_is_computed(tm
     assert line.startswith(f"quirk: demo: --out: nothing can be written at '{tmp_path / out}': there is a file where a")
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+@pytest.mark.parametrize(
+    ("closed", "unbuffered"), study([("stdout", ""), ("stderr", "1"), ("stdout", "1"), ("stderr", "")], 2)
+)
 def test_a_closed_pipe_ends_it_quietly(tmp_path, closed, unbuffered):
     reading, writing = os.pipe()
     os.close(reading)

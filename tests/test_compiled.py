@@ -9,6 +9,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from mechanisms import pendulum
 
 import quirk
 from quirk.dynamics.model import vectors
@@ -152,7 +153,7 @@ def test_machine_code_is_renewed_when_any_kernel_changed(tmp_path):
     assert run() == ["1", "0"]
     for file, counts in (("constraints/tower.py", ["0", "1"]), ("quirk/graphics/plot/plot.py", ["1", "0"])):
         path = package / file.removeprefix("quirk/")
-        path.write_text(path.read_text() + "\n# changed\n")
+        path.write_text(path.read_text() + "\nCHANGED = 1\n")
         assert run() == counts, file
 
 
@@ -177,9 +178,7 @@ def test_users_compiled_functions_of_a_joint():
 
     found = []
     for function in (motor, numba.njit(motor)):
-        rod = quirk.Body.box("rod", mass=1.0, size=[1, 0.1, 0.1], position=[0.5, 0, 0])
-        hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
-        system = quirk.System([rod, hinge, quirk.JointTorque("motor", hinge, function)], gravity=[0, 0, -9.81])
+        system = pendulum(lambda rod, hinge, f=function: quirk.JointTorque("motor", hinge, f), thickness=0.1)
         found.append(quirk.simulate(system, 1.0, output=0.1)["hinge"].rotation)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-12, atol=1e-12)
 
@@ -205,14 +204,12 @@ def test_errors_of_a_users_function_reach_the_user():
 
 def test_runs_do_not_share_arrays():
     """A function that itself asks the system for accelerations does not disturb the run."""
-    rod = quirk.Body.box("rod", mass=1.0, size=[1, 0.1, 0.1], position=[0.5, 0, 0])
-    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
-    bare = quirk.System([rod, hinge], gravity=[0, 0, -9.81])
+    bare = pendulum(thickness=0.1)
 
     def nosy(t, angle, rate):
         bare.acceleration(bare.initial_state())
         return 0.0
 
-    system = quirk.System([rod, hinge, quirk.JointTorque("none", hinge, nosy)], gravity=[0, 0, -9.81])
+    system = pendulum(lambda rod, hinge: quirk.JointTorque("none", hinge, nosy), thickness=0.1)
     one, other = (quirk.simulate(s, 0.2, method="RK4", step=0.01) for s in (bare, system))
     np.testing.assert_array_equal(one.state.position, other.state.position)

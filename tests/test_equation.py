@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from mechanisms import random_body, random_state, random_system
 from scipy.optimize import minimize
+from studies import study
 
 import quirk
 from quirk import rotation
 
-SEEDS = range(6)
+SEEDS = study(range(6), 2)
 
 
 def newton_euler(system, state):

@@ -1,9 +1,11 @@
 """Equilibria over a parameter through turning points, against closed forms."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from studies import study
 
 import quirk
 from quirk.analysis.linear.equilibrium_path import _Follower
@@ -16,7 +18,7 @@ G = 9.81
 MOST_BUILT = 6.5
 
 
-@pytest.mark.parametrize("step", [0.25, 0.5])
+@pytest.mark.parametrize("step", study([0.5, 0.25], 1))
 def test_a_truss_snaps_through_at_its_limit_load(step, tmp_path):
     """Two springs between supports 2 b apart and a pin at height h, pushed down (von Mises)."""
     b, h, k = 1.0, 0.4, 500.0
@@ -130,8 +132,9 @@ def test_paths_that_cannot_be_followed():
         quirk.equilibrium_path(falling, 1.0, 1.0)
 
 
-@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("radius", [1e-1, 1e-3, 1e-5])
+@pytest.mark.parametrize(
+    ("radius", "unit"), study(itertools.product([1e-1, 1e-3, 1e-5], [1e-3, 1.0, 1e3]), {(1e-5, 1.0), (1e-3, 1e3)})
+)
 def test_an_equilibrium_many_sizes_of_the_system_away(unit, radius):
     """A small ball on a soft spring from the ground, of which the size of the system knows nothing."""
     ball = quirk.Body.sphere("ball", 1.0, unit * radius)
@@ -140,8 +143,9 @@ def test_an_equilibrium_many_sizes_of_the_system_away(unit, radius):
     assert found.position[0, 2] == pytest.approx(-G / 10.0 * unit, rel=1e-10)
 
 
-@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("start", [60.0, 5.0])
+@pytest.mark.parametrize(
+    ("start", "unit"), study(itertools.product([60.0, 5.0], [1e-3, 1.0, 1e3]), {(60.0, 1.0), (5.0, 1e3)})
+)
 def test_a_path_ends_where_nothing_is_loaded(start, unit):
     """Von Mises' truss from a load, in N per unit of length, to none: the pin is back where the springs are slack."""
 
@@ -166,9 +170,12 @@ def test_a_path_ends_at_its_last_value():
     assert path.values[-1] == pytest.approx(0.7, rel=1e-15)
 
 
-@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("stiffness", [1e3, 1e8])
-@pytest.mark.parametrize("height", [0.3, 0.1, -0.3])
+BUMPERS = itertools.product([0.3, 0.1, -0.3], [1e3, 1e8], [1e-3, 1.0, 1e3])
+
+
+@pytest.mark.parametrize(
+    ("height", "stiffness", "unit"), study(BUMPERS, {(0.3, 1e8, 1e3), (0.1, 1e3, 1.0), (-0.3, 1e8, 1e-3)})
+)
 def test_a_truss_meets_a_bumper(height, stiffness, unit):
     """Before its limit load, while it snaps through, where the load turns back at the corner, and behind."""
     rest = np.hypot(1.0, 0.4)
@@ -241,7 +248,7 @@ def pushed(force, unit=1.0, place=0.0):
     return quirk.System([ball, rail, push])
 
 
-@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("unit", study([1.0, 1e-3, 1e3], 1))
 class TestWhereAllLoadsVanish:
     """The only load is zero at the equilibrium, so that there is none by which accelerations could be judged."""
 
@@ -263,7 +270,7 @@ class TestWhereAllLoadsVanish:
         found = quirk.System([bar, hinge, spring]).equilibrium()
         assert found.of("hinge.angle") == pytest.approx(angle, rel=1e-12, abs=1e-16)
 
-    @pytest.mark.parametrize("force", [lambda z: 1.0 / (1.0 + z**2), lambda z: np.exp(-z)])
+    @pytest.mark.parametrize("force", study([lambda z: np.exp(-z), lambda z: 1.0 / (1.0 + z**2)], 1))
     def test_no_equilibrium_where_a_force_fades_out(self, force, unit):
         with pytest.raises(quirk.InputError, match="no equilibrium was found"):
             pushed(force, unit).equilibrium()

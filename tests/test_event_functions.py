@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from studies import study
 
 import quirk
 
@@ -92,10 +93,10 @@ def check(result, course, tolerance=1e-8):
     [{}, {"stabilization": "baumgarte"}, {"solver": "dense"}, {"method": "RadauIIA9"}, {"method": "RK4", "step": 0.01}],
     ids=lambda options: "-".join(map(str, options.values())) or "default",
 )
-@pytest.mark.parametrize("then", [(0.0, 1.3), (-0.4, 0.0), (0.8, -0.9)], ids=str)
+@pytest.mark.parametrize(("rate", "acceleration"), study([(0.8, -0.9), (0.0, 1.3), (-0.4, 0.0)], 1))
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
-def test_what_results_show_of_both_sides(place, then, options):
-    course = Course(*then)
+def test_what_results_show_of_both_sides(place, rate, acceleration, options):
+    course = Course(rate, acceleration)
     system = system_of(place, course)
     with warnings.catch_warnings():
         warnings.simplefilter("error", quirk.ChangedFunctionWarning)
@@ -108,7 +109,7 @@ def test_what_results_show_of_both_sides(place, then, options):
     # An event has an impulse where the rate of the function jumps, and no other.
     (event,) = result.events
     impulse = np.linalg.norm(event.impulse["held"].force) if event.impulse else 0.0
-    assert impulse == pytest.approx(2.0 * abs(then[0]), abs=1e-9)
+    assert impulse == pytest.approx(2.0 * abs(rate), abs=1e-9)
 
 
 def test_changes_that_follow_each_other():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from studies import study
 
 import quirk
 from quirk import GROUND, Body, Event
@@ -30,11 +31,14 @@ def held(what, level, direction):
     return quirk.System([rod, ball, hinge, joint, latch, event], gravity=[0, 0, -9.81])
 
 
-@pytest.mark.parametrize("what", ["angle", "distance"])
-@pytest.mark.parametrize("how", METHODS)
-def test_it_happens_once(how, what):
+CASES = [(how, what, 4 if how == "default" else 1) for how in METHODS for what in ("angle", "distance")]
+MANY = [(how, what, 10 * count if how == "default" else 6) for how, what, count in CASES]
+
+
+@pytest.mark.parametrize(("how", "what", "count"), study(CASES + MANY, len(CASES)))
+def test_it_happens_once(how, what, count):
     rng = np.random.default_rng(1)
-    for k in range(40 if how == "default" else 6):
+    for k in range(count):
         level, direction = rng.uniform(0.2, 1.2), int(rng.choice([0, 0, 1 if what == "angle" else -1]))
         result = quirk.simulate(held(what, level, direction), 1.0, output=0.5, **METHODS[how])
         print(how, what, k, level, direction, [(event.time, event.direction) for event in result.events])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
+from studies import study
 
 import quirk
 from quirk import GROUND, Body
@@ -468,7 +469,7 @@ def test_a_box_holds_on_a_slope_however_it_is_turned(mu, yaw):
     assert abs(result["box"].velocity[-1]).max() < 1e-14
 
 
-@pytest.mark.parametrize("seed", [0, 5, 7, 15, 20])
+@pytest.mark.parametrize("seed", study([7, 0, 5, 15, 20], 1))
 def test_a_box_thrown_on_a_rough_floor(seed):
     rng = np.random.default_rng(seed)
     mu, e = rng.uniform(0.1, 0.9), rng.uniform(0, 0.8)

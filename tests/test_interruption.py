@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from studies import study
 
 import quirk
 from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun
@@ -163,7 +164,7 @@ def hooked():
     return hook, systems(hook)
 
 
-@pytest.mark.parametrize("options", METHODS, ids=str)
+@pytest.mark.parametrize("options", study(METHODS, 4), ids=str)
 @pytest.mark.parametrize("kind", systems(Hook()))
 def test_within_a_function(kind, options, hooked, capfd):
     hook, system = hooked[0], hooked[1][kind]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import trimesh
+from studies import study
 
 import quirk
 from quirk import Frame, rotation
@@ -133,7 +134,7 @@ def refused(tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(24))
+@pytest.mark.parametrize("number", study(range(24), 6))
 def test_what_is_refused(number, tmp_path):
     cases = refused(tmp_path)
     assert len(cases) == 24

@@ -3,6 +3,8 @@
 import numba
 import numpy as np
 import pytest
+from mechanisms import pendulum
+from studies import study
 
 import quirk
 from quirk import GROUND, Body, Motion
@@ -36,9 +38,7 @@ def angle_of_wound(t):
 class TestRotation:
     @pytest.mark.parametrize("options", [{"output": 2.0}, {"output": [20.0]}, {}], ids=["seldom", "once", "each step"])
     def test_a_pendulum_swings_whatever_the_output(self, options):
-        rod = Body.box("rod", 1.0, [1, 0.05, 0.05], position=[0.5, 0, 0])
-        hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
-        system = quirk.System([rod, hinge], gravity=[0, 0, -9.81])
+        system = pendulum()
         often = quirk.simulate(system, 20.0, output=0.01)["hinge"].rotation
         assert often[:, 2].min() > -1e-6
         assert often[:, 2].max() < np.pi
@@ -54,8 +54,8 @@ class TestRotation:
         np.testing.assert_allclose(result["axle"].rotation[:, 2], angle_of_wound(result.time), atol=1e-4)
         np.testing.assert_array_equal(result["axle"].rotation[:, :2], 0)
 
-    @pytest.mark.parametrize("seed", range(3))
-    @pytest.mark.parametrize("solver", ["sparse", "dense"])
+    @pytest.mark.parametrize("seed", study(range(3), 1))
+    @pytest.mark.parametrize("solver", study(["sparse", "dense"], 1))
     def test_tumbling_past_right_angles(self, seed, solver):
         """1-2-3 angles jump by half a turn where the second passes a right one; seeds come as close as 0.03 rad."""
         random = np.random.default_rng(seed)
@@ -127,7 +127,7 @@ def turns(axis, angle):
 
 
 class TestCross:
-    @pytest.mark.parametrize("options", [{"output": 2.5}, {}, {"solver": "dense", "output": 2.5}])
+    @pytest.mark.parametrize("options", study([{"output": 2.5}, {}, {"solver": "dense", "output": 2.5}], 2))
     @pytest.mark.parametrize("lower", ["ground", "body"])
     def test_angles_of_a_universal_go_round(self, options, lower):
         a, b = Body("a", 1.0, [1, 1.2, 1.4]), Body("b", 1.0, [1, 1.3, 1.1])

@@ -7,7 +7,7 @@ or, for incipient sliding, with w along e. The modes are found by changing the o
 for given modes z solves equations that are linear except for the normal loads N of joints, which are norms, and for
 directions of slip.
 
-Where rows are dependent, the forces may be distributed among contacts in many ways, of which one is returned. A maximal
+Where rows are dependent, the forces may be distributed among contacts in many ways; one of these is returned. A maximal
 set of independent rows is then added to the equation of motion, and all forces follow from their multipliers.
 """
 

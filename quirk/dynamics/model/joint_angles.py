@@ -1,6 +1,6 @@
 """Joint angles including whole turns, from states and from the quadrants counted along a run.
 
-Joints with three rotations have 1-2-3 angles, R_ij = R_x(a) R_y(b) R_z(c), of which a and c can exceed a turn. Joints
+Joints with three rotations have 1-2-3 angles, R_ij = R_x(a) R_y(b) R_z(c), where a and c can exceed a turn. Joints
 with a cross (universal joints) have angles about x of frame i and y of frame j, R_ij = R_x(a) R_y(b), and both can
 exceed a turn. With the quaternion p = (w, x, y, z) of R_ij, half the sum and half the difference of these two angles
 are the polar angles of two plane vectors, with e(a) = (cos a, sin a):

@@ -292,7 +292,7 @@ class Solver:
         return self._do(PROJECT, y, t, mechanism=mechanism)
 
     def _prune(self) -> None:
-        """Switch to a block pattern without the nodes of which no row is kept, if fill-in of all nodes is too large."""
+        """Switch to a block pattern without the nodes that have no kept rows, if fill-in of all nodes is too large."""
         if self.tables.blocks.dense:
             nodes = self.nodes.rows
             rows = np.isfinite(self.work.floor.reshape(-1, 8)) & (np.arange(8) < nodes[:, None])

@@ -13,7 +13,7 @@ from quirk.jit.simd import WIDTH
 from ..kernels.factorise import STRETCH, Pattern
 
 # Limits of fill-in: if elimination takes more block products than MOST_UPDATES plus UPDATES_PER_NODE per node, systems
-# with redundant rows are factorized without the nodes of which no row is kept.
+# with redundant rows are factorized without the nodes that have no kept rows.
 MOST_UPDATES, UPDATES_PER_NODE = 50_000, 1000
 
 # Products by block (earlier node, later node): kind, left, right, left_force, right_force and weight, as in `Pattern`.

@@ -39,7 +39,7 @@ def keeps_sign(elements: TaylorElements, n: int, lane: int, h: float) -> bool:
     """Return whether a guard of one element has the same sign throughout a step of size h."""
     guard, c, last = GUARD * n, elements.polynomial, elements.orders - 3
     o, stride = elements.guards[guard + START] + lane, elements.guards[guard + STRIDE]
-    # Coefficients of powers of time over h, divided by the binomials of the last order, of which 1 / `share` is one.
+    # Coefficients of powers of time over h, divided by the binomials 1 / `share` of the last order.
     power = share = 1.0
     for m in range(last + 1):
         c[m] = elements.numbers[o + m * stride] * power * share

@@ -349,7 +349,7 @@ class _Writer:
             COSINE_H: [(1.0, BY_M, a, place - 1)],
             TANGENT_H: [(1.0, BY_M, a, place + 1)],
             SLOPE_H: [(1.0, PLAIN, place - 1, place - 1)],
-            # Without the exponent, by which the first sum is multiplied.
+            # Without the exponent, a factor of the first sum.
             POWER: [(1.0, BY_M, a, place), (-1.0, BY_REST, a, place)],
             # (x^2 + y^2) angle' = x y' - y x'
             ANGLE: [(1.0, BY_M, a, b), (-1.0, BY_M, b, a), (-1.0, BY_M, place, rest[-1] if rest else a)],

@@ -32,7 +32,7 @@ from .low_order_rows import LowOrderSeries
 # beyond which another assembly of the mechanism may be reached. ASTRAY: relative change of velocities by projection:
 # where branches of motion meet, poses are close together and velocities are not. SHORTEST: least step, as a fraction of
 # the interval between output times. STILL: displacement by velocities that counts as round-off. UNCOUNTED: rad, error
-# of the rotation by the mean of the rates at both ends, by which turns are counted.
+# of the rotation by the mean of the rates at both ends, used to count turns.
 LAST_TERM, FARTHEST, ASTRAY, SHORTEST, STILL, UNCOUNTED = 4e-3, 1e-2, 0.05, 1e-9, 1e-12, 0.5
 
 # Offsets per order of a rotation vector theta: theta itself, and theta x omega.

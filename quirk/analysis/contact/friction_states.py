@@ -34,7 +34,7 @@ class SlidingContact:
     ----------
     held : indices of the slip components with rows, while it sticks; otherwise None
     cone : while it sticks, the bound of its force, or the distribution of a shared load; None if other elements
-    determine it
+        determine it
     load : while it slides on a contact, the rows that determine its load, see `Friction.shares`
     direction : (d,) direction of slip at the start of sliding
     floor : m/s, slip below which it keeps that direction

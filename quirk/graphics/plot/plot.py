@@ -136,7 +136,7 @@ class Plotter(Renamed):
         ----------
         what : quantities, as for `quantity`
         window : name of a window of scipy.signal, such as "hann", "flattop" for accurate peak heights, or "boxcar" for
-        none
+            no window
         """
         owner = "plot.spectrum"
         drawn = [one for each in what for one in curves(owner, self.result, each)]

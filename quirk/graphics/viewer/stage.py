@@ -35,7 +35,7 @@ class ViewerStage:
     server : viser.ViserServer
     contents : the displayed parts and their poses in all pictures
     follow : the reference that stays fixed in the picture: the name of a body, ALL, or "ground"; None for ALL if the
-    mechanism travels far, else "ground"
+        mechanism travels far, else "ground"
     labels : whether the names of bodies and joints are shown
     axes : whether the axes of joints are shown
     opacity : opacity of bodies, from 0 to 1

@@ -32,7 +32,7 @@ class Bodies:
     left_out : LeftOut
     inertia_tolerance : relative tolerance, as for `Body`
     repair : whether a physically impossible inertia is replaced by the nearest possible one; for bodies fixed to the
-    ground, where it has no effect, it is always replaced
+        ground, where it has no effect, it is always replaced
 
     Attributes
     ----------

@@ -73,10 +73,10 @@ def _model(text: str, where: str, values: Mapping[str, Any]) -> ModelText:
 def _parameters(options: argparse.Namespace) -> Any:
     """Return the parameters from the command line and the parameter file: a mapping of lists, or a list of mappings."""
     found: dict[str, list[Any]] = {}
-    for one in options.param:
-        name, equals, values = one.partition("=")
+    for text in options.param:
+        name, equals, values = text.partition("=")
         if not (name and equals and values):
-            raise UsageError(f"--param must be NAME=VALUES, as in rod.mass=1:2:5; got {one!r}")
+            raise UsageError(f"--param must be NAME=VALUES, as in rod.mass=1:2:5; got {text!r}")
         found[name] = values_of(f"--param {name}", values)
     if options.params is not None:
         try:

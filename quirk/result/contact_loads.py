@@ -64,7 +64,9 @@ class ContactLoads:
         self._system, self._gaps, self._segment = system, gaps, segment
         self._openings = self._all() if self._has_contacts() else []
         self._contacts = self._closed() if self._openings else []
-        self.sticking = frozenset(one.friction.name for one in self._contacts if one.friction is not None and one.slips)
+        self.sticking = frozenset(
+            contact.friction.name for contact in self._contacts if contact.friction is not None and contact.slips
+        )
 
     def _has_contacts(self) -> bool:
         placed = {one.name for one, _ in self._segment.model.joint_bodies}
@@ -81,8 +83,8 @@ class ContactLoads:
     def _closed(self) -> list[_Contact]:
         """Return the contacts that are closed during the whole segment."""
         gaps, model, length = self._gaps, self._segment.model, self._system.model.length
-        values = np.abs([one.value for one in self._openings]).max(axis=0)
-        rates = np.abs([one.rate for one in self._openings]).max(axis=0)
+        values = np.abs([opening.value for opening in self._openings]).max(axis=0)
+        rates = np.abs([opening.rate for opening in self._openings]).max(axis=0)
         state = self._segment.state
         speed = np.abs(state.velocity).max() + length * np.abs(state.angular_velocity).max()
         slow = STILL * (speed + np.sqrt(np.linalg.norm(self._system.gravity) * length))
@@ -120,7 +122,7 @@ class ContactLoads:
         """Force and torque (nt, 2, 3) on body j at its joint point, inertial, of contacts that share loads, by name."""
         found: dict[str, np.ndarray] = {}
         for group in self._groups():
-            numbers = [number for one in group for number in (one.number, *one.slips)]
+            numbers = [number for contact in group for number in (contact.number, *contact.slips)]
             for row, opening in enumerate(self._openings):
                 z = self._shared(group, numbers, opening, row)
                 exerted = self._gaps.impulses(self._segment.flat[row], opening.of(numbers), numbers, z)
@@ -136,12 +138,12 @@ class ContactLoads:
         return frozenset(name for group in self._groups() for name in self._names(group))
 
     def _names(self, group: Sequence[_Contact]) -> list[str]:
-        frictions = [one.friction.name for one in group if one.friction is not None and one.slips]
-        return [*(self._gaps.touches[one.number].constraint.name for one in group), *frictions]
+        frictions = [contact.friction.name for contact in group if contact.friction is not None and contact.slips]
+        return [*(self._gaps.touches[contact.number].constraint.name for contact in group), *frictions]
 
     def _groups(self) -> list[list[_Contact]]:
         """Return groups of contacts that share loads."""
-        rows = [[one.number, *one.slips] for one in self._contacts]
+        rows = [[contact.number, *contact.slips] for contact in self._contacts]
         numbers = [number for own in rows for number in own]
         if not numbers:
             return []
@@ -168,7 +170,7 @@ class ContactLoads:
             own = multipliers[model.joint_rows[name]]
             goal += self._matrix(opening, parts) @ own
         z = np.zeros(len(numbers))
-        sliding = [one for one in group if one.slides is not None]
+        sliding = [contact for contact in group if contact.slides is not None]
         for one in sliding:
             assert one.slides is not None
             terms = ((model.joint_rows[name].start + place, weight) for name, place, weight in one.slides.shares)
@@ -208,7 +210,9 @@ def _within(A: np.ndarray, goal: np.ndarray, group: Sequence[_Contact], z: np.nd
     for k, one in enumerate(group):
         rows[k, : 1 + len(one.slips)] = np.arange(row, row + 1 + len(one.slips))
         row += 1 + len(one.slips)
-    coefficients = np.array([one.friction.static if one.friction is not None and one.slips else 0.0 for one in group])
+    coefficients = np.array(
+        [contact.friction.static if contact.friction is not None and contact.slips else 0.0 for contact in group]
+    )
     flat = rows.ravel()
     padded = np.where((flat >= 0)[:, None], V[flat], 0.0)
     free = padded @ c

@@ -48,5 +48,5 @@ class Curve:
 def quantity_of(curves: Sequence[Curve]) -> str:
     """Return the axis label of quantities with the same unit, such as "Force"; for lengths their common name."""
     unit = curves[0].unit
-    words = {word for one in curves for word in one.name.strip("|").split(".")[1:] if word in LENGTHS}
+    words = {word for curve in curves for word in curve.name.strip("|").split(".")[1:] if word in LENGTHS}
     return words.pop().capitalize() if unit == "m" and len(words) == 1 else OF_UNITS.get(unit, "Value")

@@ -230,7 +230,9 @@ def _hint(result: Result, what: str, known: Collection[str]) -> str:
         name = close[0]
         what = ".".join([name, *pieces[1:]])
     choices = _choices(result, name)
-    every = choices + [f"{one[:-1]}{letter}" for one in choices if one.endswith(".x") for letter in LETTERS[1:]]
+    every = choices + [
+        f"{choice[:-1]}{letter}" for choice in choices if choice.endswith(".x") for letter in LETTERS[1:]
+    ]
     if what in every:
         return f'; did you mean "{what}"? There are: {", ".join(choices)}'
     return f"; {suggestion(what, choices, every=True)}"

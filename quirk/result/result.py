@@ -485,7 +485,7 @@ class Result(Renamed, ResultOutput):
     @cached_property
     def _contact_loads(self) -> list[ContactLoads | None]:
         """Distribution of contact loads along each segment; None for a system without contacts."""
-        if not any(isinstance(one, Unilateral) for one in self.system.constraints):
+        if not any(isinstance(constraint, Unilateral) for constraint in self.system.constraints):
             return [None for _ in self.segments]
         gaps = Gaps(self.system, [force for force in self.system.forces if isinstance(force, Friction)])
         return [segment.contact_loads or ContactLoads(self.system, gaps, segment) for segment in self.segments]

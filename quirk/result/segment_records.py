@@ -98,7 +98,7 @@ def lost_parts(descriptions: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def used_events(descriptions: Iterable[Mapping[str, Any]]) -> set[str]:
     """Return the names of the events whose actions have replaced parts."""
-    return {part["event"] for one in descriptions for part in one["others"] if part["by"] == "action"}
+    return {part["event"] for description in descriptions for part in description["others"] if part["by"] == "action"}
 
 
 def _actions(events: Iterable[Event]) -> Iterator[tuple[tuple[str, int], Any]]:

@@ -35,15 +35,15 @@ def dataset(
     kinds: dict[str, SweepVariable] = {}
     for one in outcomes:
         _refuse_other_kinds(one, kinds)
-    labels = _labels([one.table for one in outcomes], times)
+    labels = _labels([outcome.table for outcome in outcomes], times)
     variables = {name: _stacked(name, kind, outcomes, labels) for name, kind in kinds.items()}
-    described = frozenset().union(*(one.table.coordinates for one in outcomes)) & set(kinds)
+    described = frozenset().union(*(outcome.table.coordinates for outcome in outcomes)) & set(kinds)
     coordinates = {
         **{name: _common(name, variables.pop(name), outcomes) for name in described},
         **{name: (RUN, _coordinate([row[name] for row in parameters])) for name in parameters[0]},
         **{name: (RUN, values) for name, values in beside.items()},
-        "status": (RUN, np.array([one.status for one in outcomes])),
-        "error": (RUN, np.array([one.error for one in outcomes])),
+        "status": (RUN, np.array([outcome.status for outcome in outcomes])),
+        "error": (RUN, np.array([outcome.error for outcome in outcomes])),
         RUN: np.arange(len(outcomes)),
         **labels,
     }

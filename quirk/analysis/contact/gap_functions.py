@@ -126,10 +126,12 @@ class Gaps:
         number = {id(body): k for k, body in enumerate(system.bodies)}
         self._system = system
         self.touches = [
-            ContactPoint(one, k, gap, _at_rest(gap, one, k), tuple(number.get(id(body), n) for body in gap.bodies))
-            for one in system.constraints
-            if isinstance(one, Unilateral)
-            for k, gap in enumerate(Gap(one, k) for k in range(len(one.gaps)))
+            ContactPoint(
+                constraint, k, gap, _at_rest(gap, constraint, k), tuple(number.get(id(body), n) for body in gap.bodies)
+            )
+            for constraint in system.constraints
+            if isinstance(constraint, Unilateral)
+            for k, gap in enumerate(Gap(constraint, k) for k in range(len(constraint.gaps)))
         ]
         self.slips = [
             Slipping(one, friction.on, side, tuple(number.get(id(body), n) for body in one.bodies))
@@ -137,7 +139,11 @@ class Gaps:
             for one, side in components(friction)
         ]
         self._watches: dict[Solver, EventMonitor] = {}
-        self._bounded = [one for one in system.constraints if isinstance(one, Contact) and one.parts is not None]
+        self._bounded = [
+            constraint
+            for constraint in system.constraints
+            if isinstance(constraint, Contact) and constraint.parts is not None
+        ]
         # Index of the touched part of each contact with a bounded surface, by name.
         self.parts = {one.name: 0 for one in self._bounded}
 
@@ -156,7 +162,9 @@ class Gaps:
             guards = [
                 EventFunction(touch.key, f"{touch.constraint}", touch.at_rest, 0, False) for touch in self.touches
             ]
-            guards += [EventFunction(None, f"{one.component}", one.component, 0, False) for one in self.slips]
+            guards += [
+                EventFunction(None, f"{component.component}", component.component, 0, False) for component in self.slips
+            ]
             self._watches[solver] = EventMonitor(guards, solver)
         watch, count = self._watches[solver], len(self.touches) + len(self.slips)
         watch.laws.refer(t, angles)
@@ -169,7 +177,9 @@ class Gaps:
             raise watch.trouble(t) or InputError(f"a gap is not a number at t = {t:g} s")
         push = np.zeros((count, solver.slots.bodies + 1, 6))
         outputs, entries = watch.table.laws.outputs, watch.table.laws.entries
-        for c, rows in enumerate([*(touch.rows for touch in self.touches), *(one.rows for one in self.slips)]):
+        for c, rows in enumerate(
+            [*(touch.rows for touch in self.touches), *(component.rows for component in self.slips)]
+        ):
             first = entries[ELEMENT_SIZE * c + OUTPUT]
             for f, row in enumerate(rows):
                 push[c, row] += outputs[first + LANES * f : first + LANES * f + 6]

@@ -69,7 +69,11 @@ class Pushes:
     @classmethod
     def of(cls, system: System) -> Pushes:
         """Return the gaps and contact forces of a system, which is not changed."""
-        acting = [one for one in system.constraints if isinstance(one, Unilateral) and system.is_active(one.name)]
+        acting = [
+            constraint
+            for constraint in system.constraints
+            if isinstance(constraint, Unilateral) and system.is_active(constraint.name)
+        ]
         elements = tuple(ContactForce(one, k) for one in acting for k in range(len(one.gaps)))
         return cls(system.with_parts(*elements) if elements else system, elements)
 
@@ -77,12 +81,14 @@ class Pushes:
         """Return all gaps (c,), m or rad."""
         rows: dict[Any, tuple[int, ...]] = dict(point.model.forces)
         angles = point.state.angles
-        found = [coordinate_at(one, rows[one], point.motion, point.t, angles).value for one in self.elements]
+        found = [
+            coordinate_at(element, rows[element], point.motion, point.t, angles).value for element in self.elements
+        ]
         return np.array(found, dtype=float).reshape(len(self.elements))
 
     def at(self, state: State) -> np.ndarray:
         """Return the contact forces (c,) stored in a state."""
-        return np.array([float(np.ravel(state.internal.get(one.name, 0.0))[0]) for one in self.elements])
+        return np.array([float(np.ravel(state.internal.get(element.name, 0.0))[0]) for element in self.elements])
 
     def noted(self, state: State, x: np.ndarray) -> State:
         """Return the state with the contact forces x (c,)."""
@@ -98,11 +104,11 @@ class Pushes:
     @property
     def units(self) -> np.ndarray:
         """Units of the gaps (c,): the length of the system for lengths, 1 rad for angles."""
-        return np.array([1.0 if one.turning else self.system.model.length for one in self.elements])
+        return np.array([1.0 if element.turning else self.system.model.length for element in self.elements])
 
     def without(self, state: State) -> State:
         """Return the state of the given system, without contact forces."""
-        own = {one.name for one in self.elements}
+        own = {element.name for element in self.elements}
         internal = {name: numbers for name, numbers in state.internal.items() if name not in own}
         parts = (np.array(part) for part in state.parts)
         return State(*parts, angles=state.angles, internal=internal, bodies=state.bodies)

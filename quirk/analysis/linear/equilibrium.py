@@ -81,7 +81,11 @@ class Equilibrium(State):
     def loads(self) -> dict[str, JointLoad]:
         """Force and torque of every active constraint by name, as in `System.joint_loads`; zero for open gaps."""
         found = self.system.joint_loads(self, self.time)
-        none = (one.name for one in self.system.constraints if isinstance(one, Unilateral) and one.name not in found)
+        none = (
+            constraint.name
+            for constraint in self.system.constraints
+            if isinstance(constraint, Unilateral) and constraint.name not in found
+        )
         return {**found, **{name: JointLoad(np.zeros(3), np.zeros(3)) for name in none}}
 
     def of(self, name: str) -> float:

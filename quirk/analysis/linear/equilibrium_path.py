@@ -132,7 +132,10 @@ class _Follower:
         system, state = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
         if not isinstance(system, System) or not isinstance(state, State | None):
             raise InputError(f"{OWNER}: build must return a System, or a System and a State; got {made!r}")
-        if any(isinstance(one, Unilateral) and system.is_active(one.name) for one in system.constraints):
+        if any(
+            isinstance(constraint, Unilateral) and system.is_active(constraint.name)
+            for constraint in system.constraints
+        ):
             raise InputError(f"{OWNER}: unilateral constraints are not supported; replace them by one-sided springs")
         return system, system.initial_state() if state is None else system.checked(state)
 
@@ -261,7 +264,7 @@ def _lost(last: _Place, why: Any) -> ConvergenceError:
 
 
 def _said(elements: Sequence[ForceElement]) -> str:
-    listed = ", ".join(str(one) for one in elements)
+    listed = ", ".join(str(element) for element in elements)
     return f"there the stiffness of {listed} jumps: use a smooth law"
 
 

@@ -39,7 +39,7 @@ def draw_spectrum(sheet: Sheet, result: Result, curves: Sequence[Curve], window:
         top = max(top, float(amplitude.max()))
     if top > 0:
         ax.set_ylim(LEAST * top, 2 * top)
-    units = list(dict.fromkeys(one.unit for one in curves))
+    units = list(dict.fromkeys(curve.unit for curve in curves))
     ax.set_ylabel("Amplitude" + (f" ({units[0]})" if len(units) == 1 and units[0] else ""))
     ax.set_xlim(0, frequency[-1])
     label(ax.xaxis, "Frequency", "Hz", float(frequency[-1]))

@@ -95,7 +95,7 @@ class SliderMechanism(View):
         self._stage = ViewerStage(server, drawn, labels=labels)
         self._drawn, self._size = drawn, drawn.extent.size
         self.coordinates = coordinates_of(self._system, self.state, self._size)
-        self._held = [_held(self._system, one) for one in self.coordinates]
+        self._held = [_held(self._system, coordinate) for coordinate in self.coordinates]
         self._still = np.zeros_like(self.state.velocity)
         self._wanted: dict[int, float] = {}
         self._lock = threading.Lock()

@@ -122,7 +122,7 @@ class Checkpoint:
                     of_segment(segment, location, self._system, self._events)
                     for segment, location in zip(segments, locations, strict=True)
                 ],
-                "events": [of_happening(one) for one in happenings],
+                "events": [of_happening(happening) for happening in happenings],
                 "statistics": asdict(statistics),
                 "leg": start,
                 "status": status,

@@ -81,7 +81,7 @@ def _found(table: VariableTable, chosen: Chosen) -> tuple[Sensitivities | None, 
     found = chosen.result._sensitivities
     if found is None:
         return None, []
-    table.labels["parameter"] = [name for one in found.all_parameters for name in _names(one)]
+    table.labels["parameter"] = [name for parameter in found.all_parameters for name in _names(parameter)]
     return found, table.labels["parameter"]
 
 
@@ -129,7 +129,7 @@ def told_of(result: Result) -> dict[str, Any]:
 
 def _numbers(parameter: Parameter) -> list[list[Any]]:
     """Return the part numbers changed by each component of a parameter: kind, name, index, derivatives."""
-    return [[[*key, np.ravel(by).tolist()] for key, by in one.numbers.items()] for one in parameter.changes]
+    return [[[*key, np.ravel(by).tolist()] for key, by in change.numbers.items()] for change in parameter.changes]
 
 
 def add_to_result(result: Result, root: Any, run: Any, told: Mapping[str, Any], array: Any) -> None:
@@ -139,7 +139,7 @@ def add_to_result(result: Result, root: Any, run: Any, told: Mapping[str, Any], 
     if "objective" in told:
         given = told["objective"]
         parameters = [Parameter(_key(one["key"]), tuple(one["shape"]), ()) for one in given["parameters"]]
-        values = array(run, "gradient", (sum(one.size for one in parameters),))
+        values = array(run, "gradient", (sum(parameter.size for parameter in parameters),))
         result._judged = Gradient(float(given["value"]), parameters, values)
 
 
@@ -149,7 +149,7 @@ def _sensitivities(result: Result, root: Any, run: Any, told: Any, array: Any) -
     for one, given in zip(parameters, told, strict=True):
         if list(one.shape) != given["shape"] or not _same(_numbers(one), given["numbers"]):
             raise ValueError(f"{one.key} has another meaning in this system")
-    D = sum(one.size for one in parameters)
+    D = sum(parameter.size for parameter in parameters)
     # Derivatives are not finite after a configuration at which they do not exist.
     states = [array(root, name, (nt, n, WIDTHS[dim], D), False) for name, dim, *_ in PARTS_OF_STATE]
     carried = array(run, "carried_by", (nt, system.model.carried.size, D), False)

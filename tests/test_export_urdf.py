@@ -100,7 +100,7 @@ def chain(*more, **options):
          'Revolute "two" closes a loop with "one", "three"; a URDF must be a tree'),
         (lambda a, b, one, two: quirk.Spherical("ball", b, quirk.Body("c", 1.0, [1, 1, 1]), point=[1, 0, 0]), "not in the system"),
         (lambda a, b, one, two: quirk.Distance("rod", b, quirk.GROUND), 'Distance "rod" cannot be exported'),
-        (lambda a, b, one, two: quirk.Coupling("cam", one, two, coefficients=[0, 1, 2]), "linearly"),
+        (lambda a, b, one, two: quirk.Coupling("cam", one, two, coefficients=[0, 1, 2]), "only supports linear relations"),
     ],
 )  # fmt: skip
 def test_what_stands_in_the_way_is_named(tmp_path, more, message):
@@ -125,7 +125,7 @@ def test_what_urdf_does_not_have_is_listed(tmp_path):
     )
     system.assemble(coordinates={"one": 0.3}, rates={"two": 0.2})
     again, (warned,), _ = exported(system, tmp_path)
-    for text in ('TorsionSpring "spring"', 'Spherical "open"', "the start", "gravity", "Ellipsoid of Body"):
+    for text in ('TorsionSpring "spring"', 'Spherical "open"', "the initial state", "gravity", "Ellipsoid of Body"):
         assert text in warned, text
     assert again["two limits"].gaps[0].numbers == (-1.0, 0.4)
 

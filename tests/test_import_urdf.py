@@ -160,7 +160,7 @@ def test_massless_links_are_merged_or_named(tmp_path):
     bad = [*parts, link("pan", None), joint("pan_hinge", "continuous", "sensor", "pan")]
     with pytest.raises(quirk.InputError, match=r'line 1, <link name="pan">: a moving link must have mass'):
         importers.load_urdf(written(tmp_path, *bad))
-    with pytest.raises(quirk.InputError, match=r'"world".*it moves'):
+    with pytest.raises(quirk.InputError, match=r'"world".*a moving link must have mass'):
         importers.load_urdf(
             written(tmp_path, link("world", None), link("a"), joint("j", "continuous", "world", "a")), base="free"
         )
@@ -237,9 +237,7 @@ def test_visuals_or_collisions_are_shown_and_large_meshes_simplified(tmp_path):
     assert len(ball.triangles) <= 20_000 and np.allclose(np.ptp(ball.vertices, axis=0), 2.0, rtol=1e-2)
     assert ball.solid.volume == pytest.approx(4 / 3 * np.pi, rel=1e-2)
     listed = "\n".join(imported.left_out)
-    assert (
-        "which are simplified for display: ball.stl" in listed and "contains a declaration of a document type" in listed
-    )
+    assert "which are simplified for display: ball.stl" in listed and "declares a document type" in listed
     assert isinstance(importers.load_urdf(path, shapes="collision").system["a"].shape, quirk.shapes.Ellipsoid)
     bare = importers.load_urdf(path, shapes=None)
     assert bare.system["a"].shapes == () and len(bare.left_out) == 1

@@ -22,7 +22,7 @@ def command(options: argparse.Namespace) -> str:
         print(_named(kind, getattr(system, kind)))
     idle = [constraint.name for constraint in system.constraints if not system.is_active(constraint.name)]
     if idle:
-        print(f"disabled:  {_listed(idle)}")
+        print(f"disabled: {_listed(idle)}")
     print(f"gravity: {system.gravity.tolist()} m/s^2")
     print(f"mass: {sum(body.mass for body in system.bodies):.6g} kg")
     if system.model.rows <= MOST_ROWS:

@@ -82,7 +82,7 @@ def _parameters(options: argparse.Namespace) -> Any:
         try:
             tables = tomllib.loads(existing(options.params).read_text(encoding="utf-8"))
         except ValueError as error:
-            raise UsageError(f"{options.params} is not valid TOML:  {error}") from None
+            raise UsageError(f"{options.params} is not valid TOML: {error}") from None
         grid, rows = tables.get("parameters"), tables.get("run")
         if set(tables) == {"run"} and isinstance(rows, list) and not found:
             return [_flat(row) for row in rows]

@@ -42,7 +42,7 @@ def parameters_of_runs(parameters: Any, samples: Any = None) -> list[dict[str, A
     if isinstance(parameters, Mapping) and samples is not None:
         rows = _sampled(parameters, samples)
     elif samples is not None:
-        raise InputError(f"{OWNER}: with samples=, parameters must contain names and bounds;  got {parameters!r}")
+        raise InputError(f"{OWNER}: with samples=, parameters must contain names and bounds; got {parameters!r}")
     elif isinstance(parameters, Mapping):
         rows = _grid(parameters)
     else:

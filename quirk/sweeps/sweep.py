@@ -210,7 +210,7 @@ def _pickled(job: Job) -> bytes:
         return cloudpickle.dumps(job)
     except Exception as error:  # any error from user objects
         raise InputError(
-            f"{OWNER}: build, reduce and options must be picklable for other processes:  {type(error).__name__}: "
+            f"{OWNER}: build, reduce and options must be picklable for other processes: {type(error).__name__}: "
             f"{error}; create such objects in build"
         ) from None
 

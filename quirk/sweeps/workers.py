@@ -264,7 +264,7 @@ def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
                 try:
                     _reply(replies, outcome)
                 except (pickle.PicklingError, TypeError, AttributeError) as error:
-                    _reply(replies, Outcome(outcome.number, "failed", f"stored data:  {said(error)}"))
+                    _reply(replies, Outcome(outcome.number, "failed", f"stored data: {said(error)}"))
 
 
 def _reply(replies: Any, content: Any) -> None:

@@ -42,7 +42,7 @@ def checked_follow(result: Result, follow: Any) -> str | None:
     item = result.system[follow] if isinstance(follow, str) else follow
     if not isinstance(item, Body):
         raise InputError(
-            f'animate: follow must be the name of a body, or "{GROUND.name}" for a fixed view;  got {follow!r}'
+            f'animate: follow must be the name of a body, or "{GROUND.name}" for a fixed view; got {follow!r}'
         )
     return result.system[item.name].name
 

@@ -59,7 +59,7 @@ def spectrum(time: np.ndarray, values: np.ndarray, window: str) -> tuple[np.ndar
     from scipy.signal import periodogram
 
     if len(np.unique(time)) < FEWEST:
-        raise InputError(f"{OWNER}: at least {FEWEST} times are required;  simulate with more output")
+        raise InputError(f"{OWNER}: at least {FEWEST} times are required; simulate with more output")
     step, even = evenly(time, values)
     try:
         frequency, square = periodogram(even, 1 / step, window, detrend="constant", scaling="spectrum")

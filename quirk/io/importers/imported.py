@@ -50,7 +50,7 @@ def finished(
         system = System([*bodies.parts, *others], gravity=gravity)
     lines = left_out.lines
     if names.changed:
-        lines.append("names already in use:  " + "; ".join(names.changed))
+        lines.append("names already in use: " + "; ".join(names.changed))
     return Imported(system, tuple(lines), {link: body.name for link, body in bodies.of_link.items()})
 
 

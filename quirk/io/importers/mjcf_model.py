@@ -27,7 +27,7 @@ def library() -> ModuleType:
         import mujoco
     except ImportError:
         raise InputError(
-            'MJCF files require mujoco, which is not installed:  pip install "quirk-dynamics[mjcf]"'
+            'MJCF files require mujoco, which is not installed: pip install "quirk-dynamics[mjcf]"'
         ) from None
     return mujoco
 
@@ -57,7 +57,7 @@ class MjcfModel:
                 raise
             except Exception as error:  # MuJoCo raises many types of errors
                 text = " ".join(str(error).split())
-                raise InputError(f"{self.file}: MuJoCo cannot read it:  {text}") from None
+                raise InputError(f"{self.file}: MuJoCo cannot read it: {text}") from None
         self.warnings = warnings
 
     def _start(self, keyframe: int | str | None) -> None:

@@ -63,7 +63,7 @@ def to_urdf(system: System, path: str | Path) -> None:
     with whole(owner, file) as aside:
         ElementTree.ElementTree(robot).write(aside, encoding="utf-8", xml_declaration=True)
     if left_out.lines:
-        warnings.warn(f"{file.name} is incomplete:  {'; '.join(left_out.lines)}", stacklevel=outside())
+        warnings.warn(f"{file.name} is incomplete: {'; '.join(left_out.lines)}", stacklevel=outside())
 
 
 class _Writer:

@@ -178,7 +178,7 @@ def _placed(root: Element, links: dict[str, Link], listed: dict[str, UrdfJoint])
         below.setdefault(joint.parent, []).append(joint)
     roots = [name for name in links if name not in held]
     if len(roots) > 1:
-        raise root.error(f"exactly one link must have no parent; got {len(roots)}:  {shortened(', '.join(roots))}")
+        raise root.error(f"exactly one link must have no parent; got {len(roots)}: {shortened(', '.join(roots))}")
     ordered, tree = [links[name] for name in roots], []
     for link in ordered:  # the list grows during the iteration
         for joint in below.get(link.name, ()):

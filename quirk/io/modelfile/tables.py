@@ -23,7 +23,7 @@ def tables_of(text: str, where: str) -> dict[str, Any]:
     except RecursionError:
         raise InputError(f"{where} is not a model file: its lists or tables are nested too deeply") from None
     except ValueError as error:
-        why = _in_single_brackets(text) or f"is not valid TOML:  {error}"
+        why = _in_single_brackets(text) or f"is not valid TOML: {error}"
     raise InputError(f"{where} {why}")
 
 

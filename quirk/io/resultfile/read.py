@@ -131,7 +131,7 @@ def _check(system: System, details: Mapping[str, Any]) -> None:
     """Raise InputError if a system differs from the saved one."""
     found = differences(details["likeness"], likeness(system))
     if found:
-        raise InputError(f"{OWNER}: the system differs from that of the result:  {said(found)}")
+        raise InputError(f"{OWNER}: the system differs from that of the result: {said(found)}")
     for name, on in details["switched_on"].items():
         if system.is_active(name) is not on:
             was, call = ("enabled", "enable") if on else ("disabled", "disable")

@@ -177,7 +177,7 @@ def _changes_in_time(point: Point) -> bool:
 
 
 def _candidates(point: Point) -> list[Steady]:
-    """Return the rigid motion of least norm, and the one with the least spin, of those that fit; or none."""
+    """Return the rigid motions of least norm and of least spin that fit the state; an empty list if none fits."""
     length, state, R = point.model.length, point.state, point.kin.rotation[:-1]
     middle = state.position.mean(axis=0)
     time = 1.0 / _scales(point)[1]

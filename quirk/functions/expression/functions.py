@@ -38,7 +38,7 @@ def vector(x: Any) -> np.ndarray:
 
 
 def power(x: Any, exponent: Any) -> Any:
-    """Return x to a power; both are numbers."""
+    """Return x to the power `exponent`; both are numbers."""
     x, exponent = number(x), number(exponent)
     if isinstance(x, Jet) or isinstance(exponent, Jet):
         # Integer powers of jets are unrolled products.

@@ -102,7 +102,7 @@ def model_of(text: str, where: str = "the model") -> ModelText:
 
 
 def _check_events(system: System, run: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> None:
-    """Record events of quantities that the system does not have."""
+    """Record a mistake for each event whose quantity the system does not have."""
     of_run = [(event, ("run", "event", k)) for k, event in enumerate(run.get("events", ()))]
     for event, path in [*((event, maker.declared.get(event.name, ())) for event in system.events), *of_run]:
         try:

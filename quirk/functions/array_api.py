@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
+from numba.extending import is_jitted
 
 from ..autodiff.jet import Condition, Jet, where
 from .expression import Derivative, Expression
@@ -67,7 +67,7 @@ def norm(x: Any) -> Any:
 
 def python_of(x: Any) -> Any:
     """Return the Python function behind a numba function; return other values unchanged."""
-    return x.py_func if isinstance(x, Dispatcher) else x
+    return x.py_func if is_jitted(x) else x
 
 
 def _several(values: tuple[Any, ...]) -> Any:

@@ -12,25 +12,19 @@ import ctypes
 import functools
 import hashlib
 import itertools
-import pickle
 import re
 import struct
 from collections.abc import Callable
 from typing import Any
 
-import llvmlite
 import llvmlite.binding as llvm
-import numba
 import numpy as np
 from llvmlite import ir
-from llvmlite.binding.ffi import ObjectRef
-from llvmlite.binding.newpassmanagers import NewPassManager
 from numba import types
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import cpu_target
 
 from .cache import folders, read, reason, say, write
-from .compilation import EntryLibrary
+from .target_machine import code_identity, compiled_image
 from .tracing import DOUBLE, TracedValue
 
 FUNCTION = ir.FunctionType(ir.VoidType(), [DOUBLE, DOUBLE.as_pointer(), DOUBLE.as_pointer()])
@@ -75,8 +69,8 @@ class Native:
 class TracedPointer(TracedValue):
     """An array of doubles given by the address of its first element."""
 
-    def __init__(self, context: Any, builder: Any, pointer: Any) -> None:
-        super().__init__(context, builder, ARRAY, None)
+    def __init__(self, builder: Any, pointer: Any) -> None:
+        super().__init__(None, builder, ARRAY, None)
         self._data = pointer
 
 
@@ -86,39 +80,39 @@ def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
     `keep` caches the machine code on disk. Errors of the function are raised here.
     """
 
-    def write(context: Any, builder: Any, t: Any, inputs: Any, outputs: Any) -> None:
-        arrays = (TracedPointer(context, builder, array) for array in (inputs, outputs))
-        function(TracedValue(context, builder, types.float64, t), *arrays)
+    def write(builder: Any, t: Any, inputs: Any, outputs: Any) -> None:
+        arrays = (TracedPointer(builder, array) for array in (inputs, outputs))
+        function(TracedValue(None, builder, types.float64, t), *arrays)
         builder.ret_void()
 
     return written(write, keep=keep)
 
 
 def written(write: Callable[..., None], *, keep: bool) -> Native:
-    """Compile the function whose instructions ``write(context, builder, t, inputs, outputs)`` emits, in any blocks."""
-    context = cpu_target.target_context
-    context.refresh()
+    """Compile the function whose instructions ``write(builder, t, inputs, outputs)`` emits, in any blocks."""
     module = ir.Module(PLACEHOLDER)
     made = ir.Function(module, FUNCTION, PLACEHOLDER)
     builder = ir.IRBuilder(made.append_basic_block())
-    write(context, builder, *made.args)
+    write(builder, *made.args)
     code = str(module)
     # Code with an address of this process is invalid in other processes.
-    return _kept(code) if keep and not ADDRESS.search(code) else _freed_later(code)
+    return _linked(code, keep and not ADDRESS.search(code))
 
 
 @functools.lru_cache(MOST_COMPILED)
 @global_compiler_lock
-def _freed_later(code: str) -> Native:
+def _linked(code: str, keep: bool) -> Native:
     """Compile LLVM code, given as text, to machine code that is freed together with the returned object.
 
     Code that differs only in its numbers is compiled once: the numbers are data of each copy of the machine code.
     """
     text, numbers = _without_numbers(code)
-    image, known = _image(text)
+    image, outside = (_stored_image if keep else _image)(text)
     library = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
-    for name, address in known.items():
-        library.import_symbol(name, address)
+    for name in outside:
+        address = llvm.address_of_symbol(name)
+        if address:  # others are found among those of the process
+            library.import_symbol(name, address)
     library.export_symbol(OWN_SYMBOL).export_symbol(DATA)
     tracker = library.link(_linker(), f"quirk.{next(_NUMBERS)}")
     ctypes.memmove(tracker[DATA], numbers.ctypes.data, numbers.nbytes)
@@ -148,58 +142,35 @@ def _without_numbers(code: str) -> tuple[str, np.ndarray]:
     return f"{text}\n{data}", np.array([*values, *[0.0] * (size - len(values))])
 
 
+_image = functools.lru_cache(MOST_COMPILED)(compiled_image)
+
+
 @functools.lru_cache(MOST_COMPILED)
-def _image(text: str) -> tuple[bytes, dict[str, int]]:
-    """Return LLVM code as linkable machine code, with the addresses of functions that only LLVM can resolve."""
-    codegen = cpu_target.target_context.codegen()
-    module = llvm.parse_assembly(text)
-    module.triple, module.data_layout = llvm.get_process_triple(), codegen._data_layout
-    manager, builder = codegen._module_pass_manager()
-    manager.run(module, builder)
-    if type(manager)._dispose is ObjectRef._dispose:  # it does nothing, and leaks 60 KB
-        NewPassManager._dispose(manager)
-    declared = [function.name for function in module.functions if function.is_declaration]
-    known = {name: llvm.address_of_symbol(name) for name in declared}
-    return codegen._tm.emit_object(module), {name: address for name, address in known.items() if address}
+def _stored_image(text: str) -> tuple[bytes, list[str]]:
+    """Return the same from a file, or compile it and store it there."""
+    identity = hashlib.sha256(repr((text, code_identity())).encode()).digest()
+    file, places = f"traced.{identity.hex()[:16]}.quirk", folders(native)
+    for folder in places:
+        try:
+            payload = read(folder / file, identity)
+            if payload is not None:
+                names, _, image = payload.partition(b"\n")
+                return image, names.decode().split()
+        except Exception as error:  # a damaged file may cause any error
+            say("trouble", f"machine code in {folder / file} cannot be used ({reason(error)}), so it is compiled anew")
+    image, outside = compiled_image(text)
+    for folder in places:
+        # If it cannot be stored, each process recompiles it in a few hundredths of a second.
+        with contextlib.suppress(OSError):
+            write(folder / file, identity, " ".join(outside).encode() + b"\n" + image)
+            break
+    return image, outside
 
 
 @functools.cache
 def _linker() -> Any:
     """Return the linker of machine code that can be freed."""
     return llvm.create_lljit_compiler()
-
-
-def _of_library(library: Any, symbol: str) -> Native:
-    return Native(library, int(library.get_pointer_to_function(symbol)))
-
-
-@functools.lru_cache(MOST_COMPILED)
-@global_compiler_lock
-def _kept(code: str) -> Native:
-    """Compile LLVM code, given as text, and cache it on disk, or load the cached machine code."""
-    codegen = cpu_target.target_context.codegen()
-    made_from = (code, codegen.magic_tuple(), numba.__version__, llvmlite.__version__)
-    identity = hashlib.sha256(repr(made_from).encode()).digest()
-    symbol = f"quirk.{identity.hex()}"
-    file, places = f"traced.{identity.hex()[:16]}.quirk", folders(native)
-    for folder in places:
-        try:
-            payload = read(folder / file, identity)
-            if payload is not None:
-                return _of_library(codegen.unserialize_library(pickle.loads(payload)), symbol)
-        except Exception as error:  # a damaged file may cause any error
-            say("trouble", f"machine code in {folder / file} cannot be used ({reason(error)}), so it is compiled anew")
-    library = EntryLibrary(codegen, symbol)
-    library.enable_object_caching()
-    library.add_llvm_module(llvm.parse_assembly(code.replace(PLACEHOLDER, symbol)))
-    library.finalize()
-    made = _of_library(library, symbol)
-    for folder in places:
-        # If it cannot be cached, each process recompiles it in a few hundredths of a second.
-        with contextlib.suppress(OSError):
-            write(folder / file, identity, pickle.dumps(library.serialize_using_object_code()))
-            break
-    return made
 
 
 def call_address(array: TracedValue, index: int, t: TracedValue, inputs: Any, outputs: Any) -> None:

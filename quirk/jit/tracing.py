@@ -52,7 +52,7 @@ class HalvedType(types.Array):
 
 
 LANES, HALF, HALVED = LanesType(WIDTH), LanesType(WIDTH // 2), HalvedType()
-VECTOR, DOUBLE, INT = LANES.vector, ir.DoubleType(), ir.IntType(32)
+VECTOR, DOUBLE, INT, INDEX = LANES.vector, ir.DoubleType(), ir.IntType(32), ir.IntType(64)
 
 # Alias of `pow` that the optimizer does not recognize: it would replace pow(x, 2) by x * x, which rounds differently.
 POWER = "quirk.pow"
@@ -103,6 +103,7 @@ class TracedValue(Scalar):
 
     Attributes
     ----------
+    context : numba's, for arrays of kernels; else None
     kind : its numba type: an integer, float64, LANES, HALF or a flat array
     value : its LLVM value
     """
@@ -161,7 +162,16 @@ class TracedValue(Scalar):
         """Convert an integer or double to a double."""
         if self.kind is types.float64:
             return self
-        return self.like(types.float64, self.context.cast(self.builder, self.value, self.kind, types.float64))
+        signed = isinstance(self.kind, types.Integer) and self.kind.signed
+        convert = self.builder.sitofp if signed else self.builder.uitofp
+        return self.like(types.float64, convert(self.value, DOUBLE))
+
+    def _as_index(self) -> Any:
+        """Return an integer of any size as one of 64 bits."""
+        if self.kind.bitwidth == INDEX.width:
+            return self.value
+        extend = self.builder.sext if self.kind.signed else self.builder.zext
+        return extend(self.value, INDEX)
 
     def address(self, index: Any) -> Any:
         """Return the pointer to an element of this array."""
@@ -308,7 +318,7 @@ class TracedValue(Scalar):
         # Integers beyond LARGEST_INDEX are numbers, not indices.
         whole = isinstance(x, int | np.integer) and not isinstance(x, bool) and abs(int(x)) < LARGEST_INDEX
         kind = types.intp if whole else types.float64
-        return self.like(kind, self.context.get_constant(kind, int(x) if whole else float(x)))
+        return self.like(kind, ir.Constant(INDEX, int(x)) if whole else ir.Constant(DOUBLE, float(x)))
 
     def _with(self, other: Any, name: str, turned: bool = False) -> Any:
         if not isinstance(other, TracedValue | int | float | np.integer | np.floating):
@@ -320,8 +330,7 @@ class TracedValue(Scalar):
         if lanes is not None:
             a, b = a.splat(lanes), b.splat(lanes)
         elif isinstance(a.kind, types.Integer) and isinstance(b.kind, types.Integer) and name != "div":
-            x, y = (self.context.cast(self.builder, v.value, v.kind, types.intp) for v in (a, b))
-            return self.like(types.intp, getattr(self.builder, name)(x, y))
+            return self.like(types.intp, getattr(self.builder, name)(a._as_index(), b._as_index()))
         else:
             a, b = a.number(), b.number()
         return self.like(a.kind, getattr(self.builder, "f" + name)(a.value, b.value, flags=self.flags))

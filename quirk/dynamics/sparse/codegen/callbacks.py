@@ -13,7 +13,6 @@ from typing import Any
 
 import numba
 from numba import types
-from numba.core.errors import NumbaError
 from numba.extending import overload
 
 from quirk.forces.value import FAILED
@@ -39,7 +38,7 @@ def compiled_pointer(function: Any, sizes: tuple[int, ...]) -> Any:
     wrapper = {OF_BODY: _of_body, OF_JOINT: _of_joint}.get(sizes)
     try:
         return None if wrapper is None else pointer_to_compiled(wrapper(function))
-    except NumbaError:
+    except numba.NumbaError:
         return None
 
 

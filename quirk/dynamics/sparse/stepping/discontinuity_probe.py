@@ -31,6 +31,9 @@ Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 # Differences from the interpolation below this fraction of the largest value may be round-off.
 ROUND_OFF = 1e-9
+# Smallest size of the values of a relation, such as a gap, relative to its largest input, which is a position: changes
+# below ROUND_OFF * INPUT_SIZE = 1e-15 of that are its round-off. The gap of a body at rest is nothing else.
+INPUT_SIZE = 1e-6
 # Factor by which a raised limit decreases in each step.
 RELAXED = 0.8
 # Ratio of the change of a function in a fixed step to the larger change in the two steps before, beyond which it jumps.
@@ -117,8 +120,15 @@ def carry_on(asked: Asked, stages: int) -> None:
 
 @kernel
 def spread(asked: Asked, p: int) -> tuple[float, float]:
-    """Return the range of the outputs of function p over the nodes of a step, and their largest magnitude."""
+    """Return the range of the outputs of function p over the nodes of a step, and their largest magnitude.
+
+    Of relations it is at least INPUT_SIZE times the largest magnitude of an input at the first node.
+    """
     change, largest, e = 0.0, 0.0, ASKED_SIZE * p
+    if asked.entries[e + KIND] == OF_RELATION:
+        place = record_in(asked, asked.stages[0]) + asked.entries[e + PLACE_IN]
+        for c in range(asked.entries[e + INS]):
+            largest = max(largest, INPUT_SIZE * abs(at(asked.inputs, place + c)))
     for c in range(asked.entries[e + OUTS]):
         low, high, place = math.inf, -math.inf, asked.entries[e + PLACE_OUT] + c
         for m in range(asked.stages.shape[0]):

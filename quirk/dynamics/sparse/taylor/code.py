@@ -107,7 +107,7 @@ def series_code(form: Form, width: int) -> tuple[Programs, Native]:
     """Return the programs of a form, and their machine code for `width` elements at a time."""
     programs = Programs(form)
 
-    def write(context: Any, builder: Any, t: Any, given: Any, _: Any) -> None:
+    def write(builder: Any, t: Any, given: Any, _: Any) -> None:
         _Writer(programs, width, builder, t, given).write()
 
     return programs, written(write, keep=not form.of_user)

@@ -151,10 +151,14 @@ def test_machine_code_is_renewed_when_any_kernel_changed(tmp_path):
 
     assert run() == ["0", "1"]
     assert run() == ["1", "0"]
-    for file, counts in (("constraints/tower.py", ["0", "1"]), ("quirk/graphics/plot/plot.py", ["1", "0"])):
-        path = package / file.removeprefix("quirk/")
-        path.write_text(path.read_text() + "\nCHANGED = 1\n")
-        assert run() == counts, file
+    tower, plot = package / "constraints" / "tower.py", package / "graphics" / "plot" / "plot.py"
+    for path, line, counts in (
+        (tower, "# changed", ["1", "0"]),
+        (tower, "CHANGED = True", ["0", "1"]),
+        (plot, "CHANGED = True", ["1", "0"]),
+    ):
+        path.write_text(f"{path.read_text()}\n{line}\n")
+        assert run() == counts, (path, line)
 
 
 def spinning(torque):

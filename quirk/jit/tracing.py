@@ -162,7 +162,7 @@ class TracedValue(Scalar):
         """Convert an integer or double to a double."""
         if self.kind is types.float64:
             return self
-        signed = isinstance(self.kind, types.Integer) and self.kind.signed
+        signed = isinstance(self.kind, types.Integer) and getattr(self.kind, "signed", True)
         convert = self.builder.sitofp if signed else self.builder.uitofp
         return self.like(types.float64, convert(self.value, DOUBLE))
 

@@ -152,6 +152,26 @@ def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np
 
 
 @kernel
+def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: np.ndarray) -> None:
+    """Fill `bias` with the loads in `wrench`, with the opposite sign and in body axes, moments not scaled."""
+    for block in range(constants.shape[0] // CON):
+        k, c, f = block * KIN, block * CON, block * WRENCH
+        store3(bias, f, times(columns_times(kin, k + 8 * ROTATION, load3(wrench, f)), -1.0))
+        moment = columns_times(constants, c + 8 * INVERSE_FACTOR, load3(wrench, f + MOMENT))
+        store3(bias, f + MOMENT, times(moment, -1.0))
+
+
+@kernel
+def give_accelerations(constants: np.ndarray, kin: np.ndarray, acceleration: np.ndarray, wrench: np.ndarray) -> None:
+    """Fill `wrench` with the loads that accelerate bodies as `acceleration` has it, in body axes."""
+    for block in range(constants.shape[0] // CON):
+        k, c, f = block * KIN, block * CON, block * WRENCH
+        linear = rows_times(kin, k + 8 * ROTATION, load3(acceleration, f))
+        store3(wrench, f, times(linear, load(constants, c + 8 * MASS)))
+        store3(wrench, f + MOMENT, rows_times(constants, c + 8 * INVERSE_FACTOR, load3(acceleration, f + MOMENT)))
+
+
+@kernel
 def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
     """Fill `motion` with M^-1 times `wrench`: translations, and W^-1 times rotations."""
     for block in range(wrench.shape[0] // WRENCH):

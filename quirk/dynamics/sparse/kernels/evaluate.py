@@ -8,14 +8,27 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, put
 
 from .applied import MULTIPLIER, ROW_WORK_IN_Y, WORKING_ENTRIES, applied_loads, carried_rates
-from .bodies import CON, STATE, VELOCITIES, free_accelerations, free_motion, motion_of, poses, rates, take_loads
-from .factorisation import factorise_rows
+from .articulated_solve import solve_forest
+from .bodies import (
+    CON,
+    STATE,
+    VELOCITIES,
+    free_accelerations,
+    free_motion,
+    give_accelerations,
+    motion_of,
+    poses,
+    rates,
+    take_bias,
+    take_loads,
+)
+from .factorisation import factorise_rows, prepare_rows
 from .factorise import STRETCH, backward, factorise, forward
 from .friction import rub
 from .impose import clear, copy, impose, wrenches
 from .mechanism import Mechanism
 from .rows import along, constraint_rows
-from .work import PASSES
+from .work import FREEDOMS, METHOD, PASSES
 
 
 @kernel
@@ -43,13 +56,13 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
     return the multipliers are in work.x.
     """
     constants, nodes, pattern = mechanism.constants, mechanism.nodes, mechanism.pattern
-    forces, work = mechanism.forces, mechanism.work
-    passes = int(work.summary[PASSES])
+    forces, tree, work = mechanism.forces, mechanism.tree, mechanism.work
+    passes, by_freedoms = int(work.summary[PASSES]), work.summary[METHOD] == FREEDOMS
     if forces.entries.shape[0] > 0:
         poses(constants, y, work.kin)
         applied_loads(forces, t, y, work.kin)
     rubs = mechanism.frictions.element.shape[0] > 0
-    if passes > 1 or rubs:
+    if passes > 1 or rubs or by_freedoms:
         if forces.entries.shape[0] == 0:
             poses(constants, y, work.kin)
         # Applied and constraint loads are summed per body before division by its mass, which reduces round-off.
@@ -59,6 +72,10 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
         factorise_rows(mechanism)
         if rubs:
             rub(mechanism, y, passes)
+        elif work.summary[METHOD] == FREEDOMS:
+            take_bias(constants, work.kin, work.wrench, tree.bias)
+            solve_forest(tree, work.rhs, work.x)
+            give_accelerations(constants, work.kin, tree.acceleration, work.wrench)
         else:
             impose(mechanism, passes)
     else:
@@ -94,9 +111,13 @@ def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
 
 @kernel
 def all_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Fill work.G with the rows of all nodes at (t, y), and work.rhs with b - A a for accelerations a in work.kin."""
+    """Fill work.G with the rows of all nodes at (t, y), and work.rhs with b - A a for accelerations a in work.kin.
+
+    If joints are eliminated by freedoms, their geometry is updated too.
+    """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     constraint_rows(nodes, pattern.visits, 0, pattern.visits.shape[0], t, y, work.kin, alpha, beta, work.G, work.rhs)
+    prepare_rows(mechanism, y, work.kin)
 
 
 @kernel
@@ -104,7 +125,7 @@ def factorise_at(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Evaluate the rows at (t, y) and factorize them, without the applied loads, on which rows do not depend."""
     constants, work = mechanism.constants, mechanism.work
     free_motion(constants, y, work.kin)
-    if work.summary[PASSES] > 1:
+    if work.summary[PASSES] > 1 or work.summary[METHOD] == FREEDOMS:
         all_rows(mechanism, t, y, 0.0, 0.0)
         factorise_rows(mechanism)
     else:

@@ -1,4 +1,4 @@
-"""Interface to both factorizations of the rows: blocks of S = A M^-1 A^T, or reflections of W A^T, according to METHOD.
+"""Interface to the factorizations of the rows: blocks of S = A M^-1 A^T, reflections of W A^T, or freedoms of joints.
 
 It covers factorization of the rows, solution, and pivots.
 """
@@ -7,23 +7,47 @@ from __future__ import annotations
 
 import math
 
-from quirk.jit.compilation import kernel
-from quirk.jit.simd import at, put
+import numpy as np
 
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, put, splat, store
+
+from .articulated import articulate, place_joints
+from .articulated_solve import solve_forest
 from .factorise import factorise, solve
 from .mechanism import Mechanism
 from .orthogonal import substitute, triangularise
 from .rows import HUB
-from .work import METHOD, REFLECTIONS
+from .work import BLOCKS, FOREST, FREEDOMS, LEAST, METHOD, PASSES, REFLECTIONS
+
+# Solves by blocks until pivots tell how many are needed.
+UNTOLD_PASSES = 2
+
+
+@kernel
+def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
+    """Place the joints whose rows are in work.G, with the rotations in `kin`, if these are eliminated by freedoms.
+
+    Where rows of a joint are nearly dependent, the method becomes blocks.
+    """
+    work = mechanism.work
+    if work.summary[METHOD] == FREEDOMS and not place_joints(mechanism, y, kin):
+        put(work.summary, METHOD, BLOCKS)
+        put(work.summary, FOREST, 0.0)
+        put(work.summary, PASSES, UNTOLD_PASSES)
 
 
 @kernel
 def factorise_rows(mechanism: Mechanism) -> None:
-    """Factorize the rows in work.G by the method in the summary: S by blocks, or G^T by reflections.
+    """Factorize the rows in work.G by the method in the summary: S by blocks, G^T by reflections, or by freedoms.
 
     Only reflections decide which rows are dependent: if blocks leave out any row, the method is changed to reflections.
+    Freedoms use the joint geometry of the last `prepare_rows`.
     """
     pattern, work = mechanism.pattern, mechanism.work
+    if work.summary[METHOD] == FREEDOMS:
+        articulate(mechanism.tree)
+        return
     if work.summary[METHOD] != REFLECTIONS:
         factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
         if not positive(mechanism):
@@ -49,8 +73,12 @@ def positive(mechanism: Mechanism) -> bool:
 @kernel
 def solve_rows(mechanism: Mechanism) -> None:
     """Solve S x = rhs with the last factorization: fill work.x, and overwrite work.rhs."""
-    pattern, work = mechanism.pattern, mechanism.work
-    if work.summary[METHOD] == REFLECTIONS:
+    pattern, tree, work = mechanism.pattern, mechanism.tree, mechanism.work
+    if work.summary[METHOD] == FREEDOMS:
+        for o in range(0, tree.bias.shape[0], 8):
+            store(tree.bias, o, splat(0.0))
+        solve_forest(tree, work.rhs, work.x)
+    elif work.summary[METHOD] == REFLECTIONS:
         substitute(work.fronts, work.triangle, work.rhs, work.x)
     else:
         solve(pattern, work.B, work.Q, work.rhs, work.x)
@@ -61,11 +89,14 @@ def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
     """Return the numbers of rows kept and left out by the factorization, and the smallest pivot; fill work.pivots.
 
     Pivots are relative to the squared lengths of rows at the last selection, which change little; computing the lengths
-    again would take time.
+    again would take time. The rows of a forest do not become dependent: their pivots are 1, and the smallest pivot
+    remains that of the selection.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     kept, left_out, least = 0, 0, 1.0
-    by_reflections = work.summary[METHOD] == REFLECTIONS
+    by_reflections, by_freedoms = work.summary[METHOD] == REFLECTIONS, work.summary[METHOD] == FREEDOMS
+    if by_freedoms:
+        least = at(work.summary, LEAST)
     fronts = work.fronts
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
@@ -76,6 +107,10 @@ def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
             d, factor = pattern.start[pattern.first[n]], work.B
         there = by_reflections or pattern.rows[n] > 0  # otherwise no row of the node is selected, and it has no block
         for r in range(nodes.rows[n]):
+            if by_freedoms:
+                kept += 1
+                put(work.pivots, 8 * n + r, 1.0)
+                continue
             # Square root of a pivot, or its inverse; zero for a row that is left out.
             entry, pivot = at(factor, d + 9 * r) if there else 0.0, 0.0
             if entry == 0.0:

@@ -12,6 +12,7 @@ from .applied import Forces
 from .coupled import FrictionTables
 from .factorise import Pattern
 from .rows import Nodes
+from .tree import Tree
 from .work import Workspace
 
 
@@ -20,7 +21,8 @@ class Mechanism(NamedTuple):
     """Tables of a system, and the arrays that kernels write.
 
     constants: of bodies, see `quirk.dynamics.model.layout` · nodes: the joints · pattern: elimination order and blocks
-    of S · forces: the force elements · frictions: friction proportional to constraint loads · work: workspace arrays
+    of S · forces: the force elements · frictions: friction proportional to constraint loads · tree: joints that are
+    eliminated by their freedoms · work: workspace arrays
     """
 
     constants: np.ndarray
@@ -28,4 +30,5 @@ class Mechanism(NamedTuple):
     pattern: Pattern
     forces: Forces
     frictions: FrictionTables
+    tree: Tree
     work: Workspace

@@ -32,7 +32,22 @@ from .mechanism import Mechanism
 from .orthogonal import triangularise
 from .relations import relation_lengths
 from .rows import HUB, RELATION, Nodes
-from .work import BLOCKS, LEAST, METHOD, PASSES, PRUNED, RANK, RATE, REFLECTIONS, REMAINS, TOLERANCE, TRIGGER, Workspace
+from .work import (
+    BLOCKS,
+    FOREST,
+    FREEDOMS,
+    LEAST,
+    METHOD,
+    PASSES,
+    PRUNED,
+    RANK,
+    RATE,
+    REFLECTIONS,
+    REMAINS,
+    TOLERANCE,
+    TRIGGER,
+    Workspace,
+)
 
 EPSILON = 2.220446049250313e-16
 
@@ -170,15 +185,34 @@ def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
             least = min(least, distance * distance)
     put(work.summary, LEAST, least)
     put(work.summary, METHOD, REFLECTIONS if work.summary[PRUNED] > 0.0 else BLOCKS)
+    put(work.summary, FOREST, 1.0 if mechanism.tree.entries.shape[0] > 0 and every_row(mechanism) else 0.0)
     put(work.summary, RATE, 0.0)
     adapt(work)
 
 
 @kernel
+def every_row(mechanism: Mechanism) -> bool:
+    """Whether all rows are kept."""
+    nodes, work = mechanism.nodes, mechanism.work
+    for n in range(nodes.rows.shape[0]):
+        for r in range(nodes.rows[n]):
+            if nodes.kind[n] != HUB and not at(work.floor, 8 * n + r) < np.inf:
+                return False
+    return True
+
+
+@kernel
 def adapt(work: Workspace) -> None:
-    """Set METHOD and PASSES, the number of solves, from the smallest pivot and the convergence rate."""
+    """Set METHOD and PASSES, the number of solves, from the smallest pivot and the convergence rate.
+
+    A forest whose smallest pivot is at most PLAIN is eliminated by freedoms from then on. The residual of their solves
+    is assumed to be that of reflections at most, unless RATE is larger.
+    """
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
-    if work.summary[METHOD] == BLOCKS and (least < TINY or rate > SLOW):
+    if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > PLAIN:
+        put(work.summary, METHOD, FREEDOMS)
+        rate = 0.0
+    elif work.summary[METHOD] == BLOCKS and (least < TINY or rate > SLOW):
         put(work.summary, METHOD, REFLECTIONS)
         rate = 0.0
     elif work.summary[METHOD] == REFLECTIONS and least > FAIR and not work.summary[PRUNED] > 0.0:
@@ -188,6 +222,8 @@ def adapt(work: Workspace) -> None:
     plain = False
     if work.summary[METHOD] == REFLECTIONS:
         remains = max(rate, REFLECTED)
+    elif work.summary[METHOD] == FREEDOMS:
+        remains, plain = max(rate, REFLECTED), least > PLAIN
     else:
         remains, plain = rate if rate > 0.0 else LOSS / (least * least), least > PLAIN
     put(work.summary, REMAINS, remains)

@@ -79,8 +79,9 @@ class Workspace(NamedTuple):
 # TOLERANCE: distance of a row from the span of others, over its length, up to which it counts as dependent.
 # PRUNED: whether the pattern of blocks has only the nodes of the rows kept, so that blocks cannot serve other rows.
 # CORRECTION: first step of the last projection, in rad or lengths of the system.
-RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION, REMAINS = range(10)
-SUMMARY = 10
+# FOREST: whether joints can be eliminated by freedoms: no joint closes a loop, and all rows are selected.
+RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION, REMAINS, FOREST = range(11)
+SUMMARY = 11
 
-# Values of METHOD: factorization of S by blocks; reflections of G^T.
-BLOCKS, REFLECTIONS = 0.0, 1.0
+# Values of METHOD: factorization of S by blocks; reflections of G^T; elimination of a forest by freedoms of its joints.
+BLOCKS, REFLECTIONS, FREEDOMS = 0.0, 1.0, 2.0

@@ -43,6 +43,7 @@ from ..symbolic.blocks import block_size
 from ..symbolic.fronts import Orthogonal
 from ..symbolic.tables import UNIT_ROWS, Tables
 from ..symbolic.tables_of_friction import flat_frictions
+from ..symbolic.tables_of_tree import own_arrays
 from .minimum_norm_loads import FREEDOM, MORE, MOST, MinimumNormLoads
 
 # Placeholder for an array that a task does not use.
@@ -108,6 +109,7 @@ class Solver:
         self.nodes = nodes = tables.nodes._replace(relations=self.related.table)
         self.frictions = flat_frictions(model, tables, self.applied.table)
         K, lanes = len(nodes.rows), tables.slots.lanes
+        self.tree = own_arrays(tables.tree)
         self.size = tables.slots.state_size
         self.pattern = tables.blocks.empty if tables.blocks.dense else tables.blocks.whole
         size = block_size(self.pattern)
@@ -153,7 +155,9 @@ class Solver:
     @property
     def mechanism(self) -> Mechanism:
         """The model with the arrays of this solver, in the form used by kernels."""
-        return Mechanism(self.tables.constants, self.nodes, self.pattern, self.applied.table, self.frictions, self.work)
+        return Mechanism(
+            self.tables.constants, self.nodes, self.pattern, self.applied.table, self.frictions, self.tree, self.work
+        )
 
     def settle(self, y: np.ndarray, t: float) -> int:
         """Select the independent rows for a run, at a state on the constraints; return their number, the rank.

@@ -66,7 +66,7 @@ class SlipPacing:
     def other(self, run: RunState, tried: int) -> MethodChange | None:
         """Return the change of method between two steps, or None for none."""
         count, t = tried - self._tried, float(run.clock[T])
-        if count < self._every:
+        if count < self._every or not t > self._since:  # all steps since then may have been rejected
             return None
         steps = (t - self._since) / count
         self._since, self._tried = t, tried

@@ -34,10 +34,13 @@ from quirk.jit.simd import WIDTH
 from ..kernels.factorise import CONSTANT, TURNING
 from ..kernels.relations import SIDE_FORCE, SIDE_MOMENT, SIDE_SIZE, Relations
 from ..kernels.rows import BILINEAR, HINGE, HUB, POINT, RELATION, Nodes
+from ..kernels.tree import Tree
 from .blocks import Blocks, Products
 from .fronts import BodySides, Orthogonal, orthogonal
 from .ordering import MOST_JOINTS, eliminate
+from .placed_joint import PlacedJoint
 from .tables_of_relations import flat_relations
+from .tables_of_tree import forest
 from .uniform import Uniform, uniform
 
 # Maximum number of rows per node (six fit into a block); a constraint with more becomes several nodes.
@@ -53,24 +56,6 @@ FIRST_HALF, SECOND_HALF, MINUS_SECOND_HALF = 0, 24, 48
 
 SIGNS = (-1.0, 1.0)  # a unit multiplier exerts opposite forces on bodies i and j
 SIDES = (G_I, G_J)
-
-
-@dataclass(frozen=True)
-class PlacedJoint:
-    """Rows of one constraint that form one node of the elimination.
-
-    Attributes
-    ----------
-    bodies : indices of i and j, or of the bodies of a relation
-    rows : range of rows of the model
-    primitives : range in the model's table, empty for a relation
-    relation : index of the model's relation, None for primitives
-    """
-
-    bodies: tuple[int, ...]
-    rows: range
-    primitives: range
-    relation: int | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +75,7 @@ class Tables:
     rows_size : number of elements of G
     orthogonal : pattern of the orthogonal factorization
     uniform : constants of the uniform metric
+    tree : tables of the joints that are eliminated by their freedoms
     """
 
     slots: Slots
@@ -103,6 +89,7 @@ class Tables:
     rows_size: int
     orthogonal: Orthogonal
     uniform: Uniform
+    tree: Tree
 
 
 def flatten(model: Model) -> Tables:
@@ -132,6 +119,7 @@ def flatten(model: Model) -> Tables:
     rows_size = units + UNIT_ROWS.size + SIDE_SIZE * len(relations.inverse_mass)
     return Tables(
         slots, slots.to_lanes(constants), nodes, blocks, placed, row_lane, row_pivot, units, rows_size, fronts, alike,
+        forest(model, placed, slots),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from quirk.jit.simd import splat, store
 
 from ..kernels.applied import Forces, applied_loads
 from ..kernels.bodies import KIN
-from ..kernels.factorisation import factorise_rows
+from ..kernels.factorisation import factorise_rows, prepare_rows
 from ..kernels.impose import MET, clear, copy, impose_alone, wrenches
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import watch
@@ -50,11 +50,13 @@ def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.nd
         free_terms(constants, series.bodies, size, k, 0.0 if driven else 1.0)
         next_rows(nodes, series, work, t, size, k)
         if k == 0:
+            prepare_rows(mechanism, y, present)
             factorise_rows(mechanism)
         answer(mechanism)
         if k == 0 and watch(mechanism, t, y, rank):
             # The selection of other rows has overwritten the present ones.
             next_rows(nodes, series, work, t, size, k)
+            prepare_rows(mechanism, y, present)
             factorise_rows(mechanism)
             answer(mechanism)
         copy(work.x, series.multipliers[k * count : (k + 1) * count])

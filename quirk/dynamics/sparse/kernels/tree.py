@@ -1,0 +1,67 @@
+"""Tables of a forest of joints that are eliminated by their freedoms.
+
+Each joint joins a child to a parent, which is nearer to the root; roots are the ground and, in parts of a system that
+are not held to it, one body each.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.jit.record import record
+
+# Integers of each joint: its node; the numbers of child and parent among the bodies, -1 for the ground; where both
+# start in arrays of kinematics and of wrenches; whether the child is body j; whether the first three rows are a
+# coincidence; the number of rows that hold translations and of those that hold rotations, and the lane of each.
+(
+    NODE, CHILD, PARENT, KIN_CHILD, KIN_PARENT, WRENCH_CHILD, WRENCH_PARENT, CHILD_IS_J, COINCIDES,
+    TRANSLATIONS, ROTATIONS, TRANSLATION_LANES, ROTATION_LANES,
+) = (*range(12), 14)  # fmt: skip
+JOINT_ENTRIES = 17
+
+# Integers of each root that is a body: its number, and where it starts in arrays of wrenches.
+ROOT, WRENCH_ROOT = range(2)
+ROOT_ENTRIES = 2
+
+# Numbers of each body: the symmetric matrix of a quadratic form of six velocities, those of a point and the angular
+# ones, both in body axes: its block of translations (xx, xy, xz, yy, yz, zz), the mixed one by rows, that of rotations.
+SHIFTS, MIXED, TURNS = 0, 6, 15
+INERTIA = 24
+
+# Numbers of each joint: the inertia that it transmits, at its point, in the axes of the child; the arms to this point
+# from the centers of mass of child and parent, each in the axes of its body; the rotation from child to parent; the
+# right inverses of the rows of translations and of rotations, three vectors each; in a solve, the relative acceleration
+# that the rows prescribe, and the load that the joint transmits where both bodies are at rest; then the freedoms.
+TRANSMITTED, ARM_CHILD, ARM_PARENT, TO_PARENT, INVERSES, PRESCRIBED, LOAD, FREEDOMS = 0, 21, 24, 27, 36, 54, 60, 66
+# Numbers of each freedom: its direction; the momentum of unit velocity, six numbers; the inverse of its inertia; in a
+# solve, its acceleration where the parent is at rest.
+DIRECTION, MOMENTUM, COMPLIANCE, ALONE = 0, 3, 9, 10
+FREEDOM = 11
+JOINT_NUMBERS = 136  # FREEDOMS + 6 * FREEDOM, filled up to a multiple of eight
+
+# Numbers of each root: the triangular factor (6, 6) of its inertia.
+ROOT_NUMBERS = 40
+
+
+@record
+class Tree(NamedTuple):
+    """A forest of T joints over n bodies, with R roots that are bodies; empty where joints are eliminated by rows.
+
+    entries (JOINT_ENTRIES T,) from the tips to the roots, roots (ROOT_ENTRIES R,): integers as above · own
+    (INERTIA n,): the inertia of each body about its center of mass.
+
+    Written: inertia (INERTIA n,): articulated inertias · joints (JOINT_NUMBERS T,) · factors (ROOT_NUMBERS R,) · bias,
+    acceleration: of bodies, in the layout of wrenches and in body axes: forces and moments that articulated bodies
+    need to be at rest; accelerations of centers of mass, and angular ones
+    """
+
+    entries: np.ndarray
+    roots: np.ndarray
+    own: np.ndarray
+    inertia: np.ndarray
+    joints: np.ndarray
+    factors: np.ndarray
+    bias: np.ndarray
+    acceleration: np.ndarray

@@ -1,0 +1,23 @@
+"""Pieces of constraints that are nodes of the elimination."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PlacedJoint:
+    """Rows of one constraint that form one node of the elimination.
+
+    Attributes
+    ----------
+    bodies : indices of i and j, or of the bodies of a relation
+    rows : range of rows of the model
+    primitives : range in the model's table, empty for a relation
+    relation : index of the model's relation, None for primitives
+    """
+
+    bodies: tuple[int, ...]
+    rows: range
+    primitives: range
+    relation: int | None = None

@@ -1,0 +1,132 @@
+"""Tables of a forest of joints that are eliminated by their freedoms: which joint hangs on which body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from quirk.constraints.primitives import COINCIDENCE, DOT1
+from quirk.dynamics.model.layout import KINEMATICS_SIZE, WRENCH_SIZE, Slots
+from quirk.dynamics.model.model import Model
+from quirk.jit.simd import aligned
+
+from ..kernels.tree import (
+    INERTIA,
+    JOINT_ENTRIES,
+    JOINT_NUMBERS,
+    ROOT_NUMBERS,
+    ROTATION_LANES,
+    TRANSLATION_LANES,
+    TURNS,
+    Tree,
+)
+from .placed_joint import PlacedJoint
+
+
+def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> Tree:
+    """Return the tables of a system whose joints form a forest, without bodies and joints for any other.
+
+    Its joints are made of primitives, and no two join the same parts of the system; the ground is one of these.
+    """
+    n = len(model.mass)
+    nodes = [k for k, joint in enumerate(placed) if joint is not None]
+    joints = [joint for joint in placed if joint is not None]
+    bodies = range(n)
+    if not joints or any(joint.relation is not None for joint in joints) or not _is_forest(joints, n):
+        nodes, joints, bodies = [], [], range(0)
+    hanging: dict[int, list[int]] = {}
+    for k, joint in enumerate(joints):
+        for body in joint.bodies:
+            hanging.setdefault(body, []).append(k)
+    entries: list[list[int]] = []
+    roots = []
+    reached: set[int] = set()
+    for root in (n, *sorted(bodies, key=lambda body: -model.mass[body])):
+        if root in reached or not bodies:
+            continue
+        if root != n:
+            roots.append([root, slots.offset(root, WRENCH_SIZE)])
+        reached.add(root)
+        for k, child, parent in _from_root(root, joints, hanging, reached):
+            entries.append(_entries(model, nodes[k], joints[k], child, parent, slots))
+    own = np.zeros((len(bodies), INERTIA))
+    own[:, [0, 3, 5]] = model.mass[: len(bodies), None]
+    own[:, TURNS : TURNS + 6] = model.inertia[: len(bodies), *np.triu_indices(3)]
+    size = slots.lanes * WRENCH_SIZE if bodies else 0
+    tree = Tree(
+        entries=np.array(entries[::-1], dtype=np.int64).reshape(-1),
+        roots=np.array(roots, dtype=np.int64).reshape(-1),
+        own=aligned(own.size),
+        inertia=aligned(own.size),
+        joints=aligned(JOINT_NUMBERS * len(entries)),
+        factors=aligned(ROOT_NUMBERS * len(roots)),
+        bias=aligned(size),
+        acceleration=aligned(size),
+    )
+    tree.own[:] = own.ravel()
+    return tree
+
+
+def own_arrays(tree: Tree) -> Tree:
+    """Return the same tables with arrays of their own to write."""
+    written = ("inertia", "joints", "factors", "bias", "acceleration")
+    return tree._replace(**{name: aligned(len(getattr(tree, name))) for name in written})
+
+
+def _is_forest(joints: Sequence[PlacedJoint], n: int) -> bool:
+    """Whether no joint closes a loop among n bodies and the ground, of number n."""
+    part = list(range(n + 1))
+
+    def part_of(body: int) -> int:
+        while part[body] != body:
+            part[body] = part[part[body]]
+            body = part[body]
+        return body
+
+    for joint in joints:
+        one, two = map(part_of, joint.bodies)
+        if one == two:
+            return False
+        part[one] = two
+    return True
+
+
+def _from_root(
+    root: int, joints: Sequence[PlacedJoint], hanging: dict[int, list[int]], reached: set[int]
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the joints that hang on a root, with child and parent, each before those that hang on its child."""
+    pending = [(k, root) for k in hanging.get(root, ())]
+    while pending:
+        k, parent = pending.pop()
+        i, j = joints[k].bodies
+        child = j if i == parent else i
+        if child in reached:
+            continue
+        reached.add(child)
+        yield k, child, parent
+        pending += [(further, child) for further in hanging[child] if further != k]
+
+
+def _entries(model: Model, node: int, joint: PlacedJoint, child: int, parent: int, slots: Slots) -> list[int]:
+    """Return the integers of a joint, as `kernels.tree` has them."""
+    t, n = model.table, len(model.mass)
+    shifts: list[int] = []
+    turns: list[int] = []
+    for p in joint.primitives:
+        row = int(t.row[p]) - joint.rows.start
+        if t.kind[p] == COINCIDENCE:
+            shifts += range(row, row + 3)
+        else:
+            (turns if t.kind[p] == DOT1 else shifts).append(row)
+    coincides = any(t.kind[p] == COINCIDENCE for p in joint.primitives)
+    entries = [
+        node, child, -1 if parent == n else parent,
+        *(slots.offset(body, KINEMATICS_SIZE) for body in (child, parent)),
+        *(slots.offset(body, WRENCH_SIZE) for body in (child, parent)),
+        joint.bodies[1] == child, coincides, len(shifts), len(turns),
+    ]  # fmt: skip
+    lanes = np.zeros(JOINT_ENTRIES - len(entries), dtype=np.int64)
+    lanes[TRANSLATION_LANES - len(entries) :][: len(shifts)] = shifts
+    lanes[ROTATION_LANES - len(entries) :][: len(turns)] = turns
+    return [*map(int, entries), *map(int, lanes)]

@@ -1,7 +1,7 @@
 """Accelerations and multipliers of a forest, with the factorization of `articulated`.
 
-From the tips to the roots, each joint passes on to its parent the load that it transmits where the parent is at rest;
-from the roots to the tips, each child then follows from its parent and from the freedoms of its joint.
+From the tips to the roots, the load that each joint would transmit if its parent did not accelerate is added to the
+loads of the parent. From the roots to the tips, the acceleration of each child follows from that of its parent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from quirk.dynamics.model.vectors import add3, cross, dot, minus, plus, three, t
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import add, at, put, splat, store
 
-from .articulated import Triple, matrix_times, numbers3, put3, symmetric_times, transposed_times
+from .inertia import Triple, matrix_times, numbers3, put3, symmetric_times, transposed_times
 from .tree import (
     ALONE,
     ARM_CHILD,
@@ -50,9 +50,9 @@ from .tree import (
 
 @kernel
 def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Fill tree.acceleration and the multipliers x (8 K,) under the loads -tree.bias, so that A a = rhs (8 K,).
+    """Solve M a + tree.bias = A^T x, A a = rhs for tree.acceleration and the multipliers x; rhs and x are (8 K,).
 
-    tree.bias is changed: it becomes that of articulated bodies.
+    tree.bias is overwritten with that of the articulated bodies.
     """
     for o in range(0, x.shape[0], 8):  # also the lanes without rows
         store(x, o, splat(0.0))
@@ -67,7 +67,7 @@ def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
-    """Find what the rows of a joint prescribe, and pass on to the parent the load under which it is at rest."""
+    """Compute the relative acceleration prescribed by the rows of a joint, and add its load to that of the parent."""
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child = at(entries, e + NODE), at(entries, e + WRENCH_CHILD)
     sign = 1.0 if at(entries, e + CHILD_IS_J) != 0 else -1.0
@@ -89,7 +89,7 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
         put(joints, place + ALONE, alone)
         force = minus(force, times(numbers3(joints, place + MOMENTUM), alone))
         moment = minus(moment, times(numbers3(joints, place + MOMENTUM + 3), alone))
-    # A ball joint transmits no moment, not even by round-off, and so on.
+    # Loads that a joint cannot transmit are set to zero, as their round-off would be large for a slender parent.
     if at(entries, e + ROTATIONS) == 0:
         moment = (0.0, 0.0, 0.0)
     if at(entries, e + TRANSLATIONS) == 0:
@@ -106,7 +106,7 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
 
 @kernel
 def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tuple[Triple, Triple]:
-    """Return force and moment at the point of a joint for a relative acceleration there, freedoms apart."""
+    """Return the force and moment that a joint transmits at an acceleration of its point, before its freedoms move."""
     inertia = o + TRANSMITTED
     force = plus(symmetric_times(joints, inertia, shift), matrix_times(joints, inertia + MIXED, turn))
     moment = plus(transposed_times(joints, inertia + MIXED, shift), symmetric_times(joints, inertia + TURNS, turn))
@@ -121,13 +121,13 @@ def freedoms_of(tree: Tree, t: int) -> int:
 
 @kernel
 def is_shift(tree: Tree, t: int, k: int) -> bool:
-    """Whether freedom k of a joint is a translation; those come first."""
+    """Whether freedom k of a joint is a translation; translations come first."""
     return k < 3 - at(tree.entries, JOINT_ENTRIES * t + TRANSLATIONS)
 
 
 @kernel
 def solve_root(tree: Tree, r: int) -> None:
-    """Fill the acceleration of a root that is a body."""
+    """Compute the acceleration of a body that is a root."""
     f, w = ROOT_NUMBERS * r, at(tree.roots, ROOT_ENTRIES * r + WRENCH_ROOT)
     a, factors = tree.acceleration, tree.factors
     for i in range(6):
@@ -145,7 +145,7 @@ def solve_root(tree: Tree, r: int) -> None:
 
 @kernel
 def follow(tree: Tree, x: np.ndarray, t: int) -> None:
-    """Fill the acceleration of the child of a joint and the multipliers of its rows."""
+    """Compute the acceleration of the child of a joint, and the multipliers of its rows."""
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child, parent = at(entries, e + NODE), at(entries, e + WRENCH_CHILD), at(entries, e + WRENCH_PARENT)
     shift, turn = numbers3(joints, o + PRESCRIBED), numbers3(joints, o + PRESCRIBED + 3)

@@ -12,23 +12,24 @@ import numpy as np
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, put, splat, store
 
-from .articulated import articulate, place_joints
+from .articulated import articulate
 from .articulated_solve import solve_forest
 from .factorise import factorise, solve
+from .joint_geometry import place_joints
 from .mechanism import Mechanism
 from .orthogonal import substitute, triangularise
 from .rows import HUB
 from .work import BLOCKS, FOREST, FREEDOMS, LEAST, METHOD, PASSES, REFLECTIONS
 
-# Solves by blocks until pivots tell how many are needed.
+# Number of solves by blocks until the pivots are known, which determine it: one refinement.
 UNTOLD_PASSES = 2
 
 
 @kernel
 def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
-    """Place the joints whose rows are in work.G, with the rotations in `kin`, if these are eliminated by freedoms.
+    """Compute the geometry of joints, if these are eliminated by freedoms, from work.G and the rotations in `kin`.
 
-    Where rows of a joint are nearly dependent, the method becomes blocks.
+    If the rows of a joint are nearly dependent, the method is changed to blocks.
     """
     work = mechanism.work
     if work.summary[METHOD] == FREEDOMS and not place_joints(mechanism, y, kin):

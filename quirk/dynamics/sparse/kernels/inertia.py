@@ -1,0 +1,169 @@
+"""Inertias of articulated bodies: symmetric matrices (6, 6) of the velocity of a point and the angular velocity.
+
+An inertia is three blocks (3, 3) by rows: of translations, mixed (translations by rotations), and of rotations. In
+arrays it takes 21 numbers, in the order of `tree`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quirk.dynamics.model.vectors import cross, dot, plus, times
+from quirk.jit.simd import add, at, put
+from quirk.jit.tracing import traced
+
+from .tree import COMPLIANCE, MIXED, MOMENTUM, TURNS
+
+# Rows and columns of the stored entries of a symmetric matrix.
+UPPER = [(i, j) for i in range(3) for j in range(i, 3)]
+
+Triple = tuple[float, float, float]
+
+
+@traced
+def numbers3(array: Any, o: Any) -> Any:
+    """Three neighbors of an array."""
+    return at(array, o), at(array, o + 1), at(array, o + 2)
+
+
+@traced
+def put3(array: Any, o: Any, a: Any) -> None:
+    """Write three neighbors of an array."""
+    for k in range(3):
+        put(array, o + k, a[k])
+
+
+@traced
+def symmetric_times(array: Any, o: Any, a: Any) -> Any:
+    """Return the product of a symmetric matrix (xx, xy, xz, yy, yz, zz), from o on, with a vector."""
+    xx, xy, xz, yy, yz, zz = (at(array, o + k) for k in range(6))
+    return xx * a[0] + xy * a[1] + xz * a[2], xy * a[0] + yy * a[1] + yz * a[2], xz * a[0] + yz * a[1] + zz * a[2]
+
+
+@traced
+def matrix_times(array: Any, o: Any, a: Any) -> Any:
+    """Return the product of a matrix (3, 3) by rows, from o on, with a vector."""
+    return dot(numbers3(array, o), a), dot(numbers3(array, o + 3), a), dot(numbers3(array, o + 6), a)
+
+
+@traced
+def transposed_times(array: Any, o: Any, a: Any) -> Any:
+    """Return the product of the transpose of a matrix (3, 3) by rows, from o on, with a vector."""
+    x, y, z = numbers3(array, o), numbers3(array, o + 3), numbers3(array, o + 6)
+    return plus(plus(times(x, a[0]), times(y, a[1])), times(z, a[2]))
+
+
+@traced
+def inertia_of(array: Any, o: Any) -> Any:
+    """Return the blocks of an inertia, each by rows: of translations, mixed and of rotations."""
+    return (
+        _symmetric([at(array, o + k) for k in range(MIXED)]),
+        tuple(numbers3(array, o + MIXED + 3 * row) for row in range(3)),
+        _symmetric([at(array, o + TURNS + k) for k in range(6)]),
+    )
+
+
+def _symmetric(upper: Any) -> Any:
+    xx, xy, xz, yy, yz, zz = upper
+    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
+
+
+def _upper(rows: Any) -> Any:
+    return [rows[i][j] for i, j in UPPER]
+
+
+@traced
+def put_inertia(array: Any, o: Any, inertia: Any) -> None:
+    """Write an inertia to an array."""
+    for k, x in enumerate(_numbers(inertia)):
+        put(array, o + k, x)
+
+
+@traced
+def add_inertia(array: Any, o: Any, inertia: Any) -> None:
+    """Add an inertia to the one in an array."""
+    for k, x in enumerate(_numbers(inertia)):
+        add(array, o + k, x)
+
+
+def _numbers(inertia: Any) -> list[Any]:
+    shifts, mixed, turns = inertia
+    return [*_upper(shifts), *(x for row in mixed for x in row), *_upper(turns)]
+
+
+@traced
+def shifted(inertia: Any, r: Any) -> Any:
+    """Return an inertia for the velocity u of another point, at r; the velocity of the first is u + r x omega."""
+    shifts, mixed, turns = inertia
+    later = tuple(plus(mixed[i], cross(shifts[i], r)) for i in range(3))
+    before, after = tuple(zip(*mixed, strict=True)), tuple(zip(*later, strict=True))
+    left, right = [cross(column, r) for column in before], [cross(column, r) for column in after]
+    return shifts, later, _symmetric([turns[i][j] + left[i][j] + right[j][i] for i, j in UPPER])
+
+
+@traced
+def rotated(inertia: Any, C: Any) -> Any:
+    """Return an inertia in other axes; C is the rotation to these, by rows."""
+    shifts, mixed, turns = (_rows_times(C, block) for block in inertia)
+    return (
+        _symmetric([dot(shifts[i], C[j]) for i, j in UPPER]),
+        tuple(tuple(dot(mixed[i], C[j]) for j in range(3)) for i in range(3)),
+        _symmetric([dot(turns[i], C[j]) for i, j in UPPER]),
+    )
+
+
+def _rows_times(C: Any, block: Any) -> Any:
+    columns = tuple(zip(*block, strict=True))
+    return [tuple(dot(row, column) for column in columns) for row in C]
+
+
+@traced
+def shift_momentum(inertia: Any, n: Any) -> Any:
+    """Return linear and angular momentum at unit velocity of the point along n, and the inertia along n."""
+    shifts, mixed, _ = inertia
+    of_shifts = tuple(dot(row, n) for row in shifts)
+    return of_shifts, tuple(dot(column, n) for column in zip(*mixed, strict=True)), dot(of_shifts, n)
+
+
+@traced
+def turn_momentum(inertia: Any, n: Any) -> Any:
+    """Return linear and angular momentum at unit angular velocity about n, and the inertia about n."""
+    _, mixed, turns = inertia
+    of_turns = tuple(dot(row, n) for row in turns)
+    return tuple(dot(row, n) for row in mixed), of_turns, dot(of_turns, n)
+
+
+@traced
+def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
+    """Eliminate a freedom: return the remaining inertia, and store momentum and compliance of the freedom."""
+    of_shifts, of_turns, resistance = momentum
+    compliance = 1.0 / resistance
+    put3(joints, place + MOMENTUM, of_shifts)
+    put3(joints, place + MOMENTUM + 3, of_turns)
+    put(joints, place + COMPLIANCE, compliance)
+    shifts, mixed, turns = inertia
+    yielded, turning = times(of_shifts, compliance), times(of_turns, compliance)
+    return (
+        _symmetric([shifts[i][j] - yielded[i] * of_shifts[j] for i, j in UPPER]),
+        tuple(tuple(mixed[i][j] - yielded[i] * of_turns[j] for j in range(3)) for i in range(3)),
+        _symmetric([turns[i][j] - turning[i] * of_turns[j] for i, j in UPPER]),
+    )
+
+
+@traced
+def forces_alone(inertia: Any) -> Any:
+    """Return an inertia that resists translations alone."""
+    shifts, mixed, turns = inertia
+    return shifts, _none_of(mixed), _none_of(turns)
+
+
+@traced
+def moments_alone(inertia: Any) -> Any:
+    """Return an inertia that resists rotations alone."""
+    shifts, mixed, turns = inertia
+    return _none_of(shifts), _none_of(mixed), turns
+
+
+def _none_of(block: Any) -> Any:
+    zero = 0.0 * block[0][0]
+    return tuple(tuple(zero for _ in range(3)) for _ in range(3))

@@ -1,7 +1,7 @@
 """Inertias of articulated bodies: symmetric matrices (6, 6) of the velocity of a point and the angular velocity.
 
-An inertia is three blocks (3, 3) by rows: of translations, mixed (translations by rotations), and of rotations. In
-arrays it takes 21 numbers, in the order of `tree`.
+An inertia consists of three blocks (3, 3), row by row: of translations, mixed (translations times rotations), and of
+rotations. In arrays it takes 21 numbers, in the order of `tree`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Triple = tuple[float, float, float]
 
 @traced
 def numbers3(array: Any, o: Any) -> Any:
-    """Three neighbors of an array."""
+    """Load three consecutive elements of an array."""
     return at(array, o), at(array, o + 1), at(array, o + 2)
 
 
 @traced
 def put3(array: Any, o: Any, a: Any) -> None:
-    """Write three neighbors of an array."""
+    """Store three consecutive elements of an array."""
     for k in range(3):
         put(array, o + k, a[k])
 
@@ -42,20 +42,20 @@ def symmetric_times(array: Any, o: Any, a: Any) -> Any:
 
 @traced
 def matrix_times(array: Any, o: Any, a: Any) -> Any:
-    """Return the product of a matrix (3, 3) by rows, from o on, with a vector."""
+    """Return the product of a matrix (3, 3), stored row by row from o on, with a vector."""
     return dot(numbers3(array, o), a), dot(numbers3(array, o + 3), a), dot(numbers3(array, o + 6), a)
 
 
 @traced
 def transposed_times(array: Any, o: Any, a: Any) -> Any:
-    """Return the product of the transpose of a matrix (3, 3) by rows, from o on, with a vector."""
+    """Return the product of the transpose of a matrix (3, 3), stored row by row from o on, with a vector."""
     x, y, z = numbers3(array, o), numbers3(array, o + 3), numbers3(array, o + 6)
     return plus(plus(times(x, a[0]), times(y, a[1])), times(z, a[2]))
 
 
 @traced
 def inertia_of(array: Any, o: Any) -> Any:
-    """Return the blocks of an inertia, each by rows: of translations, mixed and of rotations."""
+    """Return the blocks of an inertia, each row by row: of translations, mixed and of rotations."""
     return (
         _symmetric([at(array, o + k) for k in range(MIXED)]),
         tuple(numbers3(array, o + MIXED + 3 * row) for row in range(3)),
@@ -103,7 +103,7 @@ def shifted(inertia: Any, r: Any) -> Any:
 
 @traced
 def rotated(inertia: Any, C: Any) -> Any:
-    """Return an inertia in other axes; C is the rotation to these, by rows."""
+    """Return an inertia in other axes; C is the rotation to these, row by row."""
     shifts, mixed, turns = (_rows_times(C, block) for block in inertia)
     return (
         _symmetric([dot(shifts[i], C[j]) for i, j in UPPER]),
@@ -152,14 +152,14 @@ def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
 
 @traced
 def forces_alone(inertia: Any) -> Any:
-    """Return an inertia that resists translations alone."""
+    """Return an inertia that resists translations only."""
     shifts, mixed, turns = inertia
     return shifts, _none_of(mixed), _none_of(turns)
 
 
 @traced
 def moments_alone(inertia: Any) -> Any:
-    """Return an inertia that resists rotations alone."""
+    """Return an inertia that resists rotations only."""
     shifts, mixed, turns = inertia
     return _none_of(shifts), _none_of(mixed), turns
 

@@ -49,7 +49,7 @@ ROOT_NUMBERS = 40
 class Tree(NamedTuple):
     """A forest of T joints over n bodies, with R roots that are bodies; empty where joints are eliminated by rows.
 
-    entries (JOINT_ENTRIES T,) from the tips to the roots, roots (ROOT_ENTRIES R,): integers as above · own
+    entries (JOINT_ENTRIES T,) from the tips to the roots, roots (ROOT_ENTRIES R,): integers · own
     (INERTIA n,): the inertia of each body about its center of mass.
 
     Written: inertia (INERTIA n,): articulated inertias · joints (JOINT_NUMBERS T,) · factors (ROOT_NUMBERS R,) · bias,

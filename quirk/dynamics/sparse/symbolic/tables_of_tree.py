@@ -1,4 +1,4 @@
-"""Tables of a forest of joints that are eliminated by their freedoms: which joint hangs on which body."""
+"""Tables of a forest of joints that are eliminated by their freedoms: parent and child of each joint."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _is_forest(joints: Sequence[PlacedJoint], n: int) -> bool:
 def _from_root(
     root: int, joints: Sequence[PlacedJoint], hanging: dict[int, list[int]], reached: set[int]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the joints that hang on a root, with child and parent, each before those that hang on its child."""
+    """Yield the joints of a tree with child and parent, each before the joints of its child."""
     pending = [(k, root) for k in hanging.get(root, ())]
     while pending:
         k, parent = pending.pop()
@@ -109,7 +109,7 @@ def _from_root(
 
 
 def _entries(model: Model, node: int, joint: PlacedJoint, child: int, parent: int, slots: Slots) -> list[int]:
-    """Return the integers of a joint, as `kernels.tree` has them."""
+    """Return the entries of a joint in `kernels.tree.Tree`."""
     t, n = model.table, len(model.mass)
     shifts: list[int] = []
     turns: list[int] = []

@@ -17,7 +17,7 @@ SLEEVE = quirk.Cylindrical("sleeve", A, B, point=[0, 0, 0], axis=[0, 0, 1])
 
 
 @pytest.mark.parametrize(("make", "says"), [
-    (lambda: quirk.Spring("s", A, B), 'Spring "s": give either stiffness or law; got none'),
+    (lambda: quirk.Spring("s", A, B), 'Spring "s": give either stiffness or law; got neither'),
     (lambda: quirk.Spring("s", A, B, stiffness=1, law=lambda L, rate: 0), 'Spring "s": give either stiffness or law; got both'),
     (lambda: quirk.Spring("s", A, B, law=([0, 1], [0, 1]), one_sided="tension"), "one_sided requires a stiffness"),
     (lambda: quirk.Spring("s", A, B, law=[1, 2, 3]), "law must be a table of two rows"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,8 @@ PARTS = 1000
 # In ulps of the time: breaks closer than APART are merged, and f is evaluated SIDE before and after a break, so that
 # the side to which the break itself belongs does not matter.
 APART_ULPS, SIDE_ULPS = 64, 4
+# Recurring breaks are looked up for so many of their intervals at once.
+RECURRING = 100
 
 
 class Piece(NamedTuple):
@@ -43,18 +45,42 @@ class Breaks:
 
     Parameters
     ----------
-    start, end : range of times; breaks outside are ignored
+    start, end : range of times; breaks outside are ignored; the end may be infinite
     times : breaks in any order
     max_step : maximum step size, in the same unit
+    recurring : returns all further breaks between two times, where a run without an end has them for ever
+    interval : longest time between two recurring breaks
     """
 
-    def __init__(self, start: float, end: float, times: Iterable[float] = (), max_step: float = np.inf) -> None:
+    def __init__(
+        self,
+        start: float,
+        end: float,
+        times: Iterable[float] = (),
+        max_step: float = np.inf,
+        recurring: Callable[[float, float], Iterable[float]] | None = None,
+        interval: float = np.inf,
+    ) -> None:
         self.start, self.end, self.max_step = start, end, max_step
-        self._unit = float(np.spacing(max(abs(start), abs(end))))
+        self._recurring, self._interval, self._until = recurring, interval, start
         self._times: list[float] = []
         self._first: dict[float, float] = {}
+        self._found: list[float] = []
         for t in times:
             self.add(float(t))
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """Return all breaks known so far."""
+        return list(self._times), dict(self._first), list(self._found), self._until
+
+    def recall(self, saved: tuple[Any, ...]) -> None:
+        """Take back what `snapshot` has returned."""
+        times, first, found, self._until = saved
+        self._times, self._first, self._found = list(times), dict(first), list(found)
+
+    def _unit(self, t: float) -> float:
+        """Resolution of times around t."""
+        return float(np.spacing(max(abs(self.start), abs(t))))
 
     @property
     def times(self) -> tuple[float, ...]:
@@ -67,7 +93,7 @@ class Breaks:
             return False
         k = bisect_left(self._times, t)
         for known in self._times[max(k - 1, 0) : k + 1]:
-            if abs(known - t) <= APART_ULPS * self._unit:
+            if abs(known - t) <= APART_ULPS * self._unit(t):
                 tighter = first < self._first.get(known, np.inf)
                 if tighter:
                     self._first[known] = first
@@ -77,22 +103,51 @@ class Breaks:
             self._first[t] = first
         return True
 
+    def find(self, t: float, first: float = np.inf) -> bool:
+        """Add a break that the run has found, as `add` does."""
+        new = self.add(t, first)
+        if new:
+            self._found.append(t)
+        return new
+
+    def forget(self, t: float) -> bool:
+        """Drop the breaks that the run has found after time t; returns whether there were any."""
+        if not self._found:
+            return False
+        later = [found for found in self._found if found > t]
+        self._found = [found for found in self._found if found <= t]
+        self._times = [known for known in self._times if known not in later]
+        for found in later:
+            self._first.pop(found, None)
+        return bool(later)
+
+    def _look_ahead(self, t: float) -> None:
+        """Add recurring breaks until there are some behind time t."""
+        if self._recurring is not None and not (self._times and self._times[-1] > t + APART_ULPS * self._unit(t)):
+            until = max(t, self._until) + RECURRING * self._interval
+            for found in self._recurring(self._until, until):
+                self.add(float(found))
+            self._until = until
+
     def piece(self, t: float) -> Piece:
         """Return the piece that contains a step from time t."""
-        near, side = APART_ULPS * self._unit, SIDE_ULPS * self._unit
+        self._look_ahead(t)
+        near = APART_ULPS * self._unit(t)
         k = bisect_right(self._times, t + near)
         behind = self._times[k - 1] if k and self._times[k - 1] >= t - near else None
         ahead = self._times[k] if k < len(self._times) else np.inf
         return Piece(
-            low=t if behind is None else behind + side,
-            high=min(self.end, ahead - side),
+            low=t if behind is None else behind + SIDE_ULPS * self._unit(behind),
+            high=self.end if ahead == np.inf else min(self.end, ahead - SIDE_ULPS * self._unit(ahead)),
             end=ahead if ahead < self.end - near else self.end,
             first=np.inf if behind is None else self._first.get(behind, np.inf),
         )
 
     def shortest(self, t: float) -> float:
         """Return the smallest step from time t that the resolution of doubles allows."""
-        return SMALLEST_STEP_ULPS * float(np.spacing(max(abs(t), abs(self.end))))
+        return SMALLEST_STEP_ULPS * float(
+            np.spacing(max(abs(t), abs(self.end if np.isfinite(self.end) else self.start)))
+        )
 
     def late(self, t: float) -> IntegrationError | None:
         """Return the error that times near t are too large for such short steps, or None if they are not."""
@@ -105,8 +160,12 @@ class Breaks:
         )
 
     def pieces(self, t: float) -> list[Piece]:
-        """Return all pieces from time t, the start of a step, to the end of the run."""
+        """Return all pieces from time t, the start of a step, to the end of the run.
+
+        Of a run with recurring breaks, those that are known by now.
+        """
         pieces = [self.piece(t)]
-        while pieces[-1].end < self.end:
+        end = self.end if self._recurring is None else self._times[-1]
+        while pieces[-1].end < end:
             pieces.append(self.piece(pieces[-1].end))
         return pieces

@@ -8,8 +8,10 @@ C-contiguous arrays and other records. Kernels may write to the elements of arra
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils, lowering
@@ -83,6 +85,30 @@ def record(of: RecordClass) -> RecordClass:
         return RecordType(of, members)
 
     return of
+
+
+def real_arrays(of: Any, leave_out: Collection[str] = ()) -> list[np.ndarray]:
+    """Return all arrays of floats in a record and in records within it, except those of some names."""
+    found: list[np.ndarray] = []
+    for name, member in zip(of._fields, of, strict=True):
+        if name in leave_out:
+            continue
+        if isinstance(member, tuple):
+            found += real_arrays(member, leave_out)
+        elif isinstance(member, np.ndarray) and member.dtype == float:
+            found.append(member)
+    return found
+
+
+def copies(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
+    """Return copies of arrays, to be written back by `put_back`."""
+    return [array.copy() for array in arrays]
+
+
+def put_back(arrays: Iterable[np.ndarray], saved: Iterable[np.ndarray]) -> None:
+    """Write what `copies` has returned into the same arrays, or into those of another record of the same sizes."""
+    for array, numbers in zip(arrays, saved, strict=True):
+        array[:] = numbers
 
 
 @infer_getattr

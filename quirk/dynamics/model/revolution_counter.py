@@ -117,6 +117,23 @@ def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> Non
 
 
 @shared
+def count_from(counter: Counter, row: int, state: np.ndarray) -> None:
+    """Count from a state within a step, of which the quadrants are in kept[row], and give up the rest of the step."""
+    count = counter.due.shape[0]
+    if counter.blind:
+        # Extrapolated directions are ahead of those counted by what was found on the way to the state.
+        for k in range(count):
+            if counter.due[k] < counter.clock[TURNED] + counter.clock[AHEAD]:
+                counter.lead[2 * k], counter.lead[2 * k + 1] = counter.spare[2 * k], counter.spare[2 * k + 1]
+    for k in range(count):
+        counter.quadrants[2 * k] = counter.kept[2 * (row * count + k)]
+        counter.quadrants[2 * k + 1] = counter.kept[2 * (row * count + k) + 1]
+        counter.due[k], counter.counted[k] = 0.0, -1.0
+    counter.clock[TURNED], counter.clock[AHEAD] = 0.0, 0.0
+    counter.clock[FASTEST] = fastest(state, counter.blocks)
+
+
+@shared
 def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
     """Set the turn of the bodies at which joint k, just evaluated with vectors u, must be evaluated again."""
     shorter = min(u[0] * u[0] + u[1] * u[1], u[2] * u[2] + u[3] * u[3])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +23,7 @@ from quirk.jit.compilation import plain_python
 from quirk.jit.function_pointers import address_of, pointer_to_python
 from quirk.jit.keyboard_interrupt import DeferredInterrupt
 from quirk.jit.llvm_functions import Native
+from quirk.jit.record import copies, put_back
 
 from ..kernels.applied import ADDRESS, ELEMENT_SIZE, INPUT, OUTPUT
 from ..symbolic.tables_of_forces import flat_forces, motions_of
@@ -71,6 +72,7 @@ class Applied:
         self._calls_python = False
         self._troubles: dict[Callable[[float], None], BaseException] = {}
         self._pointers: list[Any] = []
+        self._addresses: list[int] = []
         self._elements = [element for element, _ in model.forces]
         self.layouts = [element.layout() for element in self._elements]
         self.table = flat_forces(model, slots, row_lane)
@@ -87,6 +89,11 @@ class Applied:
         kept, called = place_functions(self.table.motions, motions_of(model), 1, self.watched, refuse)
         self._pointers += kept
         self.called += called
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether compiled code may call functions in Python."""
+        return self._calls_python
 
     @property
     def trouble(self) -> BaseException | None:
@@ -143,6 +150,16 @@ class Applied:
             self.refer(float(t), angles[row])
             found[row] = self.table.inputs[places]
         return places, found
+
+    def snapshot(self) -> list[np.ndarray]:
+        """Return copies of what laws were handed last and have returned."""
+        return copies([self.table.inputs, self.table.outputs])
+
+    def recall(self, saved: Sequence[np.ndarray]) -> None:
+        """Take back what `snapshot` has returned, here or of the same elements elsewhere, but for the addresses."""
+        own = self.table.inputs[self._addresses]
+        put_back([self.table.inputs, self.table.outputs], saved)
+        self.table.inputs[self._addresses] = own
 
     @contextmanager
     def calling(self) -> Iterator[None]:
@@ -260,6 +277,8 @@ class Applied:
             called = self.watched(_call(value, arguments, returned), f"{value.owner}, {value.argument}")
             checked = self._keep(pointer_to_python(called))
             addresses[first_in + FUNCTION_ADDRESS] = addresses[first_in + CHECKED] = checked
+            start = int(self.table.entries[ELEMENT_SIZE * e + INPUT]) + first_in
+            self._addresses += [start + FUNCTION_ADDRESS, start + CHECKED]
             if is_compiled(value.function) and not plain_python():
                 pointer = compiled_pointer(value.function, value.sizes)
                 if pointer is not None:

@@ -16,6 +16,7 @@ from quirk.dynamics.model.metric import inverse_root
 from quirk.dynamics.model.model import Model
 from quirk.errors import InputError
 from quirk.functions.changes import Changes
+from quirk.jit.record import copies, put_back, real_arrays
 from quirk.jit.simd import aligned
 
 from ..codegen.force_functions import Applied
@@ -84,6 +85,21 @@ class Verdict:
         return int(self.kept.sum())
 
 
+@dataclass(frozen=True)
+class SolverMemory:
+    """What evaluations leave for later ones.
+
+    Attributes
+    ----------
+    pruned : (K,) bool, nodes of the pattern of blocks if that is not the one of all, else None
+    laws, arrays : copies of arrays that kernels write
+    """
+
+    pruned: np.ndarray | None
+    laws: list[np.ndarray]
+    arrays: list[np.ndarray]
+
+
 class Solver:
     """Compiled solver for accelerations and projections of one model.
 
@@ -147,6 +163,8 @@ class Solver:
             self.work.G[G_SIZE * k + G_FORCE : G_SIZE * k + 24] = UNITS[:24]
         self.work.G[tables.units : tables.units + UNIT_ROWS.size] = UNIT_ROWS.ravel()
         self.counts = np.zeros(COUNTS, dtype=np.int64)
+        self._mechanism: Mechanism | None = None
+        self._pruned: np.ndarray | None = None
         self.joint_of_row = np.repeat(
             np.arange(len(model.joint_rows)), [rows.stop - rows.start for rows in model.joint_rows.values()]
         )
@@ -155,9 +173,31 @@ class Solver:
     @property
     def mechanism(self) -> Mechanism:
         """The model with the arrays of this solver, in the form used by kernels."""
-        return Mechanism(
-            self.tables.constants, self.nodes, self.pattern, self.applied.table, self.frictions, self.tree, self.work
-        )
+        made = self._mechanism
+        if made is None or made.work is not self.work or made.pattern is not self.pattern:
+            made = Mechanism(
+                self.tables.constants, self.nodes, self.pattern, self.applied.table, self.frictions, self.tree, self.work
+            )
+            self._mechanism = made
+        return made
+
+    @property
+    def _memory(self) -> list[np.ndarray]:
+        """All that an evaluation may leave for the next, besides the inputs of laws."""
+        constant = ("uniform", "fronts", "scale", "weight")
+        relations = [self.related.table.inputs, self.related.table.outputs]
+        return [*real_arrays(self.work, constant), *real_arrays(self.frictions), *relations, self.counts]
+
+    def snapshot(self) -> SolverMemory:
+        """Return all from which the next evaluations follow, as copies: they are the same to the last bit."""
+        return SolverMemory(self._pruned, self.applied.snapshot(), copies(self._memory))
+
+    def recall(self, saved: SolverMemory) -> None:
+        """Take back what `snapshot` has returned, of this solver or of another one of the same model."""
+        if saved.pruned is not None:
+            self._prune_to(saved.pruned)
+        self.applied.recall(saved.laws)
+        put_back(self._memory, saved.arrays)
 
     def settle(self, y: np.ndarray, t: float) -> int:
         """Select the independent rows for a run, at a state on the constraints; return their number, the rank.
@@ -300,10 +340,15 @@ class Solver:
         if self.tables.blocks.dense:
             nodes = self.nodes.rows
             rows = np.isfinite(self.work.floor.reshape(-1, 8)) & (np.arange(8) < nodes[:, None])
-            self.pattern = self.tables.blocks.of(rows.any(axis=1))
-            size = block_size(self.pattern)
-            self.work = self.work._replace(B=aligned(size), Q=aligned(size))
+            self._prune_to(rows.any(axis=1))
             self.work.summary[PRUNED] = 1.0
+
+    def _prune_to(self, nodes: np.ndarray) -> None:
+        """Use the pattern of some of the nodes (K,) from now on."""
+        self._pruned = nodes
+        self.pattern = self.tables.blocks.of(nodes)
+        size = block_size(self.pattern)
+        self.work = self.work._replace(B=aligned(size), Q=aligned(size))
 
     def _nearby(self, y: np.ndarray, t: float) -> list[np.ndarray]:
         """Return random states on the constraints near a state; fewer than NEARBY_STATES if projections fail."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +16,9 @@ from quirk.dynamics.model.output_buffer import OutputBuffer
 from quirk.dynamics.model.revolution_counter import FASTEST
 from quirk.errors import SeriesWarning, outside
 from quirk.integrators import (
+    IMPLICIT_METHODS,
     RADAU_IIA9,
+    TABLEAUX,
     VERN9,
     Breaks,
     ImplicitMethod,
@@ -27,10 +30,12 @@ from quirk.integrators import (
     Tolerance,
 )
 from quirk.integrators.adaptive import collapsed, starting_step
+from quirk.integrators.breaks import PARTS
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.integrators.fixed import stepped_off
 from quirk.integrators.step import IntegrationError, stalled
 from quirk.jit.keyboard_interrupt import DeferredInterrupt
+from quirk.jit.record import copies, put_back, real_arrays
 from quirk.jit.simd import aligned
 
 from ..kernels.project import CORRECTIONS, FACTORISATIONS
@@ -46,6 +51,8 @@ from .rhs import SparseFlow
 from .run_state import (
     AGAIN,
     ASKED,
+    AT_ITS_START,
+    AT_THE_PAUSE,
     BEST_RANK,
     BETWEEN,
     CAP,
@@ -57,6 +64,7 @@ from .run_state import (
     EVALUATIONS,
     EVENT,
     EXCHANGED,
+    FIRST,
     FRESH,
     GRID,
     HAPPENED,
@@ -67,11 +75,17 @@ from .run_state import (
     NOT_FINITE,
     OFF_BETWEEN,
     OFF_CONSTRAINTS,
+    PAUSED,
+    PAUSES,
     PIECE,
+    PIECE_SIZE,
     PIVOT,
     PREVIOUS,
     REJECTED,
+    REQUESTED,
     REST,
+    RESTART,
+    RESTARTS,
     SEEN,
     SINGULAR,
     STALLED,
@@ -147,6 +161,37 @@ class RunPart:
     trail: np.ndarray
 
 
+# What a run knows besides its arrays; and which arrays of the count of turns change.
+ATTRIBUTES = (
+    "settings", "_start", "_angles", "_before", "_begun", "_rest", "_noted", "paused", "_unknown", "whole", "hit",
+)  # fmt: skip
+OF_COUNTER = ("quadrants", "due", "counted", "lead", "spare", "clock", "kept")
+
+
+@dataclass(frozen=True)
+class RunMemory:
+    """All from which a run goes on, but for what its solver has.
+
+    Attributes
+    ----------
+    method : name of the one at work
+    attributes : values by name
+    across : end, size and method of a step with a singular configuration that another method takes over, or None
+    pacing, strikes, evaluations : of `MethodSwitching`, `Functions` and `SparseFlow`
+    pieces, laws, arrays : copies
+    """
+
+    method: str
+    attributes: dict[str, Any]
+    across: tuple[float, float, str] | None
+    pacing: dict[str, Any]
+    strikes: list[int]
+    evaluations: int
+    pieces: np.ndarray
+    laws: list[np.ndarray]
+    arrays: list[np.ndarray]
+
+
 @dataclass(frozen=True)
 class Across:
     """A step across a singular configuration, taken by a Runge-Kutta method.
@@ -176,6 +221,7 @@ class CompiledRun:
     guards : event functions
     switch : the method to go on with while the steps of an explicit one are limited by stability
     trailing : whether to note all steps that are taken
+    pausing : whether to wait within a step once all asked times are behind, until further ones are asked for
 
     Attributes
     ----------
@@ -196,13 +242,16 @@ class CompiledRun:
         guards: Sequence[EventFunction],
         switch: ImplicitMethod | None = None,
         trailing: bool = False,
+        pausing: bool = False,
     ) -> None:
-        self._method, self._trailing = method, trailing
+        self._given_method = self._method = method
+        self._trailing, self._pausing = trailing, pausing
         self.solver, self.settings, self.statistics = solver, settings, statistics
         self._breaks, self._asked = breaks, asked
         self._functions = Functions(solver, method, settings.fixed > 0)
         # Taylor series do not resolve jumps within a step; the functions of such runs have none.
         self._gap = settings.gap
+        self._looks = settings.look < np.inf
         if not self._functions.count or isinstance(method, Taylor):
             self.settings = settings._replace(gap=np.inf)
         room = max(1, min(ROOM // solver.size, MOST_ROOM))
@@ -258,12 +307,148 @@ class CompiledRun:
         clock[T] = clock[MARK] = t
         clock[PREVIOUS], clock[H] = SMALLEST_ERROR, pace.h
         clock[EXCHANGED] = solver.model.carried.exchanged(y)
+        clock[REQUESTED] = self.settings.end
+        counts[PAUSES] = int(self._pausing)
         if self._asked is not None:
             counts[ASKED] = pace.asked
+            if self.settings.end == np.inf:
+                self._refer_to(float(self._asked[-1]))
+        self._noted: list[tuple[int, float, int]] = []
+        self.paused = self._unknown = False
         self.watch.take(pace.sides)
         first = self._pacing.start(t, pace.judged)
         if first is not None and (first.told or first.method is not self._method):
             self._change(first)
+
+    def request(self, t: float) -> None:
+        """Ask for the state at a time ahead, at which the run then pauses."""
+        run, clock = self.run, self.run.clock
+        run.asked[0], run.counts[ASKED], self.paused = t, 0, False
+        if self.settings.end == np.inf:
+            self._refer_to(t)
+            if self._looks or self.settings.gap < np.inf:
+                # As in a run to here; and not in more parts of a step than there.
+                apart = max(t - self.settings.start, float(clock[H])) / PARTS
+                gap, look = apart if self.settings.gap < np.inf else np.inf, apart if self._looks else np.inf
+                self.settings = self.settings._replace(gap=gap, look=look)
+
+    def _refer_to(self, t: float) -> None:
+        """Judge what counts as no time by that up to t, s, and by the size of steps: no end tells."""
+        clock = self.run.clock
+        clock[REQUESTED] = max(t, self.settings.start + PARTS * float(clock[H]))
+
+    def resume(self) -> bool:
+        """Go on to the time asked for if it lies within the step just taken; returns whether it does."""
+        run, counts, stop = self.run, self.run.counts, self.solver.applied.stop
+        if counts[WITHIN] == BETWEEN or counts[RESTARTS] or not run.asked[0] < run.clock[T_NEW]:
+            return False
+        if self._calls_python:
+            while not self.paused:
+                self.proceed()
+            return True
+        stop[0] = counts[KEPT] = 0
+        outcome = self._march(self.solver.mechanism, self.stepper.record, self.settings, run, 0)
+        if outcome != PAUSED:
+            raise self._error(outcome)
+        self.paused = True
+        return True
+
+    def restart(self) -> None:
+        """Discard what lies beyond the state at which the run pauses: loads have changed from outside.
+
+        The next step begins there with the present step size.
+        """
+        run, table = self.run, self.watch.table
+        if not self._begun:
+            return
+        if self.paused and not self.now < run.clock[T_NEW]:
+            run.asked[0], run.counts[ASKED] = np.inf, 0
+            self.proceed(0)  # to the end of the step
+        now = self.now
+        if run.counts[WITHIN] != BETWEEN:
+            if self.watch.guards:
+                table.side[:] = table.before
+                for e, t, way in self._noted:
+                    if run.clock[T] < t <= now:
+                        table.side[e] = way
+                table.hit[:] = 0
+            if self._breaks.forget(now) or len(run.pieces) > PIECE_SIZE:
+                self._renew_pieces(now)
+        if not run.counts[RESTARTS]:
+            self._pacing.jumped(now, self._tried, soon=False)
+            run.counts[RESTARTS] = AT_THE_PAUSE if self.paused else AT_ITS_START
+            run.clock[RESTART] = now
+
+    def begin_anew(self) -> None:
+        """Stand between two steps after `restart`."""
+        if self.run.counts[RESTARTS]:
+            self.proceed(0)
+        self.count()
+
+    def _renew_pieces(self, t: float) -> None:
+        """Look up the pieces of time from t on, where the next step begins."""
+        self.run = self.run._replace(pieces=np.array(self._breaks.pieces(t)).ravel())
+        self.run.counts[PIECE] = 0
+
+    @property
+    def _memory(self) -> list[np.ndarray]:
+        """Arrays that steps leave for what follows, besides those of the solver."""
+        run = self.run
+        own = [run.y, run.y_new, run.clock, run.counts, run.asked, run.states]
+        counter = [x for name, x in zip(run.counter._fields, run.counter, strict=True) if name in OF_COUNTER]
+        watched = real_arrays(run.watched, ("laws", "readings", "noted", "samples"))
+        functions = real_arrays(run.functions)
+        return [*own, *counter, *watched, run.watched.hit, *functions, *self.stepper.memory]
+
+    def snapshot(self) -> RunMemory:
+        """Return all from which the run goes on, with copies of arrays, but for what its solver has."""
+        attributes = {name: copy(getattr(self, name)) for name in ATTRIBUTES}
+        across = None if self._across is None else (self._across.end, self._across.h, self._across.method.name)
+        return RunMemory(
+            self._method.name, attributes, across, self._pacing.snapshot(), self._functions.strikes.copy(),
+            self._flow.evaluations, self.run.pieces.copy(), self.watch.laws.snapshot(), copies(self._memory),
+        )  # fmt: skip
+
+    def recall(self, saved: RunMemory) -> None:
+        """Take back what `snapshot` has returned, of this run or another one of the same system that was entered."""
+        if saved.method != self._method.name:
+            self._change_to(self._method_called(saved.method))
+        for name, value in saved.attributes.items():
+            setattr(self, name, copy(value))
+        if saved.across is not None:
+            end, h, name = saved.across
+            self._across = Across(end, h, self._method_called(name))
+        else:
+            self._across = None
+        self.kept = OutputBuffer()
+        self._pacing.recall(saved.pacing)
+        self._functions.strikes = saved.strikes.copy()
+        self._flow.evaluations = saved.evaluations
+        self.run = self.run._replace(pieces=saved.pieces.copy())
+        self.watch.laws.recall(saved.laws)
+        put_back(self._memory, saved.arrays)
+
+    def learned(self) -> tuple[Any, ...]:
+        """Return what is kept from one entry to the next: the method at work, and how rough functions are."""
+        asked = self._functions.asked
+        arrays = copies([asked.limit, asked.changes, self.watch.table.change])
+        return self._method.name, self.settings, self._functions.strikes.copy(), arrays
+
+    def take_over(self, learned: tuple[Any, ...]) -> None:
+        """Take over what another run with the same active parts has learned, before the first entry."""
+        name, self.settings, self._functions.strikes, arrays = learned
+        if name != self._method.name:
+            method = self._method_called(name)
+            self._method, self.stepper = method, self._stepper_of(method)
+            self._functions = Functions(self.solver, method, fixed=False)
+        put_back([self._functions.asked.limit, self._functions.asked.changes, self.watch.table.change], arrays)
+
+    def _method_called(self, name: str) -> Method:
+        """Return one of the methods between which the run may change, by its name."""
+        given = self._given_method
+        further = [given.instead] if isinstance(given, Taylor) else []
+        every = [given, *further, PASSING, *TABLEAUX.values(), *IMPLICIT_METHODS.values()]
+        return next(method for method in every if method.name == name)
 
     def keep_here(self) -> None:
         """Keep the present state: that before the first step, and those before and after an event."""
@@ -272,6 +457,26 @@ class CompiledRun:
             asked = self.run.counts[ASKED]
             if asked < len(self._asked) and self._asked[asked] <= self.reached:
                 self.run.counts[ASKED] += 1
+
+    @property
+    def now(self) -> float:
+        """Time at which the run pauses, or that it has reached, s."""
+        return float(self.run.asked[0]) if self.paused else self.reached
+
+    @property
+    def lanes_now(self) -> np.ndarray:
+        """State (size,) at that time."""
+        return self.run.states[: self.solver.size] if self.paused else self.run.y
+
+    @property
+    def quadrants_now(self) -> np.ndarray:
+        """Quadrants (2 K,) of the turns of joints at that time."""
+        counter = self.run.counter
+        return counter.kept[: len(counter.quadrants)] if self.paused else counter.quadrants
+
+    def keep_now(self) -> None:
+        """Keep the state at that time."""
+        self.kept.add(np.array([self.now]), self._rows(self.lanes_now.copy()), self.quadrants_now)
 
     @property
     def pace(self) -> ResumePoint:
@@ -303,9 +508,13 @@ class CompiledRun:
 
     def events(self) -> list[tuple[Hashable, float, int, float]]:
         """Return events since the last call: key of the event function, time, s, direction, and total energy, J."""
+        if not self.run.counts[HAPPENED]:
+            return []
         noted = self.watch.table.noted[: NOTED * self.run.counts[HAPPENED]].reshape(-1, NOTED)
         self.run.counts[HAPPENED] = 0
         guards, order = self.watch.guards, np.argsort(noted[:, WHEN], kind="stable")
+        if self._pausing:
+            self._noted = [(int(e), float(t), int(way)) for t, e, way, _ in noted[order]]
         return [(guards[int(e)].key, float(t), int(way), float(energy)) for t, e, way, energy in noted[order]]
 
     @property
@@ -374,18 +583,34 @@ class CompiledRun:
         """
         if not self._begun:
             self._begin()
+            if self.settings.end == np.inf:
+                self._refer_to(float(self.run.asked[-1]))
+        if PIECE_SIZE * self.run.counts[PIECE] >= len(self.run.pieces):
+            self._renew_pieces(self.reached)
+            self.run.clock[H] = min(self.run.clock[H], self.run.pieces[FIRST])
         applied = self.solver.applied
-        if self._across is not None:
+        closes = self._pausing and not self.between and not self.run.counts[RESTARTS]
+        if closes and (self._across is not None or self._pacing.looks(self._tried)):
+            most = 0  # the step in which the run paused is to be closed first
+        elif self._across is not None:
             # Single steps, so that the end of this step is noticed.
             most = 1
             if self.between and self.reached >= self._across.end:
                 self._go_back()
-        # What was computed is written down before anything is raised, Ctrl-C included.
-        with self.watch.laws.calling(), applied.calling(), DeferredInterrupt(applied.stop):
-            due = self._pacing.due(self._tried)
-            outcome = self._enter(min(self._entry_steps, due, self._entry_steps if most is None else most))
+        due = self._pacing.due(self._tried)
+        most = min(self._entry_steps, due, self._entry_steps if most is None else most)
+        if self._pausing and not self._calls_python:
+            # Ctrl-C may come before it is known here what compiled code has found.
+            applied.stop[0] = 0
+            outcome = EVENT if self._unknown and self.watch.table.hit.any() else self._enter(most)
             if outcome == SUSPECT:
                 self._look_closer()
+        else:
+            # What was computed is written down before anything is raised, Ctrl-C included.
+            with self.watch.laws.calling(), applied.calling(), DeferredInterrupt(applied.stop):
+                outcome = self._enter(most)
+                if outcome == SUSPECT:
+                    self._look_closer()
         if outcome == SINGULAR:
             self._step_across()
             outcome = AGAIN
@@ -394,26 +619,52 @@ class CompiledRun:
             outcome = AGAIN
         if outcome in (COLLAPSED, STALLED) and self._rescued(stalled=outcome == STALLED):
             outcome = AGAIN
-        if outcome not in (AGAIN, DONE, STOPPED, SUSPECT, EVENT):
+        if outcome not in (AGAIN, DONE, STOPPED, SUSPECT, EVENT, PAUSED):
+            self.count()
             raise self._error(outcome)
+        table, self._unknown = self.watch.table, False
+        self.paused = outcome == PAUSED and self.run.counts[ASKED] > 0
         if outcome == AGAIN and self.between and self._across is None:
             self._look_at_pace()
-        table = self.watch.table
+        if outcome != EVENT:
+            self.hit = []
+            if self.watch.guards:
+                table.at_speed[:] = 0.0
+            # A stop that raised nothing was none: whoever handles Ctrl-C wants the run to go on.
+            return outcome != DONE
         self.hit = [(self.watch.guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
         table.at_speed[:] = np.where(table.hit == AT_ZERO, speeds(table.end[1::2]), 0.0)
         table.hit[:] = 0
-        # A stop that raised nothing was none: whoever handles Ctrl-C wants the run to go on.
-        return outcome != DONE
+        self.count()
+        return True
 
     def _enter(self, most: int) -> int:
         """Try at most `most` steps in compiled code, and store their output; return the reason for the end."""
         run, started = self.run, time.perf_counter()
         here = (self.state, self.angles) if len(run.trail) else None
         run.counts[KEPT] = 0
-        before = run.counts[STEPS] + run.counts[REJECTED]
-        march = self.stepper.watching if self.watch.guards else self.stepper.march
-        outcome = march(self.solver.mechanism, self.stepper.record, self.settings, run, most)
-        kept = run.counts[KEPT]
+        before, self._unknown = self._tried, True
+        outcome = self._march(self.solver.mechanism, self.stepper.record, self.settings, run, most)
+        if not self._pausing:
+            self._take_output(here)
+        steps, elapsed = self._tried - before, time.perf_counter() - started
+        pace = steps / max(elapsed, 1e-6)
+        self._entry_steps = int(min(max(1, ENTRY_TIME * pace), 10 * self._entry_steps))
+        return int(outcome)
+
+    @property
+    def _march(self) -> Any:
+        """The march of the present method."""
+        return self.stepper.watching if self.watch.guards else self.stepper.march
+
+    @property
+    def _calls_python(self) -> bool:
+        """Whether compiled code may call functions in Python."""
+        return self.solver.applied.calls_python or self.watch.laws.calls_python
+
+    def _take_output(self, here: tuple[np.ndarray, np.ndarray] | None) -> None:
+        """Take over the states that were kept, and the steps from a state with angles on, if these are noted."""
+        run, kept = self.run, self.run.counts[KEPT]
         if kept:
             quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]
             self.kept.add(run.times[:kept].copy(), self._rows(run.states[: kept * self.solver.size]), quadrants)
@@ -424,11 +675,7 @@ class CompiledRun:
             method = self._method.instead if isinstance(self._method, Taylor) else self._method
             self.trail.append(RunPart(method, *here, noted.reshape(-1, STEP_HEAD + self.solver.size).copy()))
         run.counts[TRAILED] = 0
-        self._count()
-        steps, elapsed = run.counts[STEPS] + run.counts[REJECTED] - before, time.perf_counter() - started
-        pace = steps / max(elapsed, 1e-6)
-        self._entry_steps = int(min(max(1, ENTRY_TIME * pace), 10 * self._entry_steps))
-        return int(outcome)
+        self.count()
 
     def _look_at_pace(self) -> None:
         """Change the method if steps are limited by stability, or no longer; otherwise warn if appropriate."""
@@ -473,7 +720,7 @@ class CompiledRun:
             stacklevel=outside(),
         )
         instead = self._method.instead
-        self._change(MethodChange(instead, AFRESH * (self.settings.end - self.settings.start)))
+        self._change(MethodChange(instead, AFRESH * (self.run.clock[REQUESTED] - self.settings.start)))
         if self._functions.count:
             self.settings = self.settings._replace(gap=self._gap)
 
@@ -502,17 +749,16 @@ class CompiledRun:
 
     def _look_closer(self) -> None:
         """Search the step just computed for jumps of functions; if there are any, let the step end at the first."""
-        run, settings, counts, clock = self.run, self.settings, self.run.counts, self.run.clock
+        settings, counts, clock = self.settings, self.run.counts, self.run.clock
         t, h, piece = float(clock[T]), float(clock[T_NEW] - clock[T]), self._breaks.piece(float(clock[T]))
         step = ProbedStretch(t, h, piece.low, min(piece.high, float(clock[T_NEW])), settings.gap)
         functions, seen = self._functions, float(clock[SEEN])
         added = [
-            self._breaks.add(*found) for p in range(functions.count) for found in closer_look(functions, p, step, seen)
+            self._breaks.find(*found) for p in range(functions.count) for found in closer_look(functions, p, step, seen)
         ]
         if any(added):
-            pieces = np.array(self._breaks.pieces(t)).ravel()
-            self.run = run._replace(pieces=pieces)
-            counts[PIECE], counts[FRESH], clock[H] = 0, int(pieces[LOW] > t), h
+            self._renew_pieces(t)
+            counts[FRESH], clock[H] = int(self.run.pieces[LOW] > t), h
             counts[REST], self._rest = 0, LEAST_REST
             return
         clock[CLEARED] = max(clock[CLEARED], clock[SEEN]) if clock[SEEN] < np.inf else clock[CLEARED]
@@ -528,7 +774,8 @@ class CompiledRun:
         """Return flat states (times, 13 n + k) from states in lanes, (times * size,)."""
         return self.solver.slots.state_from_lanes(lanes.reshape(-1, self.solver.size))
 
-    def _count(self) -> None:
+    def count(self) -> None:
+        """Bring the statistics up to date."""
         counts, statistics, before = self.run.counts, self.statistics, self._before
         statistics.steps = before.steps + int(counts[STEPS])
         statistics.rejected = before.rejected + int(counts[REJECTED])

@@ -45,12 +45,13 @@ class WatchedTables(NamedTuple):
     laws: their laws, see `quirk.events.quantity` · readings: what is read · direction (Q,): -1, 0 or 1, in which a
     crossing counts · acts (Q,): whether something happens then · built_in (Q,): whether each moves no faster than the
     bodies do, as far as is known · positive (Q,): whether it is known to be positive where a run begins or jumps · side
-    (Q,): on which side of zero each is, -1 or 1, 0 where it has not left zero · scale (Q,): the largest magnitude so
-    far · change (Q,): by how much each changed in the step before · turning: which of them count turns · start, middle,
-    end (2 Q,): value and rate there; rates that are not known are not numbers · samples (2 (SAMPLES + 1) Q,): values
-    and rates along a step · state, slope (size,): scratch · noted (NOTED ROOM,): events since the last entry · hit
-    (Q,): AT_ZERO or BY_A_JUMP where a quantity crosses at the end of the step, else 0 · at_speed (Q,): where it has
-    done so and what happened then may have changed the state, the magnitude of its rate before that, else 0
+    (Q,): on which side of zero each is, -1 or 1, 0 where it has not left zero; `before`, at the start of the step ·
+    scale (Q,): the largest magnitude so far · change (Q,): by how much each changed in the step before · turning: which
+    of them count turns · start, middle, end (2 Q,): value and rate there; rates that are not known are not numbers ·
+    samples (2 (SAMPLES + 1) Q,): values and rates along a step · state, slope (size,): scratch · noted (NOTED ROOM,):
+    events since the last entry · hit (Q,): AT_ZERO or BY_A_JUMP where a quantity crosses at the end of the step, else 0
+    · at_speed (Q,): where it has done so and what happened then may have changed the state, the magnitude of its rate
+    before that, else 0
     """
 
     laws: Forces
@@ -59,6 +60,7 @@ class WatchedTables(NamedTuple):
     acts: np.ndarray
     positive: np.ndarray
     side: np.ndarray
+    before: np.ndarray
     scale: np.ndarray
     change: np.ndarray
     turning: np.ndarray
@@ -150,6 +152,18 @@ def quantities_at(
         return values(mechanism, watched, t, y, 0.0, 0.0, out)
     out[0] = energy(mechanism, watched, t, y, 0.0, 0.0)
     return True
+
+
+@entry(needed_by="observations need", effort=4)
+def laws_at(constants: np.ndarray, kin: np.ndarray, laws: Forces, t: float, y: np.ndarray, out: np.ndarray) -> None:
+    """Fill `out` (2 Q,) with values and rates of quantities that have laws at a state; `kin` is scratch."""
+    poses(constants, y, kin)
+    for e in range(laws.entries.shape[0] // ELEMENT_SIZE):
+        first = place_of_value(laws, e)
+        put(laws.outputs, first, math.nan)
+        run_law(laws, e, t, y, kin)
+        put(out, 2 * e, at(laws.outputs, first))
+        put(out, 2 * e + 1, at(laws.outputs, first + 1))
 
 
 def speeds(rates: np.ndarray) -> np.ndarray:

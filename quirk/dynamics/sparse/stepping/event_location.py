@@ -12,11 +12,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from quirk.integrators.breaks import SMALLEST_STEP_ULPS
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, put
 
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
+from ..kernels.redundancy import EPSILON
 from .event_functions import (
     AT_ZERO,
     BY_A_JUMP,
@@ -43,6 +45,7 @@ from .run_state import (
     GONE_ON,
     HAPPENED,
     MISSED,
+    REQUESTED,
     RETAKEN,
     STOPPED,
     T_NEW,
@@ -54,7 +57,7 @@ from .run_state import (
     Settings,
     T,
 )
-from .step_control import keeps_to_constraints, shortest
+from .step_control import keeps_to_constraints
 
 Kernel = Callable[..., Any]
 
@@ -176,13 +179,13 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
         if watched.positive[e] != 0:
             watched.side[e] = 1.0
             continue
-        still = abs(g) <= max(abs(rate) * AT_ONCE * (settings.end - settings.start), noise(settings, watched, e))
+        still = abs(g) <= max(abs(rate) * AT_ONCE * (clock[REQUESTED] - settings.start), noise(settings, watched, e))
         speed, watched.at_speed[e] = watched.at_speed[e], 0.0
         own = speed > 0.0
         if still or (own and abs(g) <= AT_ZERO_STILL * watched.scale[e]):
             # The rate of a quantity that is held constant, such as the gap of a closed contact, is round-off and is
             # ignored.
-            moves = abs(rate) * (settings.end - settings.start) > noise(settings, watched, e)
+            moves = abs(rate) * (clock[REQUESTED] - settings.start) > noise(settings, watched, e)
             if moves and abs(rate) > HELD * speed:
                 watched.side[e] = sign(rate)
             elif own and abs(g) > 0.5 * noise(settings, watched, e):  # so that round-off keeps its sign
@@ -427,6 +430,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         known = values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end)
         any_near = False
         for e in range(count):
+            watched.before[e] = watched.side[e]
             any_near = any_near or not far(watched, e, h)
         if any_near:
             middle(stepper, run, h, watched.state)
@@ -437,7 +441,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             return STOPPED
         if not known:
             return UNDEFINED
-        together = TOGETHER * shortest(settings, run)
+        together = TOGETHER * SMALLEST_STEP_ULPS * EPSILON * max(abs(clock[T]), abs(clock[T_NEW]))
         any_may = counts[RETAKEN] > 0 or clock[T_NEW] >= settings.end
         for e in range(count):
             any_may = any_may or (any_near and suspicious(settings, watched, e, h))

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from quirk.dynamics.model.revolution_counter import look_ahead, note_turns, turn_on
-from quirk.integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
+from quirk.dynamics.model.revolution_counter import count_from, look_ahead, note_turns, turn_on
+from quirk.integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION, SMALLEST_ERROR
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, put
 
@@ -46,8 +46,11 @@ from .event_location import crossings_of, take_sides
 from .run_state import (
     AGAIN,
     ASKED,
+    AT_THE_PAUSE,
     BEST_RANK,
     BETWEEN,
+    CAP,
+    CLEARED,
     COLLAPSED,
     DENSE,
     DONE,
@@ -56,19 +59,29 @@ from .run_state import (
     EVENT,
     EVENTFUL,
     EXCHANGED,
+    FRESH,
     GONE_ON,
+    GRID,
     HAPPENED,
     HIGH,
     KEPT,
     LOST_BETWEEN,
     LOW,
+    MISSED,
     NOT_FINITE,
     OFF_BETWEEN,
     OFF_CONSTRAINTS,
+    PAUSED,
+    PAUSES,
     PIECE,
     PIECE_SIZE,
     PIVOT,
+    PREVIOUS,
     REJECTED,
+    REST,
+    RESTART,
+    RESTARTS,
+    RETAKEN,
     SINGULAR,
     SINGULAR_WITHIN,
     STALLED,
@@ -85,6 +98,7 @@ from .run_state import (
     TRAILED,
     UNDEFINED,
     UNSETTLED,
+    WAS_REJECTED,
     WITHIN,
     RunState,
     Settings,
@@ -99,6 +113,7 @@ from .step_control import (
     passed_on,
     shortest,
     stalled,
+    whole_step,
 )
 
 Kernel = Callable[..., Any]
@@ -115,6 +130,40 @@ def wanted(settings: Settings, run: RunState) -> bool:
     if settings.every:
         return run.counts[ASKED] < run.counts[STEPS]
     return run.counts[ASKED] < run.asked.shape[0] and run.asked[run.counts[ASKED]] <= run.clock[T_NEW]
+
+
+@kernel
+def pauses(run: RunState) -> bool:
+    """Whether the run waits within the step just taken, as all asked times are behind.
+
+    Not at its end if something happens there.
+    """
+    counts, last = run.counts, run.asked.shape[0] - 1
+    if counts[PAUSES] == 0 or counts[ASKED] <= last:
+        return False
+    return run.asked[last] < run.clock[T_NEW] or counts[EVENTFUL] == 0
+
+
+@kernel
+def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
+    """Begin a step where the run waits, with loads that have changed, and discard what lies ahead."""
+    clock, counts, work = run.clock, run.counts, mechanism.work
+    if counts[RESTARTS] == AT_THE_PAUSE:
+        state = run.states[: run.y.shape[0]]
+        clock[EXCHANGED] += exchanged(mechanism.forces, run.y, state)
+        count_from(run.counter, 0, state)
+        copy(state, run.y)
+        clock[T] = clock[RESTART]
+        if settings.fixed > 0 and whole_step(settings, run) - clock[T] <= shortest(settings, run):
+            counts[GRID] += 1
+    counts[RESTARTS], counts[WITHIN] = 0, BETWEEN
+    counts[FRESH], counts[UNSETTLED], counts[WAS_REJECTED] = 1, 1, 0
+    counts[EVENTFUL], counts[RETAKEN], counts[MISSED], counts[REST] = 0, 0, 0, 0
+    clock[PREVIOUS], clock[CAP], clock[CLEARED] = SMALLEST_ERROR, math.inf, -math.inf
+    # Pivots there are between those at both ends of the step; too large ones at most shorten the next.
+    for row in range(work.pivots.shape[0]):
+        put(work.pivots_before, row, max(at(work.pivots_before, row), at(work.pivots, row)))
+    clock[PIVOT], clock[EARLIER] = 1.0, -math.inf
 
 
 @kernel
@@ -328,11 +377,13 @@ def march_of(
     ) -> int:
         """Take steps until the run ends or fails, or `most_steps` have been tried; return the reason."""
         clock, counts, tried = run.clock, run.counts, 0
+        if counts[RESTARTS] != 0:
+            begin_anew(mechanism, settings, run)
         while True:
             if counts[WITHIN] == BETWEEN:
                 if clock[T] >= settings.end:
                     return DONE
-                if tried >= most_steps or full(run):
+                if tried >= most_steps or full(run) or PIECE_SIZE * counts[PIECE] >= run.pieces.shape[0]:
                     return AGAIN
                 if counts[UNSETTLED] != 0:
                     reason = begin(mechanism, settings, run)
@@ -344,9 +395,13 @@ def march_of(
                     return reason
                 if counts[WITHIN] == BETWEEN:
                     continue
+                if counts[PAUSES] != 0 and counts[HAPPENED] > 0:
+                    return PAUSED
             reason = write_down(mechanism, stepper, settings, run)
             if reason != GONE_ON:
                 return reason
+            if pauses(run):
+                return PAUSED
             turn_on(run.counter, run.y, run.y_new, clock[T_NEW] - clock[T])
             if not leave_trail(mechanism, stepper, settings, run):
                 return LOST_BETWEEN

@@ -16,7 +16,8 @@ wrong decisions at most double the cost of a run.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +27,7 @@ from quirk.errors import InputError, StiffnessWarning, outside
 from quirk.integrators import RADAU_IIA9, ImplicitMethod, Method, Tableau
 
 from ..solver.solver import Solver
-from .run_state import PIECE, H, RunState, Settings, T
+from .run_state import PIECE, REQUESTED, H, RunState, Settings, T
 from .stiffness_detection import FEWEST, fast_modes, smooth
 
 # Number of steps tried before the first decision, and growth of the work from each decision to the next.
@@ -87,6 +88,10 @@ class MethodChange:
     told: bool = True
 
 
+# Attributes with what a run is given.
+GIVEN = ("_solver", "_settings", "_switch", "_stepper", "_explicit", "_spacing", "_rest")
+
+
 class MethodSwitching:
     """Decision between two methods for an adaptive run, at increasing intervals of work.
 
@@ -118,6 +123,14 @@ class MethodSwitching:
         if isinstance(method, Tableau):
             self._explicit = method
             self._spacing = max(1, round(WORTH * IMPLICIT_COST / (SPANS * method.stages)))
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return all that later decisions follow from."""
+        return {name: copy(value) for name, value in vars(self).items() if name not in GIVEN}
+
+    def recall(self, saved: Mapping[str, Any]) -> None:
+        """Take back what `snapshot` has returned."""
+        vars(self).update({name: copy(value) for name, value in saved.items()})
 
     @property
     def switches(self) -> bool:
@@ -152,8 +165,16 @@ class MethodSwitching:
             return NEVER
         if tried < self._noting:
             return self._noting - tried
-        spacing = TRIAL // 2 if self._trial is not None else self._spacing
-        return spacing - (tried - self._noting) % spacing
+        return self._every - (tried - self._noting) % self._every
+
+    def looks(self, tried: int) -> bool:
+        """Whether `other` is to be called after this number of steps tried."""
+        return self._looking and tried >= self._noting and (tried - self._noting) % self._every == 0
+
+    @property
+    def _every(self) -> int:
+        """Steps tried from one call of `other` to the next."""
+        return TRIAL // 2 if self._trial is not None else self._spacing
 
     def other(self, run: RunState, tried: int) -> MethodChange | None:
         """Return the change of method between two steps, or None for none."""
@@ -180,11 +201,17 @@ class MethodSwitching:
         self._plan(t, tried)
         return change
 
-    def jumped(self, t: float, tried: int) -> None:
-        """Take no notes across a jump of the state."""
-        if self._looking and self._trial is None and not self._judged.implicit:
-            self._account(t, tried)
-            self._plan(t, tried)
+    def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
+        """Take no notes across a jump of the state or of loads.
+
+        The next ones come `soon`; or later, where jumps may come so often that there is hardly a step between two.
+        """
+        if not self._looking or self._trial is not None or self._judged.implicit or (tried < self._noting and not soon):
+            return
+        self._account(t, tried)
+        self._plan(t, tried)
+        if not soon:
+            self._noting, self._next = self._noting + FIRST_LOOK, self._next + FIRST_LOOK
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
         """Return the change to a method that may continue where the present one fails, or None if there is none."""
@@ -197,7 +224,7 @@ class MethodSwitching:
             self._settled(t, tried)
             self._judged = replace(self._judged, implicit=False)
             self._plan(t, tried)
-            h = AFRESH * (self._settings.end - self._settings.start)
+            h = AFRESH * (float(run.clock[REQUESTED]) - self._settings.start)
             return MethodChange(self._explicit, h)
         if not stalled or self._urged:
             return None

@@ -8,6 +8,7 @@ import numpy as np
 
 from quirk.integrators import Method, RadauIIA, Rosenbrock, Tableau, Taylor
 from quirk.integrators.combinations import weights_of
+from quirk.jit.record import real_arrays
 from quirk.jit.simd import aligned
 
 from ..implicit.systems import ImplicitSystem
@@ -23,6 +24,9 @@ from .step_series import KNOWN as KNOWN_OF_SERIES
 from .step_series import StepSeries
 from .taylor import march_taylor, march_taylor_watching
 
+# Members of the records of implicit methods that steps do not change, or that they fill anew whenever they are needed.
+OF_TABLES = ("tangents", "coupling", "blocks", "seeds")
+
 
 class RungeKuttaStepper:
     """Stepper of a Runge-Kutta method.
@@ -31,6 +35,7 @@ class RungeKuttaStepper:
     ----------
     record : arguments of the step loop
     march, watching : step loop without events, and with events
+    memory : arrays that a step leaves for what follows it
     """
 
     march, watching = staticmethod(march_runge_kutta), staticmethod(march_runge_kutta_watching)
@@ -45,6 +50,11 @@ class RungeKuttaStepper:
             change=aligned(solver.size),
             round_off=np.zeros(tableau.stages + 1),
         )
+
+    @property
+    def memory(self) -> list[np.ndarray]:
+        """Arrays that a step leaves for what follows it."""
+        return [self.record.k, self.record.stage, self.record.change, self.record.round_off]
 
     def begin(self, slope: np.ndarray) -> None:
         """Set the slope (size,) at the start of the run."""
@@ -88,6 +98,11 @@ class RosenbrockStepper:
             known=np.full(2, np.nan),
             power=np.zeros(len(NODES) * works),
         )
+
+    @property
+    def memory(self) -> list[np.ndarray]:
+        """Arrays that a step leaves for what follows it."""
+        return real_arrays(self.record, OF_TABLES)
 
     def begin(self, slope: np.ndarray) -> None:
         """Set the slope (size,) at the start of the run; it is evaluated again, with all derivatives."""
@@ -135,6 +150,11 @@ class RadauStepper:
             **arrays,
         )
 
+    @property
+    def memory(self) -> list[np.ndarray]:
+        """Arrays that a step leaves for what follows it."""
+        return real_arrays(self.record, OF_TABLES)
+
     def begin(self, slope: np.ndarray) -> None:
         """Set the slope (size,) at the start of the run; it is evaluated again."""
         self.record.slope[:] = slope
@@ -164,6 +184,11 @@ class TaylorStepper:
             change=aligned(size),
             known=np.array([np.nan, *[0.0] * (KNOWN_OF_SERIES - 1)]),
         )
+
+    @property
+    def memory(self) -> list[np.ndarray]:
+        """Arrays that a step leaves for what follows it."""
+        return real_arrays(self.record, ("motions", "handed"))
 
     def begin(self, slope: np.ndarray) -> None:
         """Set the slope (size,) at the start of the run; it is evaluated again, with the series."""

@@ -44,10 +44,11 @@ class Settings(NamedTuple):
 class RunState(NamedTuple):
     """The state of a run between two entries; states in blocks of eight bodies.
 
-    y, y_new (size,): at the start and at the end of the step · clock, counts: see below · asked: times · times,
-    states: what was kept since the last entry · stop (1,): not zero to end the run · pieces (4 P,): of each
-    `integrators.breaks.Piece` low, high, end and first · functions: those that a user wrote · counter: of the turns of
-    joints · watched: the quantities of events · trail: the steps taken since the last entry, where these are asked for
+    y, y_new (size,): at the start and at the end of the step · clock, counts: see below · asked: times, which may
+    change between entries · times, states: what was kept since the last entry · stop (1,): not zero to end the run ·
+    pieces (4 P,): of each `integrators.breaks.Piece` low, high, end and first · functions: those that a user wrote ·
+    counter: of the turns of joints · watched: the quantities of events · trail: the steps taken since the last entry,
+    where these are asked for
     """
 
     y: np.ndarray
@@ -74,9 +75,10 @@ STEP_HEAD = 8
 # to try where it is cut by the end of a piece or by an event, when a function was found to differ, up to when none
 # needs a look; the time of an event at which a step is to end, or infinity; with which part of the pivots at its start
 # those at the end of a step are compared; sum of the magnitudes of all work up to the start of the step, J; time at the
-# start of the step before.
-T, T_NEW, H, PREVIOUS, MARK, UNCUT, SEEN, CLEARED, CAP, PIVOT, EXCHANGED, EARLIER = range(12)
-CLOCK = 12
+# start of the step before; time up to which the motion is requested, the scale for what counts as no time; time within
+# the step at which the run has paused and is to begin anew.
+T, T_NEW, H, PREVIOUS, MARK, UNCUT, SEEN, CLEARED, CAP, PIVOT, EXCHANGED, EARLIER, REQUESTED, RESTART = range(14)
+CLOCK = 14
 
 # Entries of each piece in RunState.pieces; see `integrators.breaks.Piece`.
 LOW, HIGH, END, FIRST = range(4)
@@ -88,22 +90,28 @@ PIECE_SIZE = 4
 # often the present step was taken again to end at an event, of the quantity CAPPED; MISSED how many steps in a row
 # ended so at an event that was not there yet; EVENTFUL is 1 where something happens at its end; UNSETTLED is 1 where
 # the state is another than the last step led to, so that quantities may be on other sides; TRAILED counts the steps in
-# Run.trail; SINGULAR_WITHIN is 1 where the step tried holds a singular configuration that its method does not pass.
+# Run.trail; SINGULAR_WITHIN is 1 where the step tried holds a singular configuration that its method does not pass;
+# PAUSES is 1 in runs that wait within a step, behind the last of the asked times, until further ones are asked for, and
+# RESTARTS where loads have changed from outside, so that such a run is to discard what lies ahead: AT_ITS_START all of
+# that step, or the rest of it, AT_THE_PAUSE, from the state there in Run.states.
 (
     STEPS, REJECTED, EVALUATIONS, WAS_REJECTED, ASKED, KEPT, WITHIN, BEST_RANK, STALL, PIECE, GRID, REST, FRESH,
     HAPPENED, RETAKEN, EVENTFUL, UNSETTLED, CAPPED, MISSED, TRAILED,
-    SINGULAR_WITHIN,
-) = range(2, 23)  # fmt: skip
-COUNTS = 23
+    SINGULAR_WITHIN, PAUSES, RESTARTS,
+) = range(2, 25)  # fmt: skip
+COUNTS = 25
+
+# Values of RESTARTS other than 0.
+AT_ITS_START, AT_THE_PAUSE = 1, 2
 
 # Values of WITHIN: between two steps; at the end of one; there, with the data of its continuous extension.
 BETWEEN, TAKEN, DENSE = range(3)
 
 # Why a march returns: to be entered again, or at the end, or not able to go on; SUSPECT before a step is judged in
 # which a function may have changed abruptly; EVENT at the end of a step at which there is one that does something;
-# UNDEFINED where a watched quantity is not a number; SINGULAR where another method is to take the step. GONE_ON is for
-# the parts of a march: there is no reason.
+# UNDEFINED where a watched quantity is not a number; SINGULAR where another method is to take the step; PAUSED within a
+# step, with all asked times behind. GONE_ON is for the parts of a march: there is no reason.
 (
     AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, LOST_BETWEEN, STALLED, STOPPED, SUSPECT, EVENT,
-    UNDEFINED, SINGULAR, GONE_ON,
-) = range(14)  # fmt: skip
+    UNDEFINED, SINGULAR, PAUSED, GONE_ON,
+) = range(15)  # fmt: skip

@@ -7,6 +7,9 @@ the slip is fast enough.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from quirk.errors import InputError
@@ -42,6 +45,14 @@ class SlipPacing:
         self._solver, self._explicit, self._other = solver, explicit, implicit
         self._implicit, self._judged = False, Judged()
 
+    def snapshot(self) -> dict[str, Any]:
+        """Return all that later decisions follow from."""
+        return {name: getattr(self, name) for name in ("_since", "_tried", "_implicit", "_judged")}
+
+    def recall(self, saved: Mapping[str, Any]) -> None:
+        """Take back what `snapshot` has returned."""
+        vars(self).update(saved)
+
     def start(self, t: float, judged: Judged) -> MethodChange:
         """Begin at time t; the progress of other intervals is kept for later ones."""
         self._since, self._tried, self._judged, self._implicit = t, 0, judged, False
@@ -51,13 +62,17 @@ class SlipPacing:
         """Return the progress of other intervals of the run."""
         return self._judged
 
-    def jumped(self, t: float, tried: int) -> None:
+    def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
         """Begin to count anew at a jump of the state."""
         self._since, self._tried = t, tried
 
     def due(self, tried: int) -> int:
         """Return the number of steps to try, after `tried` steps, before the next call of `other`."""
         return max(1, self._tried + self._every - tried)
+
+    def looks(self, tried: int) -> bool:
+        """Whether `other` is to be called after this number of steps tried."""
+        return tried - self._tried >= self._every
 
     @property
     def _every(self) -> int:

@@ -31,6 +31,7 @@ from .run_state import (
     PIVOT,
     PREVIOUS,
     REJECTED,
+    REQUESTED,
     STALL,
     T_NEW,
     UNCUT,
@@ -61,6 +62,9 @@ BETWEEN_STAGES, LONGER = 0.42, 1.05
 # 0.74 of itself: Verner's method has stages at 0.66 and 0.82, DOP853 at 0.65 and 0.86, Tsitouras' at 0.33 and 0.9, and
 # a stage at the singular configuration has large errors.
 APPROACH = 0.575
+
+# The shortest step from time zero, s, where times have no resolution of their own.
+LEAST = 1e-290
 
 
 @kernel
@@ -94,8 +98,8 @@ def choose_end(settings: Settings, run: RunState) -> float:
 
 @kernel
 def shortest(settings: Settings, run: RunState) -> float:
-    """Return the smallest step that the resolution of the times allows, s."""
-    return SMALLEST_STEP_ULPS * EPSILON * max(abs(run.clock[T]), abs(settings.end))
+    """Return the smallest step that the resolution of the times allows, s; it is the same for runs of any length."""
+    return max(SMALLEST_STEP_ULPS * EPSILON * abs(run.clock[T]), LEAST)
 
 
 @kernel
@@ -194,7 +198,8 @@ def passed_on(settings: Settings, run: RunState) -> None:
         # After a break the slope is different, and the previous error is irrelevant.
         counts[PIECE] += 1
         counts[FRESH], counts[WAS_REJECTED], clock[PREVIOUS] = 1, 0, SMALLEST_ERROR
-        clock[H] = min(clock[H], run.pieces[PIECE_SIZE * counts[PIECE] + FIRST])
+        if PIECE_SIZE * counts[PIECE] < run.pieces.shape[0]:  # more of them may be found before the next step
+            clock[H] = min(clock[H], run.pieces[PIECE_SIZE * counts[PIECE] + FIRST])
 
 
 @kernel
@@ -208,7 +213,7 @@ def stalled(settings: Settings, run: RunState) -> bool:
         return False
     counts[STALL] = 0
     progress = clock[T] - clock[MARK]
-    if progress < STALL_PROGRESS * (settings.end - settings.start):
+    if progress < STALL_PROGRESS * (clock[REQUESTED] - settings.start):
         return True
     clock[MARK] = clock[T]
     return False

@@ -73,6 +73,7 @@ class EventMonitor:
             ),
             positive=np.array([guard.positive for guard in self.guards], dtype=np.int64),
             side=np.zeros(count),
+            before=np.zeros(count),
             scale=np.zeros(count),
             change=np.full(count, np.inf),
             turning=np.array([e for e, one in enumerate(quantities) if one.turning], dtype=np.int64),

@@ -27,4 +27,5 @@ DEMOS = {
     "woodpecker": "a toy bird pecks its way down a pole: friction, sticking and impacts in every swing",
     "stick-slip": "a block on a belt, held by a spring, sticks and slips",
     "falling-chain": "a chain is cut off its hook and falls on a smooth floor",
+    "cart-pole": "a controller in a loop swings a pole up on a cart and balances it",
 }

@@ -50,6 +50,7 @@ _NAMES = {
     "functions.motion": ["Motion"],
     "simulation.sensitivity.objective": ["Objective"],
     "result.result": ["Result"],
+    "simulation.run": ["Run"],
     "simulation.simulate": ["simulate"],
     "bodies.state": ["State"],
     "sweeps": ["sweep"],

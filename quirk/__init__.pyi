@@ -44,6 +44,7 @@ from .result.concatenation import join
 from .result.result import Result
 from .simulation.prescribed.inverse_dynamics import inverse_dynamics
 from .simulation.prescribed.kinematics import kinematics
+from .simulation.run import Run
 from .simulation.sensitivity.objective import Objective
 from .simulation.simulate import simulate
 from .sweeps import sweep
@@ -68,6 +69,7 @@ __all__ = [
     "Objective",
     "QuirkError",
     "Result",
+    "Run",
     "SaveWarning",
     "SensitivityWarning",
     "SeriesWarning",

@@ -80,6 +80,7 @@ NAMES = [
     "RackPinion",
     "ReactionWheel",
     "Result",
+    "Run",
     "Revolute",
     "Rope",
     "RollingDisk",

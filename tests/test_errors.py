@@ -14,7 +14,7 @@ from quirk.commands.parser import parser
 from quirk.io.modelfile import model_of
 from quirk.result.force_views import ForceView, FrictionView
 from quirk.result.part_views import BodyView, JointView
-from quirk.simulation.simulate import METHODS
+from quirk.simulation.arguments import METHODS
 from quirk.util.misuse import explained
 from quirk.util.suggestion import nearest_names
 

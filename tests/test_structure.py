@@ -34,7 +34,7 @@ DELEGATES = {
     "errors", "system.system", "system.comparison", "dynamics.dense.rows", "dynamics.inconsistency",
     "analysis.mobility", "analysis.linear.modes", "analysis.linear.mode_animation", "analysis.linear.root_locus",
     "analysis.linear.equilibrium_path", "result.result", "result.output", "result.part_views", "result.force_views",
-    "result.event_log", "result.constraint_health", "simulation.simulate", "simulation.run_loop",
+    "result.event_log", "result.constraint_health", "simulation.simulate", "simulation.run", "simulation.run_loop",
     "simulation.hybrid.hybrid_run", "simulation.hybrid.checkpointed_run",
 }  # fmt: skip
 # Modules that may import each other inside one package, in a circle through functions or types.

@@ -31,7 +31,8 @@ RESOLUTION = 1e-8
 class Motion(Immutable):
     """A prescribed quantity c(t), in m or rad, with its derivatives.
 
-    Create it with `constant_rate`, `polynomial`, `sinusoid`, `spline` or `function`; ``a + b`` is the sum of two.
+    Create it with `constant_rate`, `polynomial`, `sinusoid`, `spline`, `steps` or `function`; ``a + b`` is the sum of
+    two.
 
     Attributes
     ----------
@@ -126,6 +127,29 @@ class Motion(Immutable):
         breaks, powers = interpolated(knots, heights, degree, periodic)
         period = float(breaks[-1] - breaks[0]) if periodic else 0.0
         return cls(PIECES, breaks, powers, bounded=not periodic, period=period)
+
+    @classmethod
+    @remembered
+    def steps(cls, times: ArrayLike, values: ArrayLike) -> Motion:
+        """Return values (n,), each held from one of increasing times (n,), s, to the next, as a controller does.
+
+        Before the first time it is the first value. Runs end a step at each jump. It is for loads: what a driver
+        prescribes must not jump.
+
+        Examples
+        --------
+        >>> motion = quirk.Motion.steps([0.0, 1.0, 2.0], [3.0, -3.0, 0.0])
+        >>> motion(0.5), motion(1.0), motion(7.0)
+        (3.0, -3.0, 0.0)
+        """
+        owner = "Motion.steps"
+        begins = validate.numbers(times)
+        if begins is None or begins.ndim != 1 or not begins.size or not np.isfinite(begins).all():
+            raise InputError(f"{owner}: times must be a list of times in seconds; got {times!r}")
+        if (np.diff(begins) <= 0).any():
+            raise InputError(f"{owner}: times must increase strictly; got {begins.tolist()}")
+        held = validate.array(owner, "values", values, begins.shape)
+        return cls(PIECES, np.append(begins, begins[-1] + 1.0), held[:, None])
 
     @classmethod
     @remembered
@@ -284,6 +308,8 @@ class Motion(Immutable):
             return f.text if isinstance(f, Expression) else str(getattr(f, "__name__", "function"))
         if self.period:
             return f"periodic spline of {len(self.coefficients)} pieces over {self.period:g} s"
+        if len(self.coefficients) > 1 and not self._bounded:
+            return f"{len(self.coefficients)} steps from {self.breaks[0]:g} s on"
         if math.isfinite(self.end):
             return f"spline of {len(self.coefficients)} pieces from {self.start:g} to {self.end:g} s"
         return " + ".join(f"{c:g} t^{k}" for k, c in enumerate(self.coefficients[0]))

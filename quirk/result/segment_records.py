@@ -117,6 +117,16 @@ def _flat(actions: Sequence[Any]) -> Iterator[Any]:
             yield action
 
 
+def described_part(part: Any, system: System) -> dict[str, Any]:
+    """Return how a part came about that stands in the place of one of the system, as plain data."""
+    return _part(part, system, {})
+
+
+def rebuilt_part(description: Mapping[str, Any], system: System) -> Any:
+    """Return the part that `described_part` has told."""
+    return _made(description, system, {})
+
+
 def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> dict[str, Any]:
     """Return the origin of a part that replaces one of the system."""
     own: Any = system[part.name]

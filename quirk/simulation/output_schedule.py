@@ -38,27 +38,33 @@ def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
     return times if end - times[-1] < 1e-12 * duration else np.append(times, end)
 
 
-def checked_step(method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
+def checked_step(owner: str, method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
     """Fixed step size, s, or None for adaptive steps; raise InputError if arguments contradict each other."""
     if step is None:
         if method in TABLEAUX and not TABLEAUX[method].adaptive:
-            raise InputError(f"simulate: method {method!r} has a fixed step size; give step= in seconds")
+            raise InputError(f"{owner}: method {method!r} has a fixed step size; give step= in seconds")
         return None
     if method in STIFF_METHODS:
-        raise InputError(f"simulate: method {method!r} chooses its own steps; give rtol and atol, not step")
+        raise InputError(f"{owner}: method {method!r} chooses its own steps; give rtol and atol, not step")
     if rtol is not None or atol is not None:
-        raise InputError("simulate: step fixes the step size, so rtol and atol have no meaning; give one or the other")
-    step = validate.positive("simulate", "step", step)
+        raise InputError(f"{owner}: step fixes the step size, so rtol and atol have no meaning; give one or the other")
+    step = validate.positive(owner, "step", step)
     if step > duration * (1 + 1e-12):
-        raise InputError(f"simulate: step of {step:g} s is longer than the duration, {duration:g} s")
+        raise InputError(f"{owner}: step of {step:g} s is longer than the duration, {duration:g} s")
     return step
 
 
 def checked_breaks(
-    system: System, start: float, duration: float, breaks: Any, max_step: Any, step: float | None
+    system: System,
+    start: float,
+    duration: float,
+    breaks: Any,
+    max_step: Any,
+    step: float | None,
+    owner: str = "simulate",
 ) -> Breaks:
-    """Return where steps end, and how long they are at most."""
-    owner, longest = "simulate", np.inf
+    """Return where steps end, and how long they are at most; the duration may be infinite."""
+    longest = np.inf
     if max_step is not None:
         longest = validate.positive(owner, "max_step", max_step)
         if step is not None:
@@ -69,12 +75,22 @@ def checked_breaks(
     if not np.isfinite(given).all():
         raise InputError(f"{owner}: breaks must be finite; got {given.tolist()}")
     _warn_of_breaks(given, start, duration)
-    checked = Breaks(start, start + duration, given, longest)
-    _check_resolution(checked, duration, step)
     motions = [motion for placed in system.model.relations for motion in placed.relation.motions]
     motions += [element.motion(name) for element in system.forces for name in element.motions]
-    for motion in motions:
-        for t in motion.kinks_between(checked.start, checked.end):
+    parts = [part for motion in motions for part in motion.parts if part.kinks.size]
+    recurring = [part for part in parts if part.period and duration == np.inf]
+
+    def further(begin: float, end: float) -> list[float]:
+        return [t for part in recurring for t in part.kinks_between(begin, end)]
+
+    checked = Breaks(
+        start, start + duration, given, longest,
+        further if recurring else None, min((part.period for part in recurring), default=np.inf),
+    )  # fmt: skip
+    if duration < np.inf:
+        _check_resolution(checked, duration, step)
+    for part in parts:
+        for t in part.kinks_between(checked.start, checked.end) if part not in recurring else ():
             checked.add(t)
     return checked
 

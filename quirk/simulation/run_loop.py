@@ -36,6 +36,9 @@ from .sensitivity.parameters import Parameter
 if TYPE_CHECKING:
     from ..io.checkpoints import Checkpoint
 
+# Derivatives of functions of time are tried over so long, s, from the start of a run that has no end.
+TRIAL = 1e-3
+
 
 def computed(
     system: System,
@@ -69,7 +72,7 @@ def computed(
 
     try:
         with DeferredInterrupt():
-            run = _begun(system, state, phases, written)
+            run = begun(system, state, phases, written)
             started = time.perf_counter()
             line = ProgressLine.shown(progress, settings.start, settings.end)
             while run.proceed():
@@ -103,36 +106,47 @@ def computed(
     except IntegrationError as error:
         assert run is not None
         partial = result("failed")
-        trouble: Any = run.trouble or run.undefined(error.time)
-        if not isinstance(trouble, InputError):
-            trouble = lost_ahead(
-                run.plant.model, partial.state_at(-1), error.time, settings.step if settings.fixed else 0
-            )
-        cause = "" if trouble is None else f" ({trouble})"
-        component, bodies = error.component, system.bodies
-        where = "" if component is None else f" at {system.model.carried.owner(component, system.model.body_names)}"
-        within = component is not None and component < STATE_SIZE * len(bodies)
-        body = bodies[component // STATE_SIZE].name if component is not None and within else None
+        told, body = described_failure("simulate", system, run, phases, partial.state_at(-1), error)
         raise SimulationError(
-            f"simulate: at t = {error.time:.9g} s{where}: {error}{cause}; "
-            "the result up to here is in this error's .result",
-            time=error.time,
-            body=body,
-            result=partial,
+            f"{told}; the result up to here is in this error's .result", time=error.time, body=body, result=partial
         ) from error
     finally:
         if run is not None and line is not None:
             line.close(run.reached)
 
 
-def _begun(system: System, state: State, phases: RunFactory, written: Checkpoint | None) -> HybridRun | CheckpointedRun:
+def described_failure(
+    owner: str,
+    system: System,
+    run: HybridRun | CheckpointedRun,
+    phases: RunFactory,
+    last: State,
+    error: IntegrationError,
+) -> tuple[str, str | None]:
+    """Return what to say of a run that cannot go on from its last state, and the name of the body where it shows."""
+    settings, trouble = phases.settings, run.trouble or run.undefined(error.time)
+    cause: Any = trouble
+    if not isinstance(trouble, InputError):
+        cause = lost_ahead(run.plant.model, last, error.time, settings.step if settings.fixed else 0)
+    because = "" if cause is None else f" ({cause})"
+    component, bodies = error.component, system.bodies
+    where = "" if component is None else f" at {system.model.carried.owner(component, system.model.body_names)}"
+    within = component is not None and component < STATE_SIZE * len(bodies)
+    body = bodies[component // STATE_SIZE].name if component is not None and within else None
+    return f"{owner}: at t = {error.time:.9g} s{where}: {error}{because}", body
+
+
+def begun(
+    system: System, state: State, phases: RunFactory, written: Checkpoint | None = None, owner: str = "simulate"
+) -> HybridRun | CheckpointedRun:
     """Return a run that stands at its start, with a state on the constraints, or where it goes on."""
     run = HybridRun(system, phases) if written is None else CheckpointedRun(system, phases, written)
     if written is not None and written.leg is not None:
         run.start(written.leg)
         return run
     settings, configuration = phases.settings, system.configuration_of(state)
-    plant, start, end = system.plant_for(configuration), settings.start, settings.end
+    plant, start = system.plant_for(configuration), settings.start
+    end = settings.end if settings.end < np.inf else start + TRIAL
     model = plant.model
     for placed in model.relations:
         for motion in placed.relation.motions:
@@ -145,9 +159,7 @@ def _begun(system: System, state: State, phases: RunFactory, written: Checkpoint
     y = flow.project(start, model.carried.flat(state))
     if y is None:
         cause = "" if flow.trouble is None else f" ({flow.trouble})"
-        raise SimulationError(
-            f"simulate: the initial state cannot be projected onto the constraints{cause}", time=start
-        )
+        raise SimulationError(f"{owner}: the initial state cannot be projected onto the constraints{cause}", time=start)
     begin = replace(model.carried.state(y), angles=state.angles)
     angles = angles_at(model, begin, start)
     begin.angles = angles_by_name(model.joints, angles)

@@ -11,26 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..bodies.state import State
-from ..dynamics.sparse.stepping.run_state import Settings
 from ..errors import InputError
 from ..events import Event
-from ..integrators import IMPLICIT_METHODS, STIFF_METHODS, TABLEAUX, Statistics
-from ..integrators.breaks import PARTS
-from ..integrators.fixed import step_count
-from ..integrators.taylor import TAYLOR
+from ..integrators import Statistics
 from ..result.result import Result
-from ..system.queries import SOLVERS
 from ..system.system import System
 from ..util import validate
 from ..util.misuse import explained
-from .hybrid.run_factory import AUTO, EXPLICIT, RunFactory
-from .output_schedule import checked_breaks, checked_step, output_times
+from .arguments import checked_events, checked_method, checked_settings
+from .hybrid.run_factory import RunFactory
+from .output_schedule import checked_breaks, output_times
 from .run_loop import computed
 from .sensitivity.objective import Objective
 from .sensitivity.parameters import checked_parameters
-
-METHODS = (TAYLOR, *TABLEAUX, *IMPLICIT_METHODS, *STIFF_METHODS, AUTO)
-STABILIZATIONS = ("projection", "baumgarte", None)
 
 
 @explained
@@ -146,45 +139,17 @@ def simulate(
         raise InputError(f"simulate: system must be a quirk.System; got {system!r}")
     owner = "simulate"
     duration = validate.positive(owner, "duration", duration)
-    validate.choice(owner, "method", method, METHODS)
-    validate.choice(owner, "stabilization", stabilization, STABILIZATIONS)
-    validate.choice(owner, "solver", solver, SOLVERS)
-    if method == AUTO and (step is not None or objective is not None or solver == "dense"):
-        method = EXPLICIT
-    alpha, beta = validate.array(owner, "baumgarte", baumgarte, (2,))
-    if alpha < 0 or beta < 0:
-        raise InputError(f"{owner}: baumgarte must be two rates, 1/s, not negative; got ({alpha:g}, {beta:g})")
-    if method == TAYLOR and stabilization == "baumgarte":
-        raise InputError(f'{owner}: method="{TAYLOR}" keeps to the constraints by projection: leave out stabilization=')
-    if solver == "dense" and method in (TAYLOR, *IMPLICIT_METHODS):
-        raise InputError(f'{owner}: method="{method}" is compiled: leave out solver="dense", or take another method')
-    step = checked_step(method, step, rtol, atol, duration)
-    rtol = validate.positive(owner, "rtol", 1e-9 if rtol is None else rtol)
-    atol = validate.positive(owner, "atol", 1e-12 if atol is None else atol)
-    interval = validate.whole(owner, "projection_interval", projection_interval)
-    start = validate.number(owner, "start", start)
-    end = start + duration
+    method = checked_method(owner, method, step, solver, explicit=objective is not None)
+    settings = checked_settings(
+        owner, system, method, start, duration, step=step, rtol=rtol, atol=atol, stabilization=stabilization,
+        baumgarte=baumgarte, solver=solver, projection_interval=projection_interval, every=output is None,
+    )  # fmt: skip
+    start, end = settings.start, settings.end
     times = output_times(output, start, end)
     ends = checked_breaks(system, start, duration, _with_output(breaks, times, objective), max_step, step)
+    settings = settings._replace(max_step=ends.max_step)
     state = system.initial_state() if initial_state is None else system.checked(initial_state)
-    projecting = stabilization == "projection"
-    alpha, beta = (alpha, beta) if stabilization == "baumgarte" else (0.0, 0.0)
-    settings = Settings(
-        start=start,
-        end=end,
-        step=0.0 if step is None else step,
-        fixed=0 if step is None else step_count(start, end, step),
-        rtol=rtol,
-        atol=atol,
-        interval=interval if projecting else 0,
-        alpha=alpha,
-        beta=beta,
-        length=system.model.length,
-        every=output is None,
-        max_step=ends.max_step,
-        gap=duration / PARTS,
-    )
-    watched = _checked_events(system, events)
+    watched = checked_events(owner, system, events)
     options.update(events=watched[len(system.events) :])
     varied = checked_parameters(system, state, sensitivities, method, solver, checkpoint, objective is not None)
     if objective is not None and not varied:
@@ -209,14 +174,3 @@ def _with_output(breaks: Any, times: np.ndarray | None, objective: Any) -> Any:
     if times is None:
         return breaks
     return [*times] if breaks is None else [*breaks, *times]
-
-
-def _checked_events(system: System, events: Any) -> list[Event]:
-    """Return the events of a system, and those of one run behind them."""
-    listed = list(events) if isinstance(events, Iterable) else [events]
-    for event in listed:
-        if not isinstance(event, Event):
-            raise InputError(f"simulate: events must be a list of quirk.Event; got {event!r}")
-        if event.name in system or [one.name for one in listed].count(event.name) > 1:
-            raise InputError(f"simulate: {event} has the name of another part or event: rename one")
-    return [*system.events, *listed]

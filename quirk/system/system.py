@@ -134,6 +134,10 @@ class System(Renamed):
         self._plants.move_to_end(configuration)
         return self._plants[configuration]
 
+    def plants(self) -> list[tuple[Configuration, CompiledModel]]:
+        """Return what was made by `plant_for` and is still kept, with the configuration of each."""
+        return list(self._plants.items())
+
     def _closed(self, constraint: Constraint) -> Constraint:
         return constraint if self._closure is None else self._closure.applied(constraint)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +15,13 @@ from quirk.dynamics.model.energy import gravity_energy, kinetic_energy
 from quirk.dynamics.model.joint_angles import Turns, angles_by_name
 from quirk.dynamics.model.time_derivatives import MotionTower
 from quirk.dynamics.plant import CompiledModel
-from quirk.dynamics.sparse.stepping.compiled_run import ResumePoint
+from quirk.dynamics.sparse.stepping.compiled_run import ResumePoint, RunMemory
 from quirk.errors import InputError, SimulationError, SwitchingError
 from quirk.events import Event
 from quirk.events.actions import After, Enable, Engage, functions_in
 from quirk.functions.effects import Effects
 from quirk.integrators import IntegrationError
+from quirk.jit.keyboard_interrupt import DeferredInterrupt
 from quirk.result.event_log import EventRecord
 from quirk.result.segment import Segment
 from quirk.system.configuration import Configuration
@@ -31,7 +32,7 @@ from .contact_events import Contacts
 from .contact_states import ContactState
 from .event_actions import ActionExecutor, EventState, actions_of
 from .restart_points import RestartPoint
-from .run_factory import RunFactory
+from .run_factory import FactoryMemory, RunFactory
 from .step_history import StepHistory
 
 if TYPE_CHECKING:
@@ -41,6 +42,29 @@ if TYPE_CHECKING:
 MOST_AT_ONCE, AT_ONCE = 200, 1e-9
 # Maximum number of compiled runs, one per set of active parts, that are kept for reuse.
 MOST_PHASES = 16
+
+
+@dataclass(frozen=True)
+class HybridMemory:
+    """All from which a run goes on, but for the states that it has kept.
+
+    Attributes
+    ----------
+    base, resting, configuration : the active parts, without and with what contacts and friction do
+    often, recent, stopped : what is counted of events
+    factory, phase : memories of the factory and of the run with the present active parts
+    idle : active parts, contacts, and what was learned, of those with others
+    """
+
+    base: Configuration
+    resting: ContactState
+    configuration: Configuration
+    often: Counter[str]
+    recent: list[tuple[float, str]]
+    stopped: bool
+    factory: FactoryMemory
+    phase: RunMemory
+    idle: list[tuple[Configuration, ContactState, Any]]
 
 
 class HybridRun:
@@ -55,13 +79,14 @@ class HybridRun:
     Attributes
     ----------
     happenings : events and impacts so far
+    configurations : of the segments, with what contacts and friction do
     stopped : whether an event has ended the run
     trail : all steps with the events between them, if they are recorded; else None
     """
 
     def __init__(self, system: System, phases: RunFactory, rows: RowFile | None = None) -> None:
         self._system, self._made, self._events, self._rows = system, phases, phases.events, rows
-        self._span, self._before = phases.settings.end - phases.settings.start, 0
+        self._before = 0
         self._board = ActionExecutor(system, phases.settled)
         for event in self._events:
             for action in event.actions:
@@ -72,8 +97,10 @@ class HybridRun:
         }
         self._changeable = Changeable(system, self._events)
         self._contacts = Contacts(system, phases)
-        self._phases: OrderedDict[Any, Any] = OrderedDict()
+        self._phases: OrderedDict[Any, tuple[Any, ContactState]] = OrderedDict()
+        self._learned: dict[Any, Any] = {}
         self._closed: list[Segment] = []
+        self.configurations: list[Configuration] = []
         self.happenings: list[EventRecord] = []
         self.stopped = False
         self.trail = StepHistory() if phases.trailing else None
@@ -112,7 +139,7 @@ class HybridRun:
         except KeyboardInterrupt:  # for example during compilation
             self._keep_start_of(plant, t, y, angles)
             raise
-        self._plant = plant
+        self._plant, self._configuration = plant, configuration
         if self.trail is not None:
             self.trail.begin(len(self._closed), self._plant, self._base, self._resting, t, y, angles)
 
@@ -129,15 +156,23 @@ class HybridRun:
         # Disabled unilateral constraints are not monitored, although the compiled model is the same.
         key = configuration, self._resting.key
         if key not in self._phases:
-            self._contacts.check_watched(self._made.guards, self._resting)
-            self._made.warn_of_state(plant)
-            self._phases[key] = self._made.make(plant, self._contacts.guards(self._base, self._resting))
-            if len(self._phases) > MOST_PHASES:
-                self._phases.popitem(last=False)
+            self._make_phase(key, plant)
         self._phases.move_to_end(key)
+        phase, _ = self._phases[key]
         self._contacts.head(plant, self._resting)
-        self._made.enter(self._phases[key], t, y, angles, pace, plant)
-        return self._phases[key]
+        self._made.enter(phase, t, y, angles, pace, plant)
+        return phase
+
+    def _make_phase(self, key: Any, plant: CompiledModel) -> None:
+        """Make the run of a set of active parts."""
+        self._contacts.check_watched(self._made.guards, self._resting)
+        self._made.warn_of_state(plant)
+        phase: Any = self._made.make(plant, self._contacts.guards(self._base, self._resting))
+        self._phases[key] = phase, self._resting
+        if key in self._learned:
+            phase.take_over(self._learned.pop(key))
+        if len(self._phases) > MOST_PHASES:
+            self._phases.popitem(last=False)
 
     def _keep_start_of(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> None:
         """Keep the first state of a set of active parts as a segment; used if its run cannot be entered."""
@@ -145,6 +180,7 @@ class HybridRun:
         turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
         changes = self._base.since(self._system.configuration)
         self._closed.append(Segment(plant, np.array([t]), y[None].copy(), turns, 0, changes))
+        self.configurations.append(self._contacts.configured(self._base, self._resting))
 
     def keep_start(self) -> None:
         """Keep the state at the start of the run if it is an output time."""
@@ -205,6 +241,7 @@ class HybridRun:
             turns = Turns(self._plant.model.joints, rows.quadrants.reshape(len(rows.time), -1, 2), phase.whole)
             changes = self._base.since(self._system.configuration)
             self._closed.append(Segment(self._plant, rows.time, rows.flat, turns, phase.rank, changes))
+            self.configurations.append(self._configuration)
 
     @property
     def _tried(self) -> int:
@@ -221,13 +258,91 @@ class HybridRun:
         """Return whether the run is between steps and has taken `steps` steps since the last restart point."""
         return self._phase.between and self._tried - self._before >= steps
 
+    @property
+    def phase(self) -> Any:
+        """The run with the present active parts."""
+        return self._phase
+
+    @property
+    def configuration(self) -> Configuration:
+        """The active parts, besides what contacts and friction do."""
+        return self._base
+
+    def restart(self) -> None:
+        """Discard what was computed beyond the state at which the run pauses: loads have changed from outside.
+
+        Contacts may open, and what sticks may slip, at once.
+        """
+        phase = self._phase
+        phase.restart()
+        if not self._contacts:
+            return
+        phase.begin_anew()
+        y, angles, resting = phase.state, phase.angles, self._resting
+        try:
+            now = self._touched((), EventState(phase.reached, y, self._base), angles)
+        except IntegrationError as error:
+            raise SimulationError(f"Run: at t = {error.time:.9g} s: {error}", time=error.time) from error
+        changed = self._resting != resting
+        self._go_on(now, y, angles, changed=changed, altered=False, apart=False)
+        if not changed:
+            self._contacts.head(self._plant, self._resting)
+
+    def snapshot(self) -> HybridMemory:
+        """Return all from which the run goes on, but for the states that it has kept."""
+        idle = [
+            (configuration, resting, phase.learned())
+            for (configuration, _), (phase, resting) in self._phases.items()
+            if phase is not self._phase
+        ]
+        return HybridMemory(
+            self._base, self._resting, self._configuration, Counter(self._often), list(self._recent), self.stopped,
+            self._made.snapshot(), self._phase.snapshot(), idle,
+        )  # fmt: skip
+
+    def recall(self, saved: HybridMemory) -> None:
+        """Take back what `snapshot` has returned, here or in another run of the same system with the same settings."""
+        self._base, self._resting, self._configuration = saved.base, saved.resting, saved.configuration
+        self._often, self.stopped = Counter(saved.often), saved.stopped
+        self._recent.clear()
+        self._recent.extend(saved.recent)
+        self._plant = self._system.plant_for(saved.configuration)
+        key = saved.configuration, saved.resting.key
+        if key not in self._phases:
+            self._make_phase(key, self._plant)
+            t, y, angles = self._phase.reached, self._phase.state, self._phase.angles
+            self._made.enter(self._phases[key][0], t, y, angles, self._phase.pace, self._plant)
+        self._phase = self._phases[key][0]
+        self._phases = OrderedDict({key: self._phases[key]})
+        self._learned = {(configuration, resting.key): learned for configuration, resting, learned in saved.idle}
+        self._made.recall(saved.factory)
+        self._phase.recall(saved.phase)
+
+    def drop_after(self, t: float) -> None:
+        """Drop states kept later than a time, s, and the record of what has happened since."""
+        self.end_segment()
+        kept = [(one, c) for one, c in zip(self._closed, self.configurations, strict=True) if one.time[0] <= t]
+        self._closed[:] = [up_to(segment, t) for segment, _ in kept]
+        self.configurations[:] = [configuration for _, configuration in kept]
+        self.happenings[:] = [one for one in self.happenings if one.time <= t]
+
+    def forget(self) -> None:
+        """Drop all states kept so far, and the record of what has happened."""
+        if self._closed or self.happenings:
+            self._closed.clear()
+            self.configurations.clear()
+            self.happenings.clear()
+        if self._phase.kept.numbers:
+            self._phase.kept.take()
+
     def proceed(self, steps: int | None = None) -> bool:
         """Compute for a fraction of a second, up to `steps` steps since the last restart point; False at the end."""
         more = self._phase.proceed(None if steps is None else steps - self._tried + self._before)
         for key, time, way, energy in self._phase.events():
             self.happenings.append(EventRecord(time, str(key), way, energy, energy))
         if self._phase.hit:
-            self._happen(self._phase.hit)
+            with DeferredInterrupt():  # all of it, or nothing
+                self._happen(self._phase.hit)
         if self._rows is not None:
             self._rows.put(self._phase.kept)
         if self.trail is not None:
@@ -382,14 +497,28 @@ class HybridRun:
         """Count an event; raise IntegrationError if events follow each other endlessly."""
         self._often[name] += 1
         self._recent.append((t, name))
-        since = self._recent[0][0]
-        if len(self._recent) == self._recent.maxlen and t - since <= AT_ONCE * self._span:
+        since, settings = self._recent[0][0], self._made.settings
+        # A run without an end is judged by the time up to which it is asked for.
+        end = self._made.asked[-1] if settings.end == np.inf and self._made.asked is not None else settings.end
+        if len(self._recent) == self._recent.maxlen and t - since <= AT_ONCE * (end - settings.start):
             count, most = len(self._recent), Counter(own for _, own in self._recent).most_common(1)[0][0]
             raise IntegrationError(
                 f'{count} events within {t - since:.1e} s, most of them "{most}": what they do leads to the next at '
                 "once; let it change more, or give the event a direction",
                 t,
             )
+
+
+def up_to(segment: Segment, t: float) -> Segment:
+    """Return the part of a segment up to a time, s, at which it has begun."""
+    count = int(np.searchsorted(segment.time, t, side="right"))
+    if count == len(segment.time):
+        return segment
+    turns = replace(segment.turns, quadrants=segment.turns.quadrants[:count])
+    changes = segment.switched, segment.replaced
+    return Segment(
+        segment.plant, segment.time[:count], segment.flat[:count], turns, segment.rank, changes, segment.changed
+    )
 
 
 def stored_energy(model: Any, stores: Sequence[Any], t: float, state: State) -> float:

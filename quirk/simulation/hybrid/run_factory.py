@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from quirk.dynamics.dense.watch import ChangeMonitor as ChangeWatch
 from quirk.dynamics.dense.watch import asked_values
 from quirk.dynamics.dense.work_error import WorkError
 from quirk.dynamics.plant import CompiledModel
-from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.solver.solver import Solver, SolverMemory
 from quirk.dynamics.sparse.solver.taylor_series import NoSeriesError, may_wake, require_series
 from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun, ResumePoint
 from quirk.dynamics.sparse.stepping.rhs import SparseFlow
@@ -42,6 +43,7 @@ from quirk.integrators import (
 )
 from quirk.integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
 from quirk.integrators.taylor import TAYLOR, Taylor, taylor_for
+from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
 from .event_functions import guards_of
@@ -50,6 +52,21 @@ from .python_run import SteppedRun
 # The default method, and the explicit method with which it starts; it changes to an implicit one if the system is
 # stiff.
 AUTO, EXPLICIT = "auto", "Vern9"
+
+
+@dataclass(frozen=True)
+class FactoryMemory:
+    """What the runs of a factory share.
+
+    Attributes
+    ----------
+    breaks, statistics
+    solvers : of each its active parts, whether its rows were chosen, and its memory
+    """
+
+    breaks: tuple[Any, ...]
+    statistics: Statistics
+    solvers: list[tuple[Configuration, bool, SolverMemory]]
 
 
 @dataclass
@@ -62,6 +79,8 @@ class RunFactory:
     asked : times to keep, or None for all steps
     options : the arguments of `simulate`, for the result to tell
     trailing : whether runs note all steps that they take
+    pausing : whether runs wait at the asked times, which then change on the way, for further ones
+    prepare : called with each compiled solver once it is made, before it computes anything
     """
 
     system: System
@@ -74,6 +93,8 @@ class RunFactory:
     events: Sequence[Event]
     options: Mapping[str, Any]
     trailing: bool = False
+    pausing: bool = False
+    prepare: Callable[[Solver], None] | None = None
 
     def __post_init__(self) -> None:
         """Determine the monitored quantities of events."""
@@ -92,6 +113,8 @@ class RunFactory:
         """Return the compiled solver of a compiled model, created on first use."""
         if plant not in self._solvers:
             self._solvers[plant] = solver = plant.solver(self._beside)
+            if self.prepare is not None:
+                self.prepare(solver)
             for owner in owners_of(plant.model, solver.refuse) if self.trailing else ():
                 raise InputError(
                     f"simulate: sensitivities: the function of {owner} reads what another function may change during "
@@ -111,6 +134,32 @@ class RunFactory:
                     StatefulWarning,
                     stacklevel=outside(),
                 )
+
+    @property
+    def solvers(self) -> Mapping[CompiledModel, Solver]:
+        """Compiled solvers made so far, by what they compute with."""
+        return self._solvers
+
+    def snapshot(self) -> FactoryMemory:
+        """Return what the runs made here share: breaks found so far, and what evaluations leave for later ones."""
+        configurations = {id(plant): configuration for configuration, plant in self.system.plants()}
+        solvers = [
+            (configurations[id(plant)], plant in self._settled, solver.snapshot())
+            for plant, solver in self._solvers.items()
+            if id(plant) in configurations
+        ]
+        return FactoryMemory(self.breaks.snapshot(), deepcopy(self.statistics), solvers)
+
+    def recall(self, saved: FactoryMemory) -> None:
+        """Take back what `snapshot` has returned."""
+        self.breaks.recall(saved.breaks)
+        vars(self.statistics).update(vars(deepcopy(saved.statistics)))
+        self._settled.clear()
+        for configuration, settled, memory in saved.solvers:
+            plant = self.system.plant_for(configuration)
+            self.solver_of(plant).recall(memory)
+            if settled:
+                self._settled.add(plant)
 
     def altering(self) -> list[str]:
         """Return the events with functions that may change values read by Python functions."""
@@ -171,7 +220,7 @@ class RunFactory:
                 method = TABLEAUX[name] if name in TABLEAUX else IMPLICIT_METHODS[name]
             return CompiledRun(
                 self.solver_of(plant), method, settings, self.breaks, self.asked, self.statistics, guards,
-                RADAU_IIA9 if switching else None, self.trailing,
+                RADAU_IIA9 if switching else None, self.trailing, self.pausing,
             )  # fmt: skip
         return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
 

@@ -176,7 +176,13 @@ class Solver:
         made = self._mechanism
         if made is None or made.work is not self.work or made.pattern is not self.pattern:
             made = Mechanism(
-                self.tables.constants, self.nodes, self.pattern, self.applied.table, self.frictions, self.tree, self.work
+                self.tables.constants,
+                self.nodes,
+                self.pattern,
+                self.applied.table,
+                self.frictions,
+                self.tree,
+                self.work,
             )
             self._mechanism = made
         return made
@@ -186,7 +192,8 @@ class Solver:
         """All that an evaluation may leave for the next, besides the inputs of laws."""
         constant = ("uniform", "fronts", "scale", "weight")
         relations = [self.related.table.inputs, self.related.table.outputs]
-        return [*real_arrays(self.work, constant), *real_arrays(self.frictions), *relations, self.counts]
+        written = [x for of in (self.frictions, self.tree) for x in real_arrays(of)]
+        return [*real_arrays(self.work, constant), *written, *relations, self.counts]
 
     def snapshot(self) -> SolverMemory:
         """Return all from which the next evaluations follow, as copies: they are the same to the last bit."""

@@ -1,0 +1,95 @@
+"""Arguments that `quirk.simulate` and `quirk.Run` share, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.sparse.stepping.run_state import Settings
+from ..errors import InputError
+from ..events import Event
+from ..integrators import IMPLICIT_METHODS, STIFF_METHODS, TABLEAUX
+from ..integrators.breaks import PARTS
+from ..integrators.fixed import step_count
+from ..integrators.taylor import TAYLOR
+from ..system.queries import SOLVERS
+from ..system.system import System
+from ..util import validate
+from .hybrid.run_factory import AUTO, EXPLICIT
+from .output_schedule import checked_step
+
+METHODS = (TAYLOR, *TABLEAUX, *IMPLICIT_METHODS, *STIFF_METHODS, AUTO)
+STABILIZATIONS = ("projection", "baumgarte", None)
+# Number of fixed steps of a run without an end.
+UNLIMITED = 2**62
+
+
+def checked_method(owner: str, method: Any, step: Any, solver: Any, *, explicit: bool = False) -> str:
+    """Return the name of a method; "auto" is the explicit one where it cannot change, or where that is asked for."""
+    validate.choice(owner, "method", method, METHODS)
+    validate.choice(owner, "solver", solver, SOLVERS)
+    if solver == "dense" and method in (TAYLOR, *IMPLICIT_METHODS):
+        raise InputError(f'{owner}: method="{method}" is compiled: leave out solver="dense", or take another method')
+    return EXPLICIT if method == AUTO and (step is not None or explicit or solver == "dense") else str(method)
+
+
+def checked_settings(
+    owner: str,
+    system: System,
+    method: str,
+    start: Any,
+    duration: float,
+    *,
+    step: Any,
+    rtol: Any,
+    atol: Any,
+    stabilization: Any,
+    baumgarte: Any,
+    projection_interval: Any,
+    every: bool,
+    solver: str = "sparse",
+) -> Settings:
+    """Return the settings of a run over a duration, s, which may be infinite; the longest step is left to be set."""
+    validate.choice(owner, "stabilization", stabilization, STABILIZATIONS)
+    alpha, beta = validate.array(owner, "baumgarte", baumgarte, (2,))
+    if alpha < 0 or beta < 0:
+        raise InputError(f"{owner}: baumgarte must be two rates, 1/s, not negative; got ({alpha:g}, {beta:g})")
+    if method == TAYLOR and stabilization == "baumgarte":
+        raise InputError(f'{owner}: method="{TAYLOR}" keeps to the constraints by projection: leave out stabilization=')
+    step = checked_step(owner, method, step, rtol, atol, duration)
+    rtol = validate.positive(owner, "rtol", 1e-9 if rtol is None else rtol)
+    atol = validate.positive(owner, "atol", 1e-12 if atol is None else atol)
+    interval = validate.whole(owner, "projection_interval", projection_interval)
+    start = validate.number(owner, "start", start)
+    end = start + duration
+    fixed = 0
+    if step is not None:
+        fixed = step_count(start, end, step) if end < np.inf else UNLIMITED
+    return Settings(
+        start=start,
+        end=end,
+        step=0.0 if step is None else step,
+        fixed=fixed,
+        rtol=rtol,
+        atol=atol,
+        interval=interval if stabilization == "projection" else 0,
+        alpha=alpha if stabilization == "baumgarte" else 0.0,
+        beta=beta if stabilization == "baumgarte" else 0.0,
+        length=system.model.length,
+        every=every,
+        max_step=np.inf,
+        gap=duration / PARTS if duration < np.inf else 1.0,
+    )
+
+
+def checked_events(owner: str, system: System, events: Any) -> list[Event]:
+    """Return the events of a system, and those of one run behind them."""
+    listed = list(events) if isinstance(events, Iterable) else [events]
+    for event in listed:
+        if not isinstance(event, Event):
+            raise InputError(f"{owner}: events must be a list of quirk.Event; got {event!r}")
+        if event.name in system or [one.name for one in listed].count(event.name) > 1:
+            raise InputError(f"{owner}: {event} has the name of another part or event: rename one")
+    return [*system.events, *listed]

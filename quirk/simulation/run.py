@@ -1,0 +1,529 @@
+"""A simulation under the control of a loop of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..bodies.state import State
+from ..dynamics.model.joint_angles import Turns
+from ..dynamics.plant import CompiledModel
+from ..errors import InputError, SimulationError
+from ..events import Event
+from ..integrators import STIFF_METHODS, IntegrationError, Statistics
+from ..result.event_log import EventLog, EventRecord
+from ..result.result import Result
+from ..result.segment import Segment
+from ..system.system import System
+from ..util import validate
+from ..util.misuse import explained
+from .arguments import checked_events, checked_method, checked_settings
+from .hybrid.hybrid_run import HybridRun
+from .hybrid.run_factory import RunFactory
+from .output_schedule import checked_breaks
+from .run_inputs import Inputs
+from .run_loop import begun, described_failure
+from .run_observation import Observation
+from .run_pace import Pace
+from .run_saved import PartNames, SavedRun, identity
+from .run_views import CurrentSegment, CurrentView, Observers
+
+if TYPE_CHECKING:
+    from ..graphics.viewer.live import LiveView
+
+OWNER = "Run"
+# Arguments in which runs agree of which one restores what the other has saved.
+DISTINCT = (
+    "method", "rtol", "atol", "step", "max_step", "end", "stabilization", "baumgarte", "projection_interval",
+)  # fmt: skip
+# Why `advance` returns.
+TIME, EVENT, STOPPED = "time", "event", "stopped"
+
+
+@explained
+class Run:
+    """A simulation that a loop of the caller advances, and whose inputs it sets on the way; see docs/stepping.md.
+
+    While the inputs stay as they are, the motion is that of `simulate`: the method chooses the size of steps, which go
+    on behind the times at which `advance` pauses; the states there are those of output within steps. Where an input has
+    changed, what was computed beyond is discarded and a new step begins, with the same step size. Nothing is compiled
+    again.
+
+    Parameters
+    ----------
+    system : System
+    method, rtol, atol, step, max_step, stabilization, baumgarte, projection_interval
+        As of `simulate`; of the compiled methods.
+    inputs : list of str
+        Names of the force elements whose number the loop sets: of an `Actuator`, `JointTorque`, `JointForce`, `Force`
+        (a vector (3,)), `Torque` (likewise), or a `Controller`, of which it is the target. They are made with a number,
+        from which they start.
+    initial_state : State, optional
+        Default: `system.initial_state()`.
+    start : float
+        Time at the start, s.
+    end : float, optional
+        s; where the run ends at the latest. The motion is then that of ``simulate(system, end - start)`` to the end,
+        which cuts its last step there. By default there is no end but that of motions that are defined up to a time.
+    events : list of Event
+        Watched in this run, beside those of the system.
+    keep : float, optional
+        Interval, s, at which states are kept for `result`; by default none are.
+
+    Attributes
+    ----------
+    system : System
+    inputs : mapping
+        The present value of each input by name, N m or N or the unit of a target; set one to change it.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used.
+    InconsistentStateError
+        If the initial state violates a constraint.
+
+    Examples
+    --------
+    >>> rod = quirk.Body.box("rod", mass=1.0, size=[1.0, 0.1, 0.1], position=[0.5, 0, 0])
+    >>> hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis="y")
+    >>> system = quirk.System([rod, hinge, quirk.JointTorque("motor", hinge, 0.0)], gravity=[0, 0, -9.81])
+    >>> run = quirk.Run(system, inputs=["motor"])
+    >>> while run.time < 1.0:
+    ...     run.inputs["motor"] = -20.0 * run["hinge"].angle - 5.0 * run["hinge"].angle_rate
+    ...     reason = run.advance(0.01)
+    >>> reason, round(run["hinge"].angle, 4)
+    ('time', 0.2382)
+    """
+
+    def __init__(
+        self,
+        system: System,
+        *,
+        method: str = "auto",
+        rtol: float | None = None,
+        atol: float | None = None,
+        step: float | None = None,
+        max_step: float | None = None,
+        inputs: Iterable[str] = (),
+        initial_state: State | None = None,
+        start: float = 0.0,
+        end: float | None = None,
+        events: Iterable[Event] = (),
+        keep: float | None = None,
+        stabilization: str | None = "projection",
+        baumgarte: tuple[float, float] = (10.0, 10.0),
+        projection_interval: int = 1,
+    ) -> None:
+        options = {name: given for name, given in locals().items() if name not in ("self", "system", "initial_state")}
+        if not isinstance(system, System):
+            raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")
+        method = checked_method(OWNER, method, step, "sparse")
+        if method in STIFF_METHODS:
+            raise InputError(
+                f'{OWNER}: method="{method}" is not compiled; take "RadauIIA9", "Rodas5P" or "auto" for stiff systems'
+            )
+        self.inputs = Inputs(system, inputs)
+        self.system = system = self.inputs.system
+        start = validate.number(OWNER, "start", start)
+        duration = _duration(system, start, end)
+        settings = checked_settings(
+            OWNER, system, method, start, duration, step=step, rtol=rtol, atol=atol, stabilization=stabilization,
+            baumgarte=baumgarte, projection_interval=projection_interval, every=False,
+        )  # fmt: skip
+        ends = checked_breaks(system, start, duration, None, max_step, step, OWNER)
+        state = system.initial_state() if initial_state is None else system.checked(initial_state)
+        self._watched = checked_events(OWNER, system, events)
+        self._named = {event.name for event in self._watched}
+        self._keep = None if keep is None else validate.positive(OWNER, "keep", keep)
+        options.update(events=self._watched[len(system.events) :], inputs=list(self.inputs))
+        self._factory = RunFactory(
+            system, "sparse", method, settings._replace(max_step=ends.max_step), ends, np.array([start]), Statistics(),
+            self._watched, options, pausing=True, prepare=self.inputs.serve,
+        )  # fmt: skip
+        self._observers = Observers(
+            self.inputs, [function for event in self._watched for function in event.user_functions]
+        )
+        run = begun(system, state, self._factory, owner=OWNER)
+        assert isinstance(run, HybridRun)
+        self._run, self._start, self._time, self._kept = run, start, start, 0
+        self._pending: list[EventRecord] = []
+        self._last: list[EventRecord] = []
+        self._names = PartNames(system, self._watched)
+        self._identity = identity(system, {name: options[name] for name in DISTINCT} | {"inputs": list(self.inputs)})
+        self._told = 0
+        self._shown: tuple[Any, Result] | None = None
+        self._history: dict[str, tuple[list[float], list[np.ndarray]]] = {
+            name: ([start], [value]) for name, value in self.inputs.values_now.items()
+        }
+        self._beat = start, 0.0, 0
+        self._end, self._version = settings.end, 0
+        self._pace: Pace | None = None
+        self._view: LiveView | None = None
+        self._take_happenings()
+        self._last, self._pending = self._pending, []
+        if self._keep is None:
+            run.forget()
+
+    @property
+    def time(self) -> float:
+        """Present time, s."""
+        return self._time
+
+    @property
+    def events(self) -> EventLog:
+        """What happened during the last call of `advance` or `advance_to`; at first, at the start of the run."""
+        return EventLog(self._last)
+
+    @property
+    def plant(self) -> CompiledModel:
+        """What computes with the present active parts."""
+        return self._run.plant
+
+    @property
+    def statistics(self) -> Statistics:
+        """Steps, rejected steps and evaluations of the equations of motion so far."""
+        self._run.phase.count()
+        return self._factory.statistics
+
+    @property
+    def state(self) -> State:
+        """The present state, a copy: a start for another run."""
+        return self._segment.state_at(0)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the view of a body, a constraint or a force as a result has it, at the present time alone."""
+        if isinstance(self.system[name], Event):
+            return self.events.of(name)
+        return CurrentView(self._present[name])
+
+    def advance(self, duration: float) -> str:
+        """Advance by a time; equal durations one after the other add up without round-off.
+
+        Parameters
+        ----------
+        duration : float
+            s, positive.
+
+        Returns
+        -------
+        str
+            "time" where that is reached; "event" where an event has happened before, or right there: `time` is then
+            that of the event, `state` the one after its actions, and `events` says which; "stopped" if it has stopped
+            the run. Contacts do not interrupt; what they did is among `events`.
+
+        Raises
+        ------
+        InputError
+            If the duration is not positive, or the run was stopped or is at its end.
+        SimulationError
+            If the step size collapses or the state stops being finite; the run stays where it could come to.
+        """
+        if not (type(duration) is float and 0.0 < duration < np.inf):
+            duration = validate.positive("Run.advance", "duration", duration)
+        origin, beat, count = self._beat
+        if beat != duration or origin + count * beat != self._time:
+            origin, count = self._time, 0
+        reason = self._advance("Run.advance", origin + (count + 1) * duration)
+        self._beat = origin, duration, count + 1
+        return reason
+
+    def advance_to(self, time: float) -> str:
+        """Advance to a time, s, later than the present one; returns and raises as `advance`."""
+        return self._advance("Run.advance_to", validate.number("Run.advance_to", "time", time))
+
+    def observe(self, names: Iterable[str]) -> Observation:
+        """Prepare to read quantities: call what is returned for their present values (k,), in SI units and rad.
+
+        Parameters
+        ----------
+        names : list of str
+            Of the quantities that events take, such as "hinge.angle", "hinge.angle_rate", "rod.velocity.x",
+            "hinge.force.z" and "energy.total".
+        """
+        return Observation(self.system, self._run, self._observers, names)
+
+    def pace(self, speed: float | None = 1.0) -> None:
+        """Let `advance` wait until the clock has come as far: `speed` times as fast as real time; None to wait no more.
+
+        A loop that takes longer is not hurried afterwards.
+        """
+        self._pace = None if speed is None else Pace(validate.positive("Run.pace", "speed", speed), self._time)
+
+    def view(
+        self,
+        *,
+        ranges: Mapping[str, Any] | None = None,
+        fps: float = 30.0,
+        labels: bool = False,
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> LiveView:
+        """Show the run in the browser while the loop goes on, with a slider for each input.
+
+        The picture follows `advance`; sliders set inputs at its next call, and follow where the loop sets them. In real
+        time with `pace`.
+
+        Parameters
+        ----------
+        ranges : dict, optional
+            The least and the largest value of the slider of each input by name; by default the limits of an actuator.
+        fps : float
+            Maximum number of pictures per second.
+        labels : bool
+            Whether names of bodies, joints and springs are written beside them.
+        host, port : as for `Result.view`
+
+        Returns
+        -------
+        LiveView
+            `.url` is where browsers find it, and `close()` ends it.
+
+        Raises
+        ------
+        InputError
+            If viser is not installed, or nothing can be served there.
+        """
+        from ..graphics.viewer.live import view
+
+        if self._view is not None:
+            self._view.close()
+        self._view = view(self, ranges=ranges, fps=fps, labels=labels, host=host, port=port)
+        return self._view
+
+    def save(self) -> SavedRun:
+        """Return all from which the run goes on as if nothing had been in between, to the last bit.
+
+        It can be pickled. States kept so far are not in it.
+
+        Examples
+        --------
+        >>> ball = quirk.Body.sphere("ball", 1.0, 0.1, velocity=[1.0, 0, 0])
+        >>> run = quirk.Run(quirk.System([ball]))
+        >>> saved = run.save()
+        >>> run.advance(1.0), run["ball"].position.round(9).tolist()
+        ('time', [1.0, 0.0, 0.0])
+        >>> run.restore(saved)
+        >>> run.time, run["ball"].position.tolist()
+        (0.0, [0.0, 0.0, 0.0])
+        """
+        content = {
+            "run": self._run.snapshot(),
+            "inputs": self.inputs.snapshot(),
+            "happenings": (list(self._pending), list(self._last)),
+            "clock": (self._time, self._kept, self._beat),
+        }
+        return SavedRun(self._time, self._identity, content, self._names)
+
+    def restore(self, saved: SavedRun) -> None:
+        """Go back, or on, to where a run was saved: this one, or another of the same system with the same arguments.
+
+        Of the states kept for `result` those later than that are dropped.
+
+        Raises
+        ------
+        InputError
+            If it is of another system, or of a run that was made with other arguments.
+        """
+        if not isinstance(saved, SavedRun):
+            raise InputError(f"Run.restore: saved must be what Run.save has returned; got {saved!r}")
+        content = saved.content_for(self._identity, self._names)
+        self._run.drop_after(saved.time)
+        self._run.recall(content["run"])
+        self.inputs.recall(content["inputs"])
+        self._pending, self._last = (list(of) for of in content["happenings"])
+        self._time, self._kept, self._beat = content["clock"]
+        self._version = -1  # whether inputs have changed since the last step is to be looked up
+        self._told = len(self._run.happenings)
+        for times, values in self._history.values():
+            while len(times) > 1 and times[-1] >= self._time:
+                times.pop()
+                values.pop()
+        self._shown = None
+        if self._pace is not None:
+            self._pace.set(self._time)
+
+    def result(self) -> Result:
+        """Return the motion up to now, of the states that were kept.
+
+        Where inputs have changed, `result.system` has elements that follow them (`Motion.steps`) in their places.
+
+        Raises
+        ------
+        InputError
+            If the run keeps nothing.
+        """
+        if self._keep is None:
+            raise InputError(
+                "Run.result: the run keeps no states: give the interval at which it shall, Run(..., keep=0.01)"
+            )
+        segments, configurations = self._run.segments, self._run.configurations
+        system, status = self._as_driven(), "stopped" if self._run.stopped else "completed"
+        if system is not self.system:
+            segments = [
+                _in_system(segment, system.plant_for(configuration))
+                for segment, configuration in zip(segments, configurations, strict=True)
+            ]
+        happenings = [one for one in self._run.happenings if one.time <= self._time]
+        return Result(system, segments, self.statistics, status, happenings, [self._factory.options])
+
+    def __repr__(self) -> str:
+        stopped = ", stopped" if self._run.stopped else ""
+        return f"<Run: {len(self.system.bodies)} bodies at t = {self._time:.9g} s{stopped}>"
+
+    def _advance(self, owner: str, t: float) -> str:
+        """Advance to a time."""
+        if self._run.stopped or not self._time < t <= self._end:
+            raise InputError(f"{owner}: {self._refusal(t)}")
+        self._last = []
+        if self._view is not None:
+            self._view.set_inputs(self)
+        try:
+            if self.inputs.version != self._version:
+                self._restart()
+            reason = self._go_on(t)
+        except IntegrationError as error:
+            self._stand()
+            told, body = described_failure(OWNER, self.system, self._run, self._factory, self.state, error)
+            raise SimulationError(
+                f"{told}; the run stands at t = {self._time:.9g} s", time=error.time, body=body
+            ) from error
+        except BaseException:
+            self._stand()
+            raise
+        if self._view is not None:
+            self._view.show(self)
+        if self._pace is not None:
+            self._pace.wait(self._time)
+        return reason
+
+    def _refusal(self, t: float) -> str:
+        """Return why the run cannot advance to a time."""
+        if self._run.stopped:
+            return (
+                f"an event has stopped the run at t = {self._time:.9g} s: restore an earlier state or begin another run"
+            )
+        if t > self._end:
+            return f"the run ends at t = {self._end:.9g} s; got t = {t:.9g} s"
+        return f"the run is at t = {self._time:.9g} s already; give a later time than {t:.9g} s"
+
+    def _restart(self) -> None:
+        """Begin a new step here, if inputs have changed since the last one."""
+        changed, self._version = self.inputs.changed, self.inputs.version
+        if not changed:
+            return
+        for name in changed:
+            times, values = self._history[name]
+            if self._keep is not None and self._time > times[-1]:
+                times.append(self._time)
+                values.append(self.inputs.values_now[name])
+            else:
+                values[-1] = self.inputs.values_now[name]
+        if self._pending:
+            self._run.happenings[:] = [one for one in self._run.happenings if one.time <= self._time]
+            self._told = len(self._run.happenings)
+            self._pending.clear()
+        self._run.restart()
+        self.inputs.take_effect()
+        if len(self._run.happenings) > self._told:
+            self._take_happenings()
+
+    def _go_on(self, t: float) -> str:
+        """Compute up to a time, or to an event before it."""
+        run = self._run
+        while True:
+            kept = np.inf if self._keep is None else self._start + (self._kept + 1) * self._keep
+            run.phase.request(min(t, kept, self._pending[0].time) if self._pending else min(t, kept))
+            if not run.phase.resume():
+                run.proceed()
+                if run.happenings:
+                    self._take_happenings()
+            self._look()
+            if self._time >= kept:
+                self._kept += 1
+                if run.phase.kept.last < self._time:
+                    run.phase.keep_now()
+            if run.stopped:
+                return STOPPED
+            if self._last and any(one.name in self._named for one in self._last):
+                return EVENT
+            if self._time >= t:
+                return TIME
+
+    def _take_happenings(self) -> None:
+        """Take over what has happened, some of it later in the present step than the run pauses."""
+        known = self._run.happenings
+        self._pending = sorted([*self._pending, *known[self._told :]], key=lambda one: one.time)
+        self._told = len(known)
+        if self._keep is None:
+            self._run.forget()
+            self._told = 0
+
+    def _look(self) -> None:
+        """Note where the run stands, and what has happened up to there."""
+        self._time = self._run.phase.now
+        while self._pending and self._pending[0].time <= self._time:
+            self._last.append(self._pending.pop(0))
+
+    def _stand(self) -> None:
+        """After a failure or an interruption, stand at the last state that is known."""
+        phase = self._run.phase
+        with suppress(IntegrationError):
+            phase.begin_anew()
+            if not phase.between and not phase.paused and self._time > phase.reached:
+                phase.request(self._time)
+                phase.resume()
+        self._look()
+
+    @property
+    def _segment(self) -> CurrentSegment:
+        """The present instant, as results have it."""
+        return self._present.segments[0]  # type: ignore[return-value]
+
+    @property
+    def _present(self) -> Result:
+        """A result of the present instant alone."""
+        version = self._time, self.inputs.version, self._run.plant
+        if self._shown is None or self._shown[0] != version:
+            run, phase = self._run, self._run.phase
+            turns = Turns(run.plant.model.joints, phase.quadrants_now.copy().reshape(1, -1, 2), phase.whole)
+            flat = run.plant.tables.slots.state_from_lanes(phase.lanes_now.copy().reshape(1, -1))
+            changes = run.configuration.since(self.system.configuration)
+            segment = CurrentSegment(run.plant, np.array([self._time]), flat, turns, phase.rank, changes)
+            segment.observers = self._observers
+            self._shown = version, Result(self.system, [segment], self.statistics, "completed")
+        return self._shown[1]
+
+    def _as_driven(self) -> System:
+        """Return the system with elements that follow the inputs as they were set, where they were."""
+        driven = {}
+        for name, (times, values) in self._history.items():
+            one = self.inputs.slots[name]
+            if len(times) > 1 or not np.array_equal(values[0], one.given):
+                driven[name] = one.following(times, values)
+        return self.system._with([driven.get(part.name, part) for part in self.system]) if driven else self.system
+
+
+def _in_system(segment: Segment, plant: CompiledModel) -> Segment:
+    """Return a segment of the same states with another plant, of which the loads are other."""
+    changes = segment.switched, segment.replaced
+    return Segment(plant, segment.time, segment.flat, segment.turns, segment.rank, changes, segment.changed)
+
+
+def _duration(system: System, start: float, end: Any) -> float:
+    """Return how long a run may last, s: to its end, or to that of motions that are defined up to a time."""
+    if end is not None:
+        end = validate.number(OWNER, "end", end)
+        if not end > start:
+            raise InputError(f"{OWNER}: end must be later than start, {start:g} s; got {end:g} s")
+        return float(end - start)
+    motions = [motion for placed in system.model.relations for motion in placed.relation.motions]
+    motions += [element.motion(name) for element in system.forces for name in element.motions]
+    last = min((motion.end for motion in motions), default=np.inf)
+    duration = last - start
+    while start + duration > last and duration < np.inf:
+        duration = float(np.nextafter(duration, 0.0))
+    return duration if duration > 0 else np.inf  # the latter is refused where motions are checked

@@ -1,0 +1,227 @@
+"""Inputs of a run under the control of a loop: numbers of force elements that change from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
+from ..dynamics.sparse.solver.solver import Solver
+from ..errors import InputError, UnknownNameError
+from ..forces import Controller, Force, ForceElement, Torque
+from ..forces.joint_actuation import Actuated
+from ..forces.value import Value
+from ..functions.motion import PIECES, Motion
+from ..system.system import System
+from ..util import validate
+from ..util.construction import made_with
+from ..util.suggestion import suggestion
+
+OWNER = "Run"
+
+
+@dataclass(frozen=True)
+class LoopInput:
+    """The number of a force element that a loop sets, or its three.
+
+    Attributes
+    ----------
+    element : ForceElement
+    argument : name of the attribute that holds it
+    shape : () or (3,)
+    """
+
+    element: ForceElement
+    argument: str
+    shape: tuple[int, ...]
+
+    @property
+    def given(self) -> np.ndarray:
+        """The value that the element was made with."""
+        held = getattr(self.element, self.argument)
+        return np.array(held.constant if isinstance(held, Value) else held, dtype=float)
+
+    def places(self, solver: Solver) -> list[np.ndarray]:
+        """Return the numbers of a compiled solver that are this input; none if something else stands in its place."""
+        found = []
+        for e, (element, _) in enumerate(solver.model.forces):
+            if element is not self.element:
+                continue
+            table = solver.applied.table
+            first = table.entries[ELEMENT_SIZE * e + INPUT] + _place(element, self.argument)
+            found.append(table.inputs[first : first + self.given.size])
+        return found
+
+    def following(self, times: Sequence[float], values: Sequence[np.ndarray]) -> ForceElement:
+        """Return the element as it is made with values that were each held from a time, s, to the next."""
+        held = np.array(values)
+        motions = [Motion.steps(times, held[:, k]) for k in range(3)] if self.shape else Motion.steps(times, held)
+        call = made_with(self.element)
+        assert call is not None
+        made: ForceElement = call.maker(**{**call.arguments, self.argument: motions})
+        return made
+
+
+def _place(element: ForceElement, argument: str) -> int:
+    """Return which of the parameters of a law are those of an attribute."""
+    place = 0
+    for name in element.parameters:
+        if name == argument:
+            break
+        held = getattr(element, name)
+        if isinstance(held, Value):
+            held = held.constant
+        place += 0 if held is None else np.size(held)
+    return place
+
+
+def checked_input(system: System, name: Any) -> LoopInput:
+    """Return the input of a name, or raise InputError if that is no part with a number that could be set."""
+    name = getattr(name, "name", name)
+    if name not in system:
+        known = [force.name for force in system.forces if _settable(force)]
+        raise UnknownNameError(
+            f"{OWNER}: inputs names {name!r}, which is no part of it; {suggestion(str(name), known, every=True)}"
+        )
+    part = system[name]
+    if not isinstance(part, Actuated | Force | Torque | Controller):
+        raise InputError(
+            f"{OWNER}: inputs names {part}, which has no number that a loop could set; an input is an Actuator, a "
+            "JointTorque, JointForce, Force or Torque, or a Controller, of which it is the target"
+        )
+    found = _settable(part)
+    if found is None:
+        argument = "target" if isinstance(part, Controller) else part.argument
+        raise InputError(
+            f"{OWNER}: inputs names {part}, whose {argument} is a function of time or of the motion: make it with a "
+            f"number, such as {argument}={[0.0] * 3 if isinstance(part, Force | Torque) else 0.0}, which the loop then "
+            "sets"
+        )
+    return found
+
+
+def _settable(part: Any) -> LoopInput | None:
+    """Return the input that a force element offers, or None."""
+    if isinstance(part, Controller):
+        target = part.target
+        constant = target.kind == PIECES and target.coefficients.shape == (1, 1) and not target.added
+        # A motion that changes would have a rate there: the input is a parameter in its place.
+        names = (*part.parameters, "target")
+        held = {"target": target(0.0), "parameters": names, "motions": ()} if constant else {}
+        return LoopInput(part.with_values(held), "target", ()) if constant else None
+    if isinstance(part, Actuated | Force | Torque):
+        held = getattr(part, part.argument)
+        if isinstance(held, Value) and held.constant is not None:
+            return LoopInput(part, part.argument, held.constant.shape)
+    return None
+
+
+class Inputs(MutableMapping[str, Any]):
+    """The inputs of a run by name: a number or, of a `Force` or `Torque`, an array (3,); held until set anew.
+
+    Parameters
+    ----------
+    system : System
+    names : of force elements
+
+    Attributes
+    ----------
+    system : the same system with elements whose number can be set
+    slots : the inputs by name
+    values_now : arrays by name
+    version : number of changes so far
+    """
+
+    def __init__(self, system: System, names: Iterable[Any]) -> None:
+        if isinstance(names, str | ForceElement):
+            names = [names]
+        if not isinstance(names, Iterable):
+            raise InputError(f"{OWNER}: inputs must be a list of names of force elements; got {names!r}")
+        found = [checked_input(system, name) for name in names]
+        self.slots = {one.element.name: one for one in found}
+        self.system = self._settable(system)
+        if len(self.slots) < len(found):
+            raise InputError(f"{OWNER}: inputs names an element twice: {[one.element.name for one in found]}")
+        self.values_now = {name: one.given for name, one in self.slots.items()}
+        self._in_effect = dict(self.values_now)
+        self._places: dict[str, list[np.ndarray]] = {name: [] for name in self.slots}
+        self.version = 0
+
+    def _settable(self, system: System) -> System:
+        """Return a system with the elements of the inputs; the same if it has them."""
+        own = {name: one.element for name, one in self.slots.items() if one.element is not system[name]}
+        return system._with([own.get(part.name, part) for part in system]) if own else system
+
+    def serve(self, solver: Solver) -> None:
+        """Let a solver compute with these from now on."""
+        for name, one in self.slots.items():
+            found = one.places(solver)
+            self._places[name] += found
+            for numbers in found:
+                numbers[:] = self.values_now[name]
+
+    def __getitem__(self, name: str) -> Any:
+        value = self.values_now[self._known(name)]
+        return value.copy() if value.ndim else float(value)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name not in self.slots:
+            name = self._known(name)
+        one = self.slots[name]
+        if one.shape or type(value) is not float or not -np.inf < value < np.inf:
+            value = validate.array(f"{OWNER}: inputs[{name!r}]: {one.element}", one.argument, value, one.shape)
+        if np.all(value == self.values_now[name]):
+            return
+        self.values_now[name] = np.array(value)
+        self.version += 1
+        for numbers in self._places[name]:
+            numbers[:] = value
+
+    def __delitem__(self, name: str) -> None:
+        raise InputError(f"{OWNER}: inputs cannot be removed from a run; set {self._known(name)!r} to zero")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.slots)
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def __repr__(self) -> str:
+        return f"<Inputs: {dict(self)}>"
+
+    def _known(self, name: Any) -> str:
+        name = getattr(name, "name", name)
+        if name not in self.slots:
+            hint = suggestion(str(name), list(self.slots), every=True) if self.slots else "Run(..., inputs=[...])"
+            raise UnknownNameError(f"{OWNER}: there is no input {name!r}; {hint}")
+        return str(name)
+
+    @property
+    def changed(self) -> list[str]:
+        """Names of those that are other than when `take_effect` was called last."""
+        before = self._in_effect
+        return [
+            name
+            for name, value in self.values_now.items()
+            if value is not before[name] and not np.all(value == before[name])
+        ]
+
+    def take_effect(self) -> None:
+        """Let what is computed from here on be with the present values."""
+        self._in_effect = dict(self.values_now)
+
+    def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Return the present values, and those with which the last step was taken."""
+        return dict(self.values_now), dict(self._in_effect)
+
+    def recall(self, saved: tuple[dict[str, np.ndarray], dict[str, np.ndarray]]) -> None:
+        """Take back what `snapshot` has returned, also in solvers."""
+        values, self._in_effect = dict(saved[0]), dict(saved[1])
+        self.version += 1
+        for name, value in values.items():
+            self.values_now[name] = value
+            for numbers in self._places[name]:
+                numbers[:] = value

@@ -1,0 +1,114 @@
+"""Quantities by name at the present instant of a run, prepared once and read often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.plant import CompiledModel
+from ..dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
+from ..dynamics.sparse.stepping.compiled_run import CompiledRun
+from ..dynamics.sparse.stepping.event_functions import VALUES, laws_at, quantities_at
+from ..dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor
+from ..errors import InputError
+from ..events.names import Reading, named
+from ..events.quantity import Gap, Quantity
+from ..jit.compilation import machine_code
+from ..system.system import System
+from .hybrid.hybrid_run import HybridRun
+from .run_views import Observers
+
+OWNER = "Run.observe"
+QUARTER = 0.5 * np.pi
+
+
+class Observation:
+    """Quantities of a run by name; call it for their present values (k,), in SI units and rad.
+
+    Names are those that events take, such as "time", "hinge.angle", "hinge.angle_rate", "rod.position.x",
+    "rod.velocity.z", "rod.angular_velocity.y", "hinge.force.x", "spring.length" and "energy.total".
+
+    Attributes
+    ----------
+    names : tuple of str
+    """
+
+    def __init__(self, system: System, run: HybridRun, observers: Observers, names: Iterable[str]) -> None:
+        listed = [names] if isinstance(names, str) else list(names)
+        if not listed or not all(isinstance(name, str) for name in listed):
+            raise InputError(f'{OWNER}: names must be a list of quantities such as "hinge.angle"; got {names!r}')
+        parts = {part.name: part for part in system}
+        self.names = tuple(listed)
+        self._quantities = [named(OWNER, f"observed {k}", name, 0.0, parts) for k, name in enumerate(listed)]
+        self._run, self._observers = run, observers
+        self._plant: CompiledModel | None = None
+
+    def __call__(self) -> np.ndarray:
+        """Return the values (k,) now."""
+        run = self._run
+        phase: CompiledRun = run.phase
+        if run.plant is not self._plant:
+            self._prepare(run.plant, phase)
+        t, y = phase.now, phase.lanes_now
+        if self._turning:
+            quadrant, whole, inputs = phase.quadrants_now.item, phase.whole.item, self._laws.inputs
+            for place, k, axis, sign, factor, offset in self._turning:
+                # To less than half a turn; the law finds the rest.
+                angle = (quadrant(2 * k) + 0.5 + sign * (quadrant(2 * k + 1) + 0.5)) * QUARTER + whole(k, axis)
+                inputs[place], inputs[place + 1], inputs[place + 2] = factor * angle + offset, 0.0, t
+        if self._evaluates:
+            with self._monitor.laws.calling(), self._solver.applied.calling():
+                quantities_at(VALUES, self._solver.mechanism, self._monitor.table, t, y, self._out)
+        else:
+            self._laws_at(self._constants, self._kin, self._laws, t, y, self._out)
+        return self._out[self._order]
+
+    def __repr__(self) -> str:
+        return f"<Observation: {', '.join(self.names)}>"
+
+    def _prepare(self, plant: CompiledModel, phase: CompiledRun) -> None:
+        """Make ready to evaluate the quantities with a set of active parts."""
+        self._plant, self._solver = plant, self._observers.of(plant)
+        model, solver = plant.model, self._solver
+        active = set(model.joint_rows) | {element.name for element, _ in model.forces}
+        for name, quantity in zip(self.names, self._quantities, strict=True):
+            if isinstance(quantity, Reading) and quantity.of is not None and quantity.of.name not in active:
+                raise InputError(f"{OWNER}: {name}: {quantity.of} is not active now, and carries no load")
+        guards = [EventFunction(k, OWNER, quantity, 0, False) for k, quantity in enumerate(self._quantities)]
+        self._monitor = EventMonitor(guards, solver)
+        reads = any(isinstance(quantity, Reading) for quantity in self._quantities)
+        self._evaluates = reads or self._monitor.laws.calls_python
+        if reads:
+            solver.settle(phase.lanes_now.copy(), phase.now)
+        self._laws, self._constants = self._monitor.laws.table, solver.tables.constants
+        self._kin, self._out = solver.work.kin, np.zeros(2 * len(guards))
+        if not self._evaluates:
+            given = self._constants, self._kin, self._laws, phase.now, phase.lanes_now, self._out
+            laws_at(*given)
+            self._laws_at = machine_code(laws_at, *given)
+        place_of = {guard.key: e for e, guard in enumerate(self._monitor.guards)}
+        self._order = np.array([2 * place_of[k] for k in range(len(guards))])
+        self._turning = []
+        laws = [quantity for quantity in self._quantities if not isinstance(quantity, Reading)]
+        for e, quantity in enumerate(laws):
+            if quantity.turning:
+                place = int(self._laws.entries[ELEMENT_SIZE * e + INPUT]) + quantity.layout().parameters
+                self._turning.append((place, *_turns(quantity, model.joints)))
+
+
+def _turns(quantity: Quantity | Gap, joints: Any) -> tuple[int, int, float, float, float]:
+    """Return of a quantity that counts turns the joint, its axis, and how it follows from the angle about that.
+
+    The angle is half the sum, sign 1, or half the difference, -1, of the directions of both plane vectors of the joint.
+    """
+    factor, offset = 1.0, 0.0
+    if isinstance(quantity, Gap):
+        sign, limit = (float(x) for x in quantity.numbers_of_gap)
+        name, factor, offset = str(quantity.turned_joint), sign, quantity.slack - sign * limit
+    else:
+        assert quantity.joint is not None
+        name = quantity.joint.name
+    k, axis = joints.number[name], int(quantity.axis or 0)
+    return k, axis, 1.0 if axis == 0 else -1.0, factor, offset

@@ -1,0 +1,83 @@
+"""What a run under the control of a loop shows of the present instant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.plant import CompiledModel
+from ..dynamics.sparse.solver.solver import Solver
+from ..result.segment import Segment
+from .run_inputs import Inputs
+
+
+class Observers:
+    """Compiled solvers by which the present state is looked at, one for each set of active parts.
+
+    They have arrays of their own, so that a look changes nothing of the run, and compute with the present inputs.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    beside : functions of the user, besides those of the model, that Python calls during the run
+    """
+
+    def __init__(self, inputs: Inputs, beside: list[Any]) -> None:
+        self._inputs, self._beside = inputs, beside
+        self._solvers: dict[CompiledModel, Solver] = {}
+
+    def of(self, plant: CompiledModel) -> Solver:
+        """Return the solver of a plant, made once."""
+        if plant not in self._solvers:
+            self._solvers[plant] = solver = plant.solver(self._beside)
+            self._inputs.serve(solver)
+        return self._solvers[plant]
+
+
+class CurrentSegment(Segment):
+    """The present instant of a run, evaluated with its present inputs by `observers`."""
+
+    observers: Observers
+
+    def solver(self) -> Solver:
+        """Return the solver with the present inputs."""
+        return self.observers.of(self.plant)
+
+
+class CurrentView:
+    """A view of a body, a constraint or a force as a result has it, at one instant: without the axis of time.
+
+    ``run["rod"].position`` is of shape (3,), ``run["hinge"].angle`` a float.
+    """
+
+    def __init__(self, view: Any) -> None:
+        self._view = view
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._view, name)
+        if callable(found) and not isinstance(found, np.ndarray):
+
+            def call(*args: Any, **kwargs: Any) -> Any:
+                return without_time(found(*args, **kwargs))
+
+            call.__doc__ = found.__doc__
+            return call
+        return without_time(found)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._view)
+
+    def __repr__(self) -> str:
+        return f"<{self._view.of} now>" if hasattr(self._view, "of") else repr(self._view)
+
+
+def without_time(found: Any) -> Any:
+    """Return what a view of one time shows, without the axis of time."""
+    if isinstance(found, np.ndarray):
+        return found[0] if found.ndim > 1 or found.dtype == object else found[0].item()
+    if isinstance(found, dict):
+        return {name: without_time(value) for name, value in found.items()}
+    if isinstance(found, tuple):
+        return tuple(without_time(value) for value in found)
+    return found

@@ -1,0 +1,169 @@
+"""A run goes on from where it was saved, to the last bit."""
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mechanisms import random_system
+from test_run import METHODS, pendulum, sliding, stop_and_spring
+
+import quirk
+
+
+def moved(run, values, interval=0.013):
+    """Advance a run with these values of its inputs; return all states, times, events and reasons."""
+    found = []
+    for value in values:
+        for name in run.inputs:
+            run.inputs[name] = value if np.ndim(run.inputs[name]) == 0 else [value, 0.1, 0.0]
+        reason = run.advance(interval)
+        state = run.state
+        names = [(one.name, one.time, one.direction) for one in run.events]
+        angles = {name: angle.tolist() for name, angle in state.angles.items()}
+        internal = {name: numbers.tolist() for name, numbers in state.internal.items()}
+        found.append((reason, run.time, state.pack().tolist(), angles, internal, names, run.statistics.steps))
+    return found
+
+
+def require_the_same(make, values, cut):
+    """Require that a run goes on as before from where it was saved, as do others, and through a pickle."""
+    run = make()
+    moved(run, values[:cut])
+    saved = run.save()
+    want = moved(run, values[cut:])
+    run.restore(saved)
+    assert moved(run, values[cut:]) == want
+    other = make()
+    moved(other, values[: cut // 2])
+    other.restore(pickle.loads(pickle.dumps(saved)))
+    assert moved(other, values[cut:]) == want
+    fresh = make()
+    fresh.restore(saved)
+    assert moved(fresh, values[cut:]) == want
+    fresh.restore(saved)
+    assert fresh.save().time == saved.time and moved(fresh, values[cut:]) == want
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_of_every_method(method):
+    rng = np.random.default_rng(1)
+    system = random_system(rng, bodies=3, loops=1)
+    system = system.with_parts(quirk.Force("push", system.bodies[0], [0, 0, 0]))
+    require_the_same(
+        lambda: quirk.Run(system, inputs=["push"], **METHODS[method]), np.repeat(rng.normal(size=8), 5), 17
+    )
+
+
+@pytest.mark.parametrize("method", ["Vern9", "Taylor", "auto"])
+def test_with_contacts_springs_and_events(method):
+    rng = np.random.default_rng(2)
+    system = pendulum(
+        *stop_and_spring(0.6),
+        lambda *_: quirk.Event("fast", "hinge.angle_rate", level=2.0),
+        lambda rod, hinge: quirk.Controller("servo", hinge, 0.3, kp=2.0, ki=3.0),
+    )
+    make = lambda: quirk.Run(system, inputs=["motor"], **METHODS[method])  # noqa: E731
+    require_the_same(make, np.repeat(rng.normal(size=20), 4), 43)
+
+
+def test_with_friction_that_sticks():
+    values = [0.0] * 40 + [4.0] * 20 + [9.0] * 30 + [0.0] * 30
+    for cut in (20, 50, 75):
+        require_the_same(lambda: quirk.Run(sliding(0.3), inputs=["push"], rtol=1e-7), values, cut)
+
+
+def test_with_a_function_in_python_and_one_that_jumps():
+    system = pendulum(lambda rod, hinge: quirk.JointTorque("gust", hinge, lambda t, x, v: 2.0 if t > 0.21 else x * v))
+    require_the_same(lambda: quirk.Run(system, inputs=["motor"], rtol=1e-7), np.repeat([0.0, 1.0, 2.0], 8), 9)
+
+
+def test_to_save_changes_nothing():
+    one, other = (quirk.Run(pendulum(), inputs=["motor"], rtol=1e-6) for _ in range(2))
+    for k in range(30):
+        one.inputs["motor"] = other.inputs["motor"] = 0.1 * (k // 4)
+        one.save()
+        one.advance(0.01)
+        other.advance(0.01)
+        np.testing.assert_array_equal(one.state.pack(), other.state.pack())
+
+
+def test_to_look_changes_nothing():
+    system = pendulum(*stop_and_spring(0.6))
+    one, other = (quirk.Run(system, inputs=["motor"], rtol=1e-6) for _ in range(2))
+    observe = one.observe(["hinge.angle", "hinge.force.x", "energy.total", "rod.speed"])
+    for k in range(60):
+        one.inputs["motor"] = other.inputs["motor"] = 0.1 * (k // 4)
+        one.advance(0.01)
+        other.advance(0.01)
+        observe(), one["hinge"].force(), one["rod"].acceleration, one["coil"].torque
+        np.testing.assert_array_equal(one.state.pack(), other.state.pack())
+
+
+def test_inputs_set_and_not_yet_in_effect_are_saved():
+    run = quirk.Run(pendulum(), inputs=["motor"])
+    run.advance(0.1)
+    run.inputs["motor"] = 5.0
+    saved = run.save()
+    run.advance(0.1)
+    want = run.state.pack()
+    run.inputs["motor"] = -3.0
+    run.advance(0.1)
+    run.restore(saved)
+    assert run.inputs["motor"] == 5.0
+    run.advance(0.1)
+    np.testing.assert_array_equal(run.state.pack(), want)
+
+
+def test_what_was_kept_is_cut():
+    run = quirk.Run(pendulum(), inputs=["motor"], keep=0.05)
+    run.advance(0.2)
+    saved = run.save()
+    run.inputs["motor"] = 3.0
+    run.advance(0.4)
+    run.restore(saved)
+    np.testing.assert_allclose(run.result().time, 0.05 * np.arange(5), atol=1e-15)
+    run.advance(0.1)
+    result = run.result()
+    np.testing.assert_allclose(result.time, 0.05 * np.arange(7), atol=1e-15)
+    want = quirk.simulate(pendulum(), 1.0, output=0.05)
+    np.testing.assert_array_equal(result["hinge"].angle, want["hinge"].angle[:7])
+
+
+def test_other_runs_are_refused():
+    saved = quirk.Run(pendulum(), inputs=["motor"]).save()
+    for other, message in [
+        (quirk.Run(pendulum(), inputs=["motor"], rtol=1e-5), "differs in rtol"),
+        (quirk.Run(pendulum()), "differs in inputs"),
+        (quirk.Run(sliding(0.2)), "differs in the parts of the system"),
+    ]:
+        with pytest.raises(quirk.InputError, match=message):
+            other.restore(saved)
+    with pytest.raises(quirk.InputError, match=r"must be what Run\.save has returned"):
+        quirk.Run(pendulum()).restore(3)
+
+
+PROCESS = """
+import pickle, sys
+sys.path.insert(0, {tests!r})
+from test_run import pendulum, stop_and_spring
+from test_run_saved import moved
+import quirk
+run = quirk.Run(pendulum(*stop_and_spring(0.6)), inputs=["motor"], rtol=1e-7)
+with open({path!r}, "rb") as file:
+    run.restore(pickle.load(file))
+print(repr(moved(run, [1.0] * 30)))
+"""
+
+
+def test_in_another_process(tmp_path):
+    run = quirk.Run(pendulum(*stop_and_spring(0.6)), inputs=["motor"], rtol=1e-7)
+    moved(run, [0.5] * 50)
+    path = tmp_path / "saved"
+    path.write_bytes(pickle.dumps(run.save()))
+    want = moved(run, [1.0] * 30)
+    script = PROCESS.format(tests=str(Path(__file__).parent), path=str(path))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == repr(want)

@@ -31,8 +31,8 @@ class Sought:
 
     Attributes
     ----------
-    places : indices of the inputs, by index of the element
-    motions : changing motions of these elements, each with its index among all changing motions
+    places : indices of the inputs with derivatives, by index of the element
+    motions : varied motions of these elements, each with its index among all varied motions
     """
 
     places: Mapping[int, Sequence[int]]
@@ -40,13 +40,13 @@ class Sought:
 
     @classmethod
     def of(cls, directions: Directions, motions: Sequence[ChangedMotion], of_relations: bool) -> Sought:
-        """Return the inputs that change with directions and motions, for relations or for laws."""
+        """Return the inputs of relations, or of laws, that depend on the directions or on varied motions."""
         inputs_of = directions.relations if of_relations else directions.laws
         mine = [(m, motion) for m, motion in enumerate(motions) if motion.of_relation == of_relations]
         return cls({e: list(inputs) for e, inputs in inputs_of.items()}, mine)
 
     def entries(self, elements: int) -> list[list[tuple[int, int]]]:
-        """Return for each element the inputs, each with the index of the motion that changes it, or -1."""
+        """Return for each element pairs (index of the input, index of the varied motion written to it or -1)."""
         entries: list[list[tuple[int, int]]] = [[] for _ in range(elements)]
         for e, places in self.places.items():
             entries[e] += [(place, -1) for place in places]
@@ -55,14 +55,14 @@ class Sought:
         return entries
 
     def wanted(self, elements: int) -> Wanted:
-        """Return the inputs as arrays for kernels."""
+        """Return the required inputs of all elements as arrays for kernels."""
         entries = self.entries(elements)
         flat = np.array([pair for of_element in entries for pair in of_element], dtype=np.int64).reshape(-1, 2)
         first = np.cumsum([0, *(len(of_element) for of_element in entries)])
         return Wanted(first, flat[:, 0].copy(), flat[:, 1].copy(), np.zeros(len(flat)))
 
     def sum_up(self, wanted: Wanted, given: Mapping[int, Mapping[int, np.ndarray]], into: np.ndarray) -> None:
-        """Add the derivatives (D,) in directions to `into`, from the derivatives with respect to inputs."""
+        """Add the derivatives in all directions to `into` (D,), from the derivatives with respect to inputs."""
         directions = {m: motion.direction for m, motion in self.motions}
         for e in range(len(wanted.first) - 1):
             for p in range(wanted.first[e], wanted.first[e + 1]):
@@ -78,8 +78,8 @@ class Reversed:
     Parameters
     ----------
     solver : Solver
-    tableau : of the method of the steps
-    baumgarte : (alpha, beta) 1/s
+    tableau : coefficients of the Runge-Kutta method
+    baumgarte : Baumgarte's rates (alpha, beta), 1/s
     projects : whether the run is projected onto the constraints
     """
 
@@ -105,9 +105,9 @@ class Reversed:
         steps : Steps
         rows : (steps + 1,) index in `sources` for the start of each step and for the end, or -1
         sources : (nt, 13 n + k) partial derivatives of the function with respect to the states at output times
-        directions, motions : of parameters only
+        directions, motions : directions in parameters, and variations of prescribed motions
         last_angles : (K, 3) joint angles at the end, rad
-        behind : (13 n + k,) derivatives of the function with respect to the final state, through later steps
+        behind : (13 n + k,) derivatives of the function with respect to the final state, from later steps of the run
         """
         solver, slots = self.solver, self.solver.slots
         count, end = len(steps.trail), float(steps.trail[-1, 1])
@@ -194,13 +194,13 @@ class Reversed:
         return Pull(tangents=tangents, sums=sums, seeds=flat, numbers=np.zeros(NUMBERS * S), gravity=aligned(8))
 
     def _by_bodies(self, pull: Pull, directions: Directions) -> np.ndarray:
-        """Return derivatives (D,) with respect to changes of masses, inertias and gravity."""
+        """Return the contributions (D,) of masses, inertias and gravity to the derivatives in all directions."""
         numbers = pull.numbers.reshape(-1, NUMBERS)[self.solver.slots.slot[: len(self.solver.model.mass)]]
         by_inertia = np.einsum("nij,nijd->d", numbers[:, 1:].reshape(-1, 3, 3), directions.inertia)
         return numbers[:, 0] @ directions.mass + by_inertia + pull.gravity[:3] @ directions.gravity
 
     def _to_lanes(self, sources: np.ndarray) -> np.ndarray:
-        """Return state gradients (nt, 13 n + k) in blocks of eight bodies, one after the other; zero in other slots."""
+        """Return state gradients (nt, 13 n + k) in the kernels' layout, concatenated; empty slots are zero."""
         slots, size = self.solver.slots, self.solver.size
         flat = aligned(len(sources) * size)
         for n, source in enumerate(sources):

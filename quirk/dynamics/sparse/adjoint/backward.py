@@ -1,10 +1,10 @@
 """Compiled adjoint of a run: state gradients are propagated backward over its steps.
 
-The gradient of the end of a step gives those of the slopes at its stages and these, last stage first, those of the
-stage states: the transposed Runge-Kutta step, exact for the computed states (Hager, Runge-Kutta methods in optimal
-control and the transformed adjoint system, Numerische Mathematik 87, 2000). Stages are recomputed from the state at the
-start of the step, so that only one state per step is stored. The gradient of x is short for the derivatives of the
-scalar function of the run with respect to x.
+The gradient with respect to the state at the end of a step gives the gradients with respect to the slopes at its
+stages, and these, last stage first, the gradients with respect to the stage states: the transposed Runge-Kutta step,
+exact for the computed states (Hager, Runge-Kutta methods in optimal control and the transformed adjoint system,
+Numerische Mathematik 87, 2000). Stages are recomputed from the state at the start of the step, so that only one state
+per step is stored. "The gradient of x" means the derivatives of the scalar function of the run with respect to x.
 """
 
 from __future__ import annotations
@@ -31,12 +31,20 @@ from .state import Pull, pull_landing, pull_rates
 class Adjoint(NamedTuple):
     """Gradient with respect to a state, and its position in a run.
 
-    pull: Pull · weights: of the Runge-Kutta method, s stages · alpha, beta: Baumgarte's rates, 1/s · projects: whether
-    the run is projected onto the constraints · rank: largest number of independent rows so far · trail: the steps, as
-    in `RunState`, followed by the final state · rows (steps + 1,): index in `sources` (nt size,), the partial
-    derivatives with respect to states, for the start of each step and for the end, or -1 · states, slopes (s size,): at
-    the stages · given (s size,): gradients of the slopes · now, more (size,): gradient of the present state, and
-    scratch
+    Attributes
+    ----------
+    pull : data of the transposed tangent
+    weights : coefficients of the Runge-Kutta method, s stages
+    alpha, beta : Baumgarte's rates, 1/s
+    projects : whether the run is projected onto the constraints
+    rank : largest number of independent rows so far
+    trail : steps as in `RunState`, followed by the final state
+    rows : (steps + 1,) index in `sources` for the start of each step and for the end, or -1
+    sources : (nt size,) partial derivatives of the scalar function with respect to the states at output times
+    states, slopes : (s size,) states and y' at the stages
+    given : (s size,) gradients of the slopes
+    now : (size,) gradient of the present state
+    more : (size,) scratch
     """
 
     pull: Pull
@@ -57,7 +65,7 @@ class Adjoint(NamedTuple):
 
 @kernel
 def add_scaled(into: np.ndarray, scale: float, more: np.ndarray) -> None:
-    """Add `scale` times a flat array to another one."""
+    """Add `scale` times the flat array `more` to `into`."""
     for o in range(0, into.shape[0], 8):
         store(into, o, load(into, o) + scale * load(more, o))
 

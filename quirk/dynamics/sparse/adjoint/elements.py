@@ -1,8 +1,8 @@
 """Transposed tangent of laws and relations, in kernels: from the gradients of outputs to those of inputs.
 
-The functions of dual numbers are evaluated once for each frame and level with six directions, and the resulting changes
-of outputs are summed, weighted by the gradients of the outputs. So elements need no code of their own for the
-transpose. The gradient of x is short for the derivatives of the scalar function of the run with respect to x.
+The functions of dual numbers are evaluated once for each frame and level with six directions, and the resulting
+derivatives of outputs are summed, weighted by the gradients of the outputs. So elements need no code of their own for
+the transpose. "The gradient of x" means the derivatives of the scalar function of the run with respect to x.
 """
 
 from __future__ import annotations
@@ -58,8 +58,12 @@ ON_BODY, OF_BODY = 8, 16
 class Wanted(NamedTuple):
     """Inputs of laws or of relations with respect to which derivatives are required.
 
-    first (elements + 1,): first entry of each element · places: index of the input · motion: index of the motion that
-    changes the input and the following ones, or -1 for a single input · found: sums of the derivatives
+    Attributes
+    ----------
+    first : (elements + 1,) index of the first entry of each element in the arrays below
+    places : index of each input in the inputs of its element
+    motion : index of the varied motion written to the input and the following ones, or -1 for a single input
+    found : sums of the derivatives
     """
 
     first: np.ndarray
@@ -72,10 +76,17 @@ class Wanted(NamedTuple):
 class Sums(NamedTuple):
     """Gradients at one state; S slots, K nodes.
 
-    free (S,): 1 for bodies, 0 for slots that do not move · moving (2 MOVING S,): motion of bodies in each of six
-    directions of the pose, and of the velocity · loads (8 S,): gradient of the loads on bodies, inertial frame · levels
-    (3 * 8 K,): gradient of the rows, at three levels · bodies (16 S,): result, the gradient of the motion of bodies ·
-    total (8,): scratch · laws, relations: Wanted · motions: changing motions · taylor: scratch for one of them
+    Attributes
+    ----------
+    free : (S,) 1 for bodies, 0 for slots that do not move
+    moving : (2 MOVING S,) derivatives of the motion of bodies in six directions of the pose, and of the velocity
+    loads : (8 S,) gradient of the loads on bodies, inertial frame
+    levels : (3 * 8 K,) gradient of the rows, at three levels
+    bodies : (16 S,) result, gradient of the motion of bodies
+    total : (8,) scratch
+    laws, relations : inputs with respect to which derivatives are required
+    motions : variations of prescribed motions
+    taylor : scratch for one motion
     """
 
     free: np.ndarray
@@ -94,7 +105,7 @@ class Sums(NamedTuple):
 def laws_back(
     tangents: Tangents, sums: Sums, forces: Forces, t: float, given: np.ndarray, into: np.ndarray, carried: int
 ) -> None:
-    """Propagate the gradients of loads, and of the rates of internal variables, `given` from element `carried`."""
+    """Propagate the gradients of loads and of the rates of internal variables to states and inputs of laws."""
     laws, half = tangents.laws, sums.moving.shape[0] // 2
     for e in range(laws.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
@@ -129,7 +140,7 @@ def laws_back(
 
 @kernel
 def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: float, y: np.ndarray, loaded: bool) -> None:
-    """Propagate the gradients of rows and, if `loaded`, those of the loads of their multipliers."""
+    """Propagate the gradients of rows and, if `loaded`, of the loads of their multipliers to states and inputs."""
     relations, half = tangents.relations, sums.moving.shape[0] // 2
     for r in range(relations.entries.shape[0] // ELEMENT):
         o = ELEMENT * r
@@ -158,7 +169,7 @@ def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: floa
 
 @kernel
 def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carried: int) -> None:
-    """Sum the changes of the loads of a law, and of the rates of its variables, weighted by the gradients."""
+    """Sum the derivatives of a law's loads and of the rates of its variables, weighted by their gradients."""
     deltas, found = laws.entries[o + OUTPUT] + laws.entries[o + OUTPUTS], splat(0.0)
     place = deltas
     for side in range(laws.entries[o + SIDE], laws.entries[o + SIDE_END]):
@@ -174,7 +185,7 @@ def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carr
 
 @kernel
 def weigh_relation(tangents: Tangents, sums: Sums, o: int, loaded: bool) -> None:
-    """Sum the changes of the rows of a relation, and of the loads of its multipliers, weighted by the gradients."""
+    """Sum the derivatives of a relation's rows and of the loads of its multipliers, weighted by their gradients."""
     relations, lanes, found = tangents.relations, tangents.lanes, splat(0.0)
     begin, end = relations.entries[o + SIDE], relations.entries[o + SIDE_END]
     deltas = relations.entries[o + OUTPUT] + relations.entries[o + OUTPUTS]
@@ -205,9 +216,9 @@ def seed_inputs(
     order: int,
     begins: bool,
 ) -> None:
-    """Set unit directions for `count` inputs of an element; or reset them and store the derivatives, if not `begins`.
+    """Set unit directions for `count` inputs of an element if `begins`, otherwise reset them and store the derivatives.
 
-    For motions the time derivatives up to `order` change as well.
+    For varied motions the directions include the time derivatives up to `order`.
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for k in range(count):

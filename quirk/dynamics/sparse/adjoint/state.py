@@ -1,9 +1,9 @@
 """Transposed tangent of y' and of the projection onto the constraints at one state, in kernels.
 
-Accelerations change by P M^-1 dQ - M^-1 A^T S^-1 dPhi", with P the projector onto the allowed motions and S = A M^-1
-A^T. So the gradient of accelerations requires the same solve: the resulting motion is the gradient of the loads, and
-the multipliers are the gradient of the rows. These are then propagated to elements, and to inertial forces of bodies.
-The gradient of x is short for the derivatives of the scalar function of the run with respect to x.
+Accelerations vary by P M^-1 dQ - M^-1 A^T S^-1 dPhi", with P the projector onto the motions allowed by the constraints
+and S = A M^-1 A^T. So the gradient of accelerations requires the same solve: the resulting motion is the gradient of
+the loads, and the multipliers are the gradient of the rows. These are then propagated to elements, and to inertial
+forces of bodies. "The gradient of x" means the derivatives of the scalar function of the run with respect to x.
 """
 
 from __future__ import annotations
@@ -47,8 +47,13 @@ NUMBERS = 10
 class Pull(NamedTuple):
     """Data of the transposed tangent at one state.
 
-    tangents: Tangents · sums: Sums · seeds (2 SEED S,): six directions of the poses, and of the velocities · numbers
-    (10 S,), gravity (8,): sums of derivatives with respect to masses and inertias, and to gravity
+    Attributes
+    ----------
+    tangents : functions of dual numbers and derivatives of the motion
+    sums : gradients of loads, rows and inputs
+    seeds : (2 SEED S,) six directions of the pose of each body, and six of its velocity
+    numbers : (10 S,) sums of derivatives with respect to masses and inertias
+    gravity : (8,) sums of derivatives with respect to gravity
     """
 
     tangents: Tangents
@@ -98,7 +103,7 @@ def pull_rates(
 
 @kernel
 def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Copy the results of an evaluation, and compute the motion of bodies in each of their directions."""
+    """Copy the results of an evaluation, and compute the derivatives of each body's motion in its six directions."""
     take_motion(mechanism, pull.tangents, ydot)
     seeds, moving = pull.seeds.shape[0] // 2, pull.sums.moving.shape[0] // 2
     for level in range(2):
@@ -112,7 +117,7 @@ def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> 
 
 @kernel
 def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill the gradients of loads, and those of motions and constants in inertial forces; see `share_out`."""
+    """Fill the gradients of loads, and of the motions and constants in inertial forces; transpose of `share_out`."""
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
@@ -143,7 +148,7 @@ def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarra
 
 @kernel
 def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
-    """Add the gradient of the motion of bodies to that of a state y; see `tangent.changes.seed`."""
+    """Add the gradient of the motion of bodies to the gradient of a state y; transpose of `tangent.changes.seed`."""
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
             continue
@@ -211,7 +216,7 @@ def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot
 def weigh_displacement(
     constants: np.ndarray, wrench: np.ndarray, y: np.ndarray, now: np.ndarray, slot: int, level: int
 ) -> None:
-    """Fill the wrench of a slot with the gradient of its displacements at one level, poses or velocities."""
+    """Add the gradient of a slot's displacement at one level (poses or velocities), from `now`, to its wrench."""
     b, lane = slot // 8, slot % 8
     s, c, f = b * STATE + lane, b * CON + lane, b * WRENCH + lane
     if level == POSES:

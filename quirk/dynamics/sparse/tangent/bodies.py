@@ -1,4 +1,4 @@
-"""Derivatives of the motion of bodies along eight directions, and accelerations due to changed loads, in kernels."""
+"""Derivatives of the motion of bodies and of their loads in eight directions, in kernels."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from .tables import (
     Tangents,
 )
 
-# Offsets of the parts of a seed.
+# Offsets in a seed: translation, rotation, velocity and angular velocity (body axes).
 SHIFT, TURN, SPEED, SPINNING = (24 * part for part in range(4))
 
 
 @kernel
 def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill accelerations and inertial-frame rates of spins from y'."""
+    """Fill the accelerations, m/s^2, and spin rates, rad/s^2, of all bodies from y', inertial frame."""
     accelerations = tangents.accelerations
     for slot in tangents.occupied:
         s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
@@ -51,7 +51,7 @@ def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
 def move(
     occupied: np.ndarray, seeds: np.ndarray, moving: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray
 ) -> None:
-    """Fill the changes of poses, velocities and their rates of all bodies along the directions."""
+    """Fill the derivatives of poses, velocities and spin rates of all bodies in eight directions."""
     for slot in occupied:
         s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
         o, m = SEED * slot, MOVING * slot
@@ -77,10 +77,10 @@ def move(
 def share_out(
     tangents: Tangents, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, count: int
 ) -> None:
-    """Fill wrenches of the first `count` directions with the changes of loads minus inertial forces.
+    """Fill the wrenches of the first `count` directions with the derivatives of loads minus inertial forces.
 
-    These are changes of applied and constraint loads at constant multipliers, of gravity, and of the inertial forces at
-    the present accelerations.
+    The loads are applied loads, constraint loads at constant multipliers, and gravity; inertial forces are
+    differentiated at the present accelerations.
     """
     size = constants.shape[0] // CON * WRENCH
     for slot in tangents.occupied:
@@ -117,7 +117,7 @@ def share_out(
 
 @traced
 def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
-    """Matrix (3, 3) of one body, stored row by row in arrays in blocks of eight, times a vector of numbers or lanes."""
+    """Return a matrix (3, 3) of one body, stored by rows with stride 8, times a vector of numbers or of eight lanes."""
     return (
         v[0] * at(array, o) + v[1] * at(array, o + 8) + v[2] * at(array, o + 16),
         v[0] * at(array, o + 24) + v[1] * at(array, o + 32) + v[2] * at(array, o + 40),
@@ -127,7 +127,7 @@ def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
-    """Transposed matrix (3, 3), stored as in `matrix_times`, times a vector."""
+    """Return a transposed matrix (3, 3), stored as in `matrix_times`, times a vector."""
     return (
         v[0] * at(array, o) + v[1] * at(array, o + 24) + v[2] * at(array, o + 48),
         v[0] * at(array, o + 8) + v[1] * at(array, o + 32) + v[2] * at(array, o + 56),
@@ -137,7 +137,7 @@ def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def changed(array: np.ndarray, o: int, v: Any) -> Any:
-    """Matrix (3, 3) of eight lanes each, stored row by row, times a vector of numbers."""
+    """Return a matrix (3, 3) with elements of eight lanes, stored by rows, times a vector of numbers."""
     return (
         load(array, o) * v[0] + load(array, o + 8) * v[1] + load(array, o + 16) * v[2],
         load(array, o + 24) * v[0] + load(array, o + 32) * v[1] + load(array, o + 40) * v[2],

@@ -1,4 +1,4 @@
-"""Derivatives of laws and relations along eight directions, in kernels that call their functions of dual numbers."""
+"""Derivatives of laws and relations in eight directions, in kernels that call their functions of dual numbers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ OF_RELATIONS, OF_LAWS = 2, 1
 
 @kernel
 def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> None:
-    """Add the changes of all applied loads, and fill those of the rates of internal variables."""
+    """Add the derivatives of all applied loads, and fill the derivatives of the rates of internal variables."""
     laws = tangents.laws
     for e in range(laws.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
@@ -89,7 +89,7 @@ def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> N
 
 @kernel
 def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarray, timed: bool) -> None:
-    """Fill the changes of all rows, and add those of the loads of their multipliers."""
+    """Fill the derivatives of all rows, and add the derivatives of the loads of their multipliers."""
     relations, lanes = tangents.relations, tangents.lanes
     for r in range(relations.entries.shape[0] // ELEMENT):
         o = ELEMENT * r
@@ -114,7 +114,7 @@ def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarr
 
 @kernel
 def hand_over_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
-    """Copy the inputs of a law from those of the last evaluation."""
+    """Copy the inputs of a law from the last evaluation of `forces`."""
     first, source = laws.entries[o + INPUT], laws.entries[o + SOURCE]
     for c in range(laws.entries[o + INPUTS]):
         put(laws.inputs, first + c, at(forces.inputs, source + c))
@@ -144,7 +144,7 @@ def hand_over_frames(
 
 @kernel
 def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
-    """Write the changes of the motion of the bodies of a relation to the derivatives of its inputs."""
+    """Write the derivatives of the motion of a relation's bodies to the derivatives of its inputs."""
     d = relations.entries[o + INPUT] + relations.entries[o + INPUTS] + 8 * relations.entries[o + FRAMES]
     for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
         m = MOVING * relations.sides[side]
@@ -161,7 +161,7 @@ def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
 
 @kernel
 def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float, order: int, timed: bool) -> None:
-    """Write the change of time, and the resulting changes of the motions of an element, to its inputs."""
+    """Write the derivatives of time, and of the element's prescribed motions due to them, to its inputs."""
     first, count = elements.entries[o + INPUT], elements.entries[o + INPUTS]
     store(elements.inputs, first + 9 * count, load(time, 0))
     place = elements.entries[o + PROFILES]
@@ -177,7 +177,7 @@ def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float
 
 @kernel
 def hand_over_multipliers(tangents: Tangents, o: int) -> None:
-    """Write the multipliers of a relation after its inputs and the derivatives of these and of time."""
+    """Write the multipliers of a relation behind its inputs and their derivatives."""
     relations = tangents.relations
     place = relations.entries[o + INPUT] + 9 * relations.entries[o + INPUTS] + 8
     for n in range(relations.entries[o + ROWS]):
@@ -187,7 +187,7 @@ def hand_over_multipliers(tangents: Tangents, o: int) -> None:
 
 @kernel
 def hold_motions(elements: TangentElements, order: int) -> None:
-    """Set the changes of all motions, and of their derivatives up to `order`, to zero."""
+    """Set the derivatives of all prescribed motions, and of their time derivatives up to `order`, to zero."""
     for e in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
         first = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + PROFILES]
@@ -198,7 +198,7 @@ def hold_motions(elements: TangentElements, order: int) -> None:
 
 @kernel
 def run_dual(elements: TangentElements, o: int, t: float, leading: int) -> None:
-    """Fill the outputs of an element; if its function fails, the first `leading` derivatives are nan."""
+    """Call the dual function of an element; if the function fails, the first `leading` derivatives are nan."""
     first, out = elements.entries[o + INPUT], elements.entries[o + OUTPUT]
     deltas = out + elements.entries[o + OUTPUTS]
     for c in range(leading):
@@ -208,12 +208,12 @@ def run_dual(elements: TangentElements, o: int, t: float, leading: int) -> None:
 
 @entry(needed_by="tangents of redundant constraints need", effort=3)
 def run_relations(relations: TangentElements, t: float) -> None:
-    """Fill the outputs of all relations from their present inputs."""
+    """Call the dual functions of all relations with their present inputs."""
     for o in range(0, relations.entries.shape[0], ELEMENT):
         run_dual(relations, o, t, LEVELS * relations.entries[o + ROWS])
 
 
 @traced
 def add_lanes(array: np.ndarray, o: int, lanes: Any) -> None:
-    """Add eight numbers to eight consecutive elements."""
+    """Add eight lanes to eight consecutive elements from index o."""
     store(array, o, load(array, o) + lanes)

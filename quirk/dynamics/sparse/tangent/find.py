@@ -1,4 +1,4 @@
-"""Tangent of constrained motion in eight directions, with the factorization of the accelerations.
+"""Tangent of constrained motion in eight directions, with the factorization used for the accelerations.
 
 Differentiated in any direction, of the state or of a parameter, the equations of motion are a linear system with the
 same matrix as for the accelerations; see `quirk.dynamics.dense.tangent`, the dense reference. So each direction costs
@@ -28,10 +28,10 @@ from .tables import LEVELS, Tangents
 def find_tangents(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, timed: bool
 ) -> None:
-    """Fill wrenches and multipliers along eight directions at the state evaluated last.
+    """Fill the derivatives of wrenches and multipliers in eight directions at the state evaluated last.
 
-    `ydot` is the result of the evaluation, and work.x its multipliers. `timed` tells whether time changes in any of the
-    directions, which requires one more derivative of motions.
+    `ydot` is the result of the evaluation, and work.x its multipliers. `timed` is true if any direction has a component
+    in time, which requires one more derivative of prescribed motions.
     """
     take_motion(mechanism, tangents, ydot)
     solve_for_changes(mechanism, tangents, t, y, ydot, timed, 8, 0.0, 0.0)
@@ -39,7 +39,7 @@ def find_tangents(
 
 @kernel
 def take_motion(mechanism: Mechanism, tangents: Tangents, ydot: np.ndarray) -> None:
-    """Copy the multipliers and accelerations of the last evaluation."""
+    """Copy the multipliers and accelerations of the last evaluation to the tangents."""
     copy(mechanism.work.x, tangents.multipliers)
     accelerate(tangents, mechanism.work.kin, ydot)
 
@@ -56,9 +56,9 @@ def solve_for_changes(
     alpha: float,
     beta: float,
 ) -> None:
-    """Fill wrenches and multipliers along the first `count` of eight directions.
+    """Fill the derivatives of wrenches and multipliers in the first `count` of eight directions.
 
-    `alpha` and `beta` are Baumgarte's rates, 1/s.
+    `alpha` and `beta` are Baumgarte's rates, 1/s; for the other arguments see `find_tangents`.
     """
     constants, work = mechanism.constants, mechanism.work
     move(tangents.occupied, tangents.seeds, tangents.moving, y, work.kin, ydot)

@@ -1,8 +1,8 @@
-"""Derivatives of friction proportional to constraint loads along eight directions, in kernels.
+"""Derivatives of friction proportional to constraint loads in eight directions, in kernels.
 
-The magnitudes f of all friction solve f = mu N(f, ...), so that (I - mu dN/df) df = dmu N + mu dN, with dN the change
-of the normal loads at constant magnitudes. The matrix, and the response of the constraints to a unit force of each
-friction, are those of the evaluation (`quirk.dynamics.sparse.kernels.friction`).
+The magnitudes f of all friction solve f = mu N(f, ...), so that (I - mu dN/df) df = dmu N + mu dN, with dN the
+variation of the normal loads at constant magnitudes. The matrix, and the response of the constraints to a unit force of
+each friction, are those of the evaluation (`quirk.dynamics.sparse.kernels.friction`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..kernels.friction import ENDS, along_unit, eliminate, linearise, load_of, 
 from ..kernels.mechanism import Mechanism
 from .tables import ELEMENT, LEVELS, MOVING, OUTPUT, OUTPUTS, POSITION, ROTATION, ROWS, Tangents
 
-# Offsets per friction in a joint, eight lanes each: changes of its axis, and of force and torque at constant
+# Offsets per friction in a joint, eight lanes each: derivatives of its axis, and of force and torque at constant
 # multipliers.
 OF_AXIS, OF_FORCE, OF_TORQUE = 0, 24, 48
 BEARING = 72
@@ -33,7 +33,7 @@ BEARING = 72
 
 @kernel
 def give_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> None:
-    """Set the magnitudes in friction laws to those of the last evaluation, or to 1 if `unit`, for evaluations."""
+    """Set the friction magnitudes in the laws' inputs: 1 if `unit` (as evaluations need), else those evaluated last."""
     for k in range(mechanism.frictions.element.shape[0]):
         size = 1.0 if unit else at(mechanism.frictions.magnitude, k)
         put(mechanism.forces.inputs, tangents.bearings.sizes[k], size)
@@ -41,7 +41,7 @@ def give_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> Non
 
 @kernel
 def change_bearings(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> None:
-    """Fill the changes of axes and loads of all joints with friction at constant multipliers and magnitudes."""
+    """Fill the derivatives of axes and loads of all joints with friction, at constant multipliers and magnitudes."""
     rubbing, bearings, moving, kin = mechanism.frictions, tangents.bearings, tangents.moving, mechanism.work.kin
     for k in range(rubbing.element.shape[0]):
         if bearings.first[k] == bearings.first[k + 1]:
@@ -74,7 +74,7 @@ def change_bearings(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> 
 
 @traced
 def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
-    """Return the inertial-frame change of a vector `a` fixed in the body of a slot."""
+    """Return the derivatives, inertial frame, of a vector `a` fixed in the body of a slot."""
     o = MOVING * slot + ROTATION
     return tuple(
         load(moving, o + 24 * row) * a[0]
@@ -86,7 +86,7 @@ def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
 
 @kernel
 def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
-    """Fill the changes of force and moment of a joint on the body of a side at constant multipliers."""
+    """Fill the derivatives of a joint's force and moment, times `sign`, on one body at constant multipliers."""
     bearings, relations = tangents.bearings, tangents.relations
     for c in range(0, BEARING - OF_FORCE, 8):
         store(bearings.changes, BEARING * k + OF_FORCE + c, splat(0.0))
@@ -102,7 +102,7 @@ def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
 
 @kernel
 def rub_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray, d: int) -> None:
-    """Add the effect of changed friction magnitudes to the changes in work.x and work.wrench along direction d."""
+    """Add the contribution of friction magnitudes to the derivatives in work.x and work.wrench for direction d."""
     rubbing, bearings, work = mechanism.frictions, tangents.bearings, mechanism.work
     count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
     linearise(mechanism)
@@ -123,9 +123,9 @@ def rub_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray, d: int)
 
 @kernel
 def normal_change(mechanism: Mechanism, tangents: Tangents, k: int, y: np.ndarray, d: int) -> float:
-    """Return the change of the normal load N of friction k along direction d at constant magnitudes.
+    """Return the derivative of the normal load N of friction k in direction d at constant magnitudes.
 
-    Changes of multipliers are in work.x, the load itself in `present`.
+    The derivatives of multipliers are in work.x, the load itself in `present`.
     """
     rubbing, changes = mechanism.frictions, tangents.bearings.changes
     if rubbing.place[k] < 0:

@@ -22,7 +22,7 @@ class Jacobian:
         self._solver, self._differential = solver, Differential(solver)
 
     def at(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Df/dy (13 n + k, 13 n + k) at a state (13 n + k,); derivatives of the rates of work are set to zero."""
+        """Return df/dy (13 n + k, 13 n + k) at a state (13 n + k,); rows of the rates of work are set to zero."""
         model, n = self._solver.model, len(self._solver.model.mass)
         count, bodies = len(y), np.arange(n)
         state = model.carried.state(y)
@@ -55,7 +55,7 @@ def _conjugate_times(state: State, other: np.ndarray) -> np.ndarray:
 
 
 def _turning(J: np.ndarray, places: np.ndarray, state: State) -> None:
-    """Fill the derivatives of q' = q omega / 2 with respect to q and omega."""
+    """Fill the rows of J for the derivatives of q' = q omega / 2 with respect to q and omega."""
     quaternions = places[:, ORIENTATION : ORIENTATION + 4]
     for k in range(4):
         unit = np.broadcast_to(np.eye(4)[k], state.orientation.shape)

@@ -1,4 +1,4 @@
-"""Derivatives of accelerations and loads along a motion, from changes of its states and of parameters."""
+"""Derivatives of accelerations and loads along a motion, from variations of its states and of parameters."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .elements import OF_RELATIONS
 from .loads import WITH_CHANGES, WITH_ENERGY, WRENCH, LoadPass, loads_along, shared_joints
 from .tangent import Differential
 
-# Number of states per call of compiled code, between which an interruption from the keyboard takes effect.
+# Number of states per call of compiled code; Ctrl-C takes effect between calls.
 AT_ONCE = 200
 
 
 @dataclass(frozen=True)
 class Course:
-    """A motion and its changes along D directions.
+    """A motion and its variations in D directions.
 
     Attributes
     ----------
-    times, states : (nt,) s, (nt, 13 n + k) on the constraints
-    angles : (nt, K, 3) rad, of joints, with all turns
-    changes : (nt, D, 13 n + k) of the states
+    times, states : (nt,) s, and (nt, 13 n + k), which satisfy the constraints
+    angles : (nt, K, 3) joint angles with full turns, rad
+    changes : (nt, D, 13 n + k) variations of the states
     """
 
     times: np.ndarray
@@ -41,7 +41,7 @@ class Course:
     changes: np.ndarray
 
     def part(self, rows: slice, eight: slice) -> Course:
-        """Return the motion at some of the times, with its changes along some of the directions."""
+        """Return the motion at the times `rows`, with its variations in the directions `eight`."""
         return Course(self.times[rows], self.states[rows], self.angles[rows], self.changes[rows, eight])
 
 
@@ -53,8 +53,8 @@ class ChangedLoads:
     ----------
     accelerations : (nt, n, 6, D) derivatives, linear in the inertial frame and angular in body axes
     joints : (nt, C, 6, 1 + D) force, and moment about its center of mass, of each constraint on body j, inertial frame
-        The first column has values, the others derivatives.
-    forces : (nt, E, 7, 1 + D) the same of each force element on the body of its last frame, then its energy, J
+        The first column has values, the following columns derivatives.
+    forces : (nt, E, 7, 1 + D) force and moment of each force element on the body of its last frame, then its energy, J
     """
 
     accelerations: np.ndarray
@@ -71,7 +71,7 @@ def changed_loads(
     ----------
     course : Course
     directions : D directions of parameters only
-    motions : functions of time that change, in addition
+    motions : variations of prescribed motions
 
     Raises
     ------
@@ -122,7 +122,7 @@ def changed_loads(
 
 
 def _go(differential: Differential, loads: LoadPass) -> None:
-    """Compute the derivatives of loads at the states of a pass."""
+    """Compute the derivatives of loads at all states of a pass."""
     solver, t = differential.solver, float(loads.times[-1])
     with solver.applied.calling():
         loads_along(solver.mechanism, differential.tangents, loads)
@@ -134,7 +134,7 @@ def _go(differential: Differential, loads: LoadPass) -> None:
 
 
 def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the results of a pass; see `ChangedLoads`."""
+    """Return accelerations, joint loads and force-element loads of a pass; shapes as in `ChangedLoads`."""
     nt, count, model = len(loads.times), loads.directions, solver.model
     wrenches = solver.slots.from_lanes(loads.wrenches.reshape(nt, count, -1), WRENCH_SIZE)
     linear = wrenches[..., :3] / model.mass[:, None]
@@ -147,12 +147,12 @@ def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return values and derivatives along all directions, from values and derivatives along eight each."""
+    """Return values and derivatives in all directions, joined from arrays with eight directions each."""
     return np.concatenate([parts[0][..., :1], *(part[..., 1:] for part in parts)], axis=-1)
 
 
 def _sides(differential: Differential) -> np.ndarray:
-    """Return the frames on body j of the relations of each constraint.
+    """Return the frames on body j of the relations of each constraint, flat.
 
     The entries are the indices of the constraint, of the relation, and of the frame.
     """
@@ -170,7 +170,7 @@ def _sides(differential: Differential) -> np.ndarray:
 
 
 def _in_lanes(solver: Solver, changes: np.ndarray) -> np.ndarray:
-    """Return changes (nt, D, 13 n + k) of states in blocks of eight (nt, D, size); zero in other slots."""
+    """Return state variations (nt, D, 13 n + k) in the kernels' layout (nt, D, size); empty slots are zero."""
     slots, lead = solver.slots, changes.shape[:2]
     first = STATE_SIZE * slots.bodies
     rows = np.zeros((*lead, slots.lanes, STATE_SIZE))

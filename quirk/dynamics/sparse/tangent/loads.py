@@ -1,4 +1,4 @@
-"""Changes of accelerations and loads along eight directions, in one pass over the states of a motion."""
+"""Derivatives of accelerations and loads in eight directions, in one pass over the states of a motion."""
 
 from __future__ import annotations
 
@@ -24,27 +24,33 @@ from .elements import hand_over_multipliers, run_dual
 from .find import solve_for_changes, take_motion
 from .tables import ELEMENT, LEVELS, OUTPUT, OUTPUTS, ROW, ROWS, SIDE, SIDE_END, Tangents
 
-# Entries per side on which a constraint's load is computed: the constraint, one of its relations, and a frame of that.
+# Entries per side on which a constraint's load is computed: the constraint, one of its relations, and a frame of it.
 CONSTRAINT, RELATION, FRAME = range(3)
 SIDE_ENTRIES = 3
-# Numbers per load: force and moment; for force elements energy as well; each with its value and eight changes.
+# Numbers per load: force and moment; for force elements energy as well; each with its value and eight derivatives.
 WRENCH, WITH_ENERGY, WITH_CHANGES = 6, 7, 9
-# Maximum number of repeated evaluations of a state after a change of rows, method or number of passes.
+# Maximum number of evaluations of a state when the selected rows, the method or the number of passes change.
 ADAPTATIONS = 3
 
 
 @record
 class LoadPass(NamedTuple):
-    """Changes of a motion along D of eight directions at nt states, and the resulting changes of loads.
+    """Variations of a motion in D <= 8 directions at nt states, and the resulting derivatives of loads.
 
-    directions: D · rank: largest number of independent rows so far · motions, moved, taylor: changes of motions, as in
-    `ExplicitVariation` · stop (1,): nonzero to end · times (nt,), states (nt size,), changes (nt D size,): the motion
-    and its changes · places (p,), references (nt p,): inputs of laws that are references of angles, and their values ·
-    sides: CONSTRAINT to FRAME of each · slope (size,): scratch
-
-    Results: wrenches (nt D, as `Workspace.wrench`) · joints (nt, C, 6, 9), forces (nt, E, 7, 9): loads in the inertial
-    frame, of constraints about the center of mass of body j, and of force elements about that of the body of the last
-    frame, with energies
+    Attributes
+    ----------
+    directions : number of directions D
+    rank : largest number of independent rows so far
+    motions, moved, taylor : variations of prescribed motions, as in `ExplicitVariation`
+    stop : (1,) nonzero if a user function requests the end
+    times, states, changes : (nt,) s, (nt size,) and (nt D size,), the motion and its variations
+    places, references : (p,) and (nt p,), indices and values of the inputs of laws that are references of angles
+    sides : CONSTRAINT to FRAME of each side on which a constraint's load is computed
+    slope : (size,) scratch
+    wrenches : result, derivatives of the loads on bodies, (nt D,) times the layout of `Workspace.wrench`
+    joints : (nt, C, 6, 9) result, constraint loads about the center of mass of body j, inertial frame
+    forces : (nt, E, 7, 9) result, loads of force elements about the center of mass of the body of the last frame,
+        inertial frame, and energies
     """
 
     directions: int
@@ -67,7 +73,7 @@ class LoadPass(NamedTuple):
 
 @entry(needed_by="derivatives of loads need", effort=20)
 def loads_along(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> None:
-    """Fill the results at all states."""
+    """Fill the loads and their derivatives at all states of the pass."""
     for row in range(loads.times.shape[0]):
         if loads.stop[0] != 0:
             return
@@ -81,7 +87,7 @@ def loads_along(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> No
 
 @kernel
 def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Evaluate at a state, and compute the changes of accelerations and multipliers there."""
+    """Evaluate the state of a row, and compute the derivatives of accelerations and multipliers there."""
     size, t, places = loads.slope.shape[0], loads.times[row], loads.places.shape[0]
     y = loads.states[row * size : (row + 1) * size]
     for p in range(places):
@@ -101,7 +107,7 @@ def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int)
 
 @kernel
 def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Fill the loads of all constraints, and their changes, from rows, multipliers and their changes."""
+    """Fill the loads of all constraints and their derivatives, from rows and multipliers and their derivatives."""
     relations, lanes = tangents.relations, mechanism.work.x.shape[0]
     count = loads.joints.shape[0] // max(1, loads.times.shape[0])
     for o in range(row * count, (row + 1) * count):
@@ -126,7 +132,7 @@ def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: 
 
 @kernel
 def read_forces(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Fill the loads of all force elements on the bodies of their last frames, and their energies, with changes."""
+    """Fill the loads of all force elements on the bodies of their last frames, and their energies, with derivatives."""
     laws, forces, numbers = tangents.laws, mechanism.forces, WITH_ENERGY * WITH_CHANGES
     count = forces.entries.shape[0] // ELEMENT_SIZE
     for e in range(count):
@@ -144,13 +150,13 @@ def read_forces(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: 
 
 @kernel
 def add(array: np.ndarray, o: int, x: float) -> None:
-    """Add x to element o."""
+    """Add x to element o of an array."""
     put(array, o, at(array, o) + x)
 
 
 @entry(needed_by="derivatives of loads of redundant constraints need", effort=3)
 def shared_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> None:
-    """Fill the loads of all constraints at the only state, with present multipliers and their changes."""
+    """Fill the loads of all constraints and their derivatives at the only state, from the present multipliers."""
     relations = tangents.relations
     for o in range(0, relations.entries.shape[0], ELEMENT):
         hand_over_multipliers(tangents, o)

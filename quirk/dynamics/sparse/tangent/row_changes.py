@@ -1,4 +1,4 @@
-"""Derivatives of the rows of a model along directions, in the layout of the rows in kernels."""
+"""Derivatives of the constraint rows of a model in eight directions, in the layout of the rows in kernels."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ XYZ = np.arange(3)
 
 
 class ChangedRows:
-    """Computation of the derivatives of rows along the directions in the inputs of relations left by `find_tangents`.
+    """Computation of the derivatives of rows, in the directions that `find_tangents` left in the inputs of relations.
 
     Rows are the loads exerted by unit multipliers.
 
@@ -54,7 +54,7 @@ class ChangedRows:
                     row_of.append(number)
                     body.append(member)
                     if joint.relation is None:
-                        # One force is stored for both sides: that on body j.
+                        # The force on body j is stored for both sides.
                         force.append(G_SIZE * node + G_FORCE + lane if side == 1 else -1)
                         moment.append(G_SIZE * node + SIDES[side] + lane)
                     else:
@@ -70,13 +70,13 @@ class ChangedRows:
         self._scale = np.concatenate([inverse_root(solver.model.inertia), np.zeros((1, 3, 3))])
 
     def _start(self, r: int, placed: PlacedRelation, frame: int) -> int:
-        """Return the first output with the derivatives of the load on the body of a frame."""
+        """Return the index of the first output with the derivatives of the load on the body of a frame."""
         entries = self._elements.entries[ELEMENT * r : ELEMENT * (r + 1)]
         loads = LEVELS * len(placed.relation.labels) + LANES * frame
         return int(entries[OUTPUT] + entries[OUTPUTS] + WIDTH * loads)
 
     def at(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Derivative of G in each of the eight directions, (8, G), at the state (size,) of the last tangent."""
+        """Return the derivatives (8, G) of the rows G in eight directions at the state (size,) of the last tangent."""
         solver, numbers = self._solver, WIDTH * np.arange(6)
         result = np.zeros((WIDTH, len(solver.work.G)))
         if not len(self._source):
@@ -99,6 +99,6 @@ class ChangedRows:
         return result
 
     def _unit(self, row: int) -> None:
-        """Set the multiplier with this index to one in each relation, and all others to zero."""
+        """Set the multiplier with index `row` to one in each relation, and all other multipliers to zero."""
         for first, count in zip(self._firsts, self._counts, strict=True):
             self._elements.inputs[first : first + count] = np.arange(count) == row

@@ -9,22 +9,24 @@ import numpy as np
 from quirk.functions.motion_kernels import MotionTable
 from quirk.jit.record import record
 
-# Numbers per slot of a body, eight lanes each: change of its state (`quirk.dynamics.model.directions`).
+# Numbers per slot of a body, eight lanes each: direction in its state (`quirk.dynamics.model.directions`).
 SEED = 8 * 12
-# Offsets per slot of the derived changes: position, velocity, rotation by rows, spin, quaternion and rate of the spin.
+# Offsets per slot of the derivatives of its motion: position, velocity, rotation by rows, spin, quaternion and rate of
+# the spin.
 POSITION, VELOCITY, ROTATION, SPIN, QUATERNION, SPIN_RATE = (8 * c for c in (0, 3, 6, 15, 18, 22))
 MOVING = 8 * 25
-# Numbers per slot: acceleration and rate of the spin, inertial frame; and load, inertial frame, eight lanes each.
+# Numbers per slot: acceleration and spin rate, inertial frame; and derivatives of the load, inertial frame, eight
+# lanes.
 ACCELERATION = 6
 LOAD = 8 * 6
-# Offsets per slot: changes of the mass and, row by row, of the inertia, eight lanes each.
+# Offsets per slot: directions in the mass and, row by row, in the inertia, eight lanes each.
 MASS, INERTIA = 0, 8
 MASSES = 8 * 10
 
 # Entries per law or relation: address of its machine code; first element of its inputs and of its outputs; numbers of
-# both; first input of its frames, motions and internal variables relative to these; range of its motions among those of
-# all, and of its sides likewise. Laws: first input in `Forces.inputs`, first output of the rates of its internal
-# variables, first of these among all, and their number. Relations: number of rows, and index of the first in `lanes`.
+# both; offsets of its frames, motions and internal variables in its inputs; range of its motions in `motions`, and of
+# its sides in `sides`. Laws: first input in `Forces.inputs`, first output of the rates of its internal variables, index
+# of its first internal variable, and their number. Relations: number of rows, and index of the first row in `lanes`.
 (
     ADDRESS, INPUT, OUTPUT, INPUTS, OUTPUTS, FRAMES, PROFILES, VARIABLES, MOTION, MOTION_END, SIDE, SIDE_END,
     SOURCE, RATES, VARIABLE, VARIABLE_COUNT,
@@ -40,10 +42,15 @@ LEVELS = 3
 class TangentElements(NamedTuple):
     """Laws or relations: inputs and outputs of their functions of dual numbers.
 
-    entries (ELEMENT per element): integers · sides: slot of the body of each frame · inputs: for each element its
-    inputs, eight derivatives of each, those of time, and for relations the multipliers · outputs: the same for laws;
-    for relations see `quirk.dynamics.sparse.codegen.relation_tangent_code` · motions: of all elements · taylor: scratch
-    for one motion
+    Attributes
+    ----------
+    entries : (ELEMENT per element,) integers, ADDRESS to VARIABLE_COUNT of each element
+    sides : slot of the body of each frame
+    inputs : for each element its inputs, eight derivatives of each, eight of time, and for relations the multipliers
+    outputs : for each law its outputs and eight derivatives of each; for relations see
+        `quirk.dynamics.sparse.codegen.relation_tangent_code`
+    motions : prescribed motions of all elements
+    taylor : scratch for one motion
     """
 
     entries: np.ndarray
@@ -58,13 +65,18 @@ class TangentElements(NamedTuple):
 class Bearings(NamedTuple):
     """Sliding friction of C elements, and the quantities on which its normal loads depend.
 
-    sizes (C,): indices of the magnitudes in the inputs of `Forces` · coefficients, lengths (C,): indices of their
-    changes in the inputs of laws · first (C + 1,), relations: relations of its joint, none for contacts · slots (2 C,):
-    of bodies i and j · grounded (C,): whether j is the ground · axes, points (C,): indices in the inputs of relations
-    of the changes of the axis in body i, the first of three that are 24 apart, and of the joint point in j
-
-    Written by kernels: changes (72 C,): changes of the axis of each joint, and of force and torque on body j at the
-    joint point at constant multipliers, inertial frame · magnitudes (8 C,): changes of the magnitudes
+    Attributes
+    ----------
+    sizes : (C,) indices of the magnitudes in the inputs of `Forces`
+    coefficients, lengths : (C,) indices of the derivatives of coefficients and lengths in the inputs of laws
+    first, relations : relations[first[k]:first[k + 1]] are the relations of the joint of friction k, none for contacts
+    slots : (2 C,) slots of bodies i and j
+    grounded : (C,) whether body j is the ground
+    axes, points : (C,) indices, in the inputs of relations, of the derivatives of the axis in body i (the first of
+        three components that are 24 apart) and of the joint point in body j
+    changes : (72 C,) filled by kernels: derivatives of the axis of each joint, and of force and torque on body j at the
+        joint point at constant multipliers, inertial frame
+    magnitudes : (8 C,) filled by kernels: derivatives of the magnitudes
     """
 
     sizes: np.ndarray
@@ -82,16 +94,26 @@ class Bearings(NamedTuple):
 
 @record
 class Tangents(NamedTuple):
-    """Eight directions, and the changes along them; S slots, K nodes, k internal variables.
+    """Derivatives of a motion in eight directions of states and parameters; S slots, K nodes, k internal variables.
 
-    laws, relations: TangentElements · bearings: of friction · lanes (m,): index of each row among those of all nodes ·
-    occupied (n + 1,): slots of bodies and of the ground
-
-    Inputs: seeds (SEED S,), masses (MASSES S,), gravity (24,), time (8,), internal (8 k,)
-
-    Results: moving (MOVING S,), accelerations, loads: per slot · levels (8 * 3 * 8 K,): of rows, each level eight lanes
-    · rates (8 k,): of internal variables · multipliers (8 K,): those of the accelerations themselves · wrenches: all
-    loads on bodies in each direction, as `Workspace.wrench` · changes (8 * 8 K,): multipliers in each direction
+    Attributes
+    ----------
+    laws, relations : functions of dual numbers with their inputs and outputs
+    bearings : data of sliding friction
+    lanes : (m,) index of each row among the rows of all nodes
+    occupied : (n + 1,) slots of bodies and of the ground
+    seeds : (SEED S,) input, state directions
+    masses : (MASSES S,) input, directions in masses and inertias
+    gravity, time : (24,) and (8,) input, directions in gravity and time
+    internal : (8 k,) input, directions in internal variables
+    moving : (MOVING S,) derivatives of the motion of bodies
+    accelerations : (ACCELERATION S,) accelerations and spin rates, inertial frame
+    loads : (LOAD S,) derivatives of the loads on bodies
+    levels : (8 * 3 * 8 K,) derivatives of rows, for each row three levels of eight lanes
+    rates : (8 k,) derivatives of the rates of internal variables
+    multipliers : (8 K,) multipliers of the evaluation itself
+    wrenches : derivatives of the total loads on bodies, for each direction as in `Workspace.wrench`
+    changes : (8 * 8 K,) derivatives of the multipliers, one direction after the other
     """
 
     laws: TangentElements

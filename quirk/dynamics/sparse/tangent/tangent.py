@@ -51,9 +51,9 @@ from .tables import (
     Tangents,
 )
 
-# Number of derivatives of time, after the inputs of an element and their derivatives.
+# Number of derivatives of time, stored after the inputs of an element and their derivatives.
 TIME = WIDTH
-# Number of inputs of a frame (its origin) before the axes.
+# Index of the axes in the inputs of a frame, after its origin.
 ORIGIN = 3
 
 
@@ -93,7 +93,7 @@ class Differential:
         self._inverse_root = inverse_root(model.inertia)
 
     def at(self, y: np.ndarray, t: float, directions: Directions) -> Tangent:
-        """Tangent at a state (size,) whose independent rows have been selected (`quirk.dynamics.model.tangents`)."""
+        """Return the tangent at a state (size,) with selected independent rows (`quirk.dynamics.model.tangents`)."""
         solver = self.solver
         timed = bool(directions.time.any())
         if timed:
@@ -108,7 +108,7 @@ class Differential:
         return Tangent(*(np.concatenate(part)[: directions.count] for part in zip(*parts, strict=True)))
 
     def give(self, directions: Directions, first: int) -> None:
-        """Write eight directions, from index `first`, to the inputs of kernels."""
+        """Write the eight directions from index `first` to the inputs of kernels."""
         tangents, n = self.tangents, len(self.solver.model.mass)
 
         def eight(x: np.ndarray) -> np.ndarray:
@@ -145,17 +145,17 @@ class Differential:
         return linear, angular, x, rates.T, np.moveaxis(levels, -1, 0), friction
 
     def _shared(self, y: np.ndarray, t: float, changes: np.ndarray) -> np.ndarray:
-        """Return the changes (8, m) of the minimum-norm multipliers, from those of the independent rows."""
+        """Return the derivatives (8, m) of the minimum-norm multipliers, from those of the independent rows."""
         return self._least(y, t, changes)[1] if self.solver.redundant else changes
 
     def share(self, y: np.ndarray, t: float, count: int) -> None:
-        """Replace the multipliers, and their changes in the first `count` directions, by those of minimum norm."""
+        """Replace the multipliers and their derivatives in the first `count` directions by those of minimum norm."""
         tangents, lanes = self.tangents, self.solver.tables.row_lane
         changes = tangents.changes.reshape(WIDTH, -1)
         tangents.multipliers[lanes], changes[:count, lanes] = self._least(y, t, changes[:count, lanes])
 
     def _least(self, y: np.ndarray, t: float, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the multipliers (m,) of minimum norm at the state of the last tangent, and their changes (d, m)."""
+        """Return the minimum-norm multipliers (m,) at the state of the last tangent, and their derivatives (d, m)."""
         solver = self.solver
         if self._changed is None:
             self._changed = ChangedRows(solver, self.relations, self._rows)
@@ -165,7 +165,7 @@ class Differential:
         return shared[0][0], np.array([change for _, change in shared])
 
     def _seed(self, elements: TangentElements, changes: Any, eight: Any) -> None:
-        """Write changes of parameters, and zeros in place of earlier ones; kernels add changes of motions in time."""
+        """Write parameter directions to the inputs, others are zero; kernels add those of motions due to time."""
         entries = elements.entries.reshape(-1, ELEMENT)
         terms = len(elements.taylor) - 1
         for _, first, _, count, _, _, place, _, motion, end, *_ in entries:
@@ -182,7 +182,7 @@ class Differential:
                 self._seeded[id(elements)].append(o)
 
     def require_motions(self) -> None:
-        """Raise InputError if a motion lacks the derivative needed for a change of time."""
+        """Raise InputError if a motion lacks the time derivative required for derivatives with respect to time."""
         of_relations = [(placed.owner, m, OF_RELATIONS) for placed in self.relations for m in placed.relation.motions]
         of_laws = [
             (str(element), element.motion(name), OF_LAWS)
@@ -337,7 +337,7 @@ class _Table:
         self.inputs = self.outputs = 0
 
     def take(self, inputs: int, outputs: int) -> tuple[int, int]:
-        """Return the first elements of the next `inputs` inputs and `outputs` outputs."""
+        """Reserve `inputs` inputs and `outputs` outputs; return the index of the first of each."""
         first = self.inputs, self.outputs
         self.inputs += inputs
         self.outputs += outputs

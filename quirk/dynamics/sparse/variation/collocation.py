@@ -1,9 +1,9 @@
-"""Changes of a state over one collocation step, compiled: the step is solved again together with its changes.
+"""Variations of a state over one collocation step, in kernels: the step is solved again together with its variations.
 
-The changes dZ of increments Z = h A f(y + Z) satisfy dZ = h A (J (dy + dZ) + f_p), with the derivatives J and f_p at
-each point. Both are computed by the same iterations with the same factorized matrices: Newton's method also converges
-to the derivatives of its solution, as each iteration uses the tangent at its present points. The axes rotate as in the
-steps of the run; their rates do not affect the changes.
+The variations dZ of the increments Z = h A f(y + Z) satisfy dZ = h A (J (dy + dZ) + f_p), with the derivatives J and
+f_p at each point. Both are computed by the same iterations with the same factorized matrices: Newton's method also
+converges to the derivatives of its solution, as each iteration uses the tangent at its present points. The axes rotate
+as in the steps of the run; their angular velocities are not varied.
 """
 
 from __future__ import annotations
@@ -43,32 +43,39 @@ from .explicit import find_changes
 
 # Maximum number of iterations.
 MOST = 60
-# The increments of the state are fixed once their corrections are within the tolerance and no longer decrease by this
-# factor: further corrections are round-off, which would prevent convergence of equally small changes.
+# The increments of the state are no longer corrected once their corrections are within the tolerance and no longer
+# decrease by this factor: further corrections are round-off, which would prevent convergence of equally small
+# variations.
 SHRINKING = 0.5
-# Convergence of a change: its estimated relative error is below EXACT, or corrections below FINE of it no longer
+# Convergence of a variation: its estimated relative error is below EXACT, or corrections below FINE of it no longer
 # decrease and are round-off.
 EXACT, FINE = 1e-14, 1e-8
-# A change is round-off, of a parameter without effect, if LONG corrections agree within the factor ALIKE, in the
+# A variation is round-off, of a parameter without effect, if LONG corrections agree within the factor ALIKE, in the
 # geometric mean, with the LONG before: errors of the states decrease much faster.
 LONG, ALIKE = 10, 2.0
 LEAST = np.finfo(float).tiny
-# Entries per change: last correction, sums of logarithms of the last LONG corrections and of those before, and 1 once
-# it has converged.
+# Entries per variation: last correction, sums of logarithms of the last LONG corrections and of those before, and 1
+# once it has converged.
 BEFORE, LEVEL, EARLIER, FOUND = range(4)
 JUDGED = 4
 
 
 @record
 class ImplicitVariation(NamedTuple):
-    """Changes of a state along D of eight directions, and their position in a run of a method with s points.
+    """State variations in D <= 8 directions along a run of a collocation method with s points.
 
-    directions, alpha, beta, projects, rank, length, extents, pivots, trail, asked, states, written, motions, moved,
-    taylor, changes, changes_new, changes_at, found, stop, part, y_new, resolution: as in `ExplicitVariation` · failed
-    (1,): time of a step whose changes did not converge, or nan · y (size,), clock, counts, pieces: of the step, as in
-    `RunState` · slope, stage, seen (size,): scratch · base, rates (D size,): changes at the start and their rates,
-    relative to the rotating axes · z, f (D s size,): changes of increments and slopes · judged: BEFORE to FOUND for
-    each change · turned: rotation of the axes at a time within the step
+    Fields not listed here are described in `ExplicitVariation`.
+
+    Attributes
+    ----------
+    failed : (1,) time of a step whose variations did not converge, s, or nan
+    y : (size,) state at the start of the step
+    clock, counts, pieces : data of the step, as in `RunState`
+    slope, stage, seen : (size,) scratch
+    base, rates : (D size,) variations at the start of the step and their time derivatives, in the rotating axes
+    z, f : (D s size,) variations of the increments and slopes
+    judged : convergence data BEFORE to FOUND of each variation
+    turned : rotation of the axes at a time within the step
     """
 
     directions: int
@@ -114,7 +121,7 @@ class ImplicitVariation(NamedTuple):
 def slopes_of_changes(
     mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, h: float
 ) -> None:
-    """Evaluate the slopes at all points of the step, and the changes of these slopes."""
+    """Evaluate the slopes y' at all points of the step, and their variations."""
     size, s, blocks = variation.y.shape[0], stepper.points, mechanism.constants.shape[0] // CON
     begin_pivots(variation.resolution)
     for i in range(s):
@@ -138,7 +145,7 @@ def slopes_of_changes(
 
 @kernel
 def seen_at(variation: ImplicitVariation, points: int, d: int, i: int) -> None:
-    """Fill `seen` with a change at a point, relative to the rotating axes."""
+    """Fill `seen` with the variation of the state in direction d at collocation point i, in the rotating axes."""
     size, o = variation.y.shape[0], (d * points + i) * variation.y.shape[0]
     for c in range(0, size, 8):
         store(variation.seen, c, load(variation.base, d * size + c) + load(variation.z, o + c))
@@ -154,9 +161,9 @@ def correct_changes(
     n: int,
     near: bool,
 ) -> int:
-    """Make the n-th correction of the changes of the increments; return the number of converged changes.
+    """Apply the n-th correction to the variations of the increments; return the number of converged variations.
 
-    The number is negative if a change is not finite. No change counts as converged before the state is `near` its
+    The number is negative if a variation is not finite. No variation counts as converged before the state is `near` its
     solution, within the tolerance.
     """
     s, size, found = stepper.points, variation.y.shape[0], 0
@@ -181,7 +188,7 @@ def correct_changes(
 
 @kernel
 def judge(judged: np.ndarray, o: int, most: float, whole: float, n: int, near: bool) -> bool:
-    """Return whether a change of size `whole` has converged after its n-th correction, of size `most`."""
+    """Return whether a variation of norm `whole` has converged after its n-th correction, of norm `most`."""
     if n == 0:
         for k in range(JUDGED):
             put(judged, o + k, 0.0)
@@ -209,7 +216,7 @@ def solve_step(
     variation: ImplicitVariation,
     h: float,
 ) -> bool:
-    """Solve for the increments of the step and their changes; return False if that fails."""
+    """Solve for the increments of the step and their variations; return False if the iteration does not converge."""
     moved, settled = np.inf, False
     clear(variation.z)
     for n in range(MOST):

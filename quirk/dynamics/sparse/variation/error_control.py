@@ -1,7 +1,8 @@
-"""Error control of the changes of a state, in kernels: their error per step, relative to their largest size so far.
+"""Error control of state variations, in kernels: error per step relative to the largest variation so far.
 
-The error of the motion determines the step sizes of a run. Changes may vary where the motion does not, as about a state
-at rest, or much faster. Their error in a step follows from their rates at the stages, like that of the state.
+The error of the motion determines the step sizes of a run. Variations may grow or oscillate much faster than the
+motion, or while the system is at rest. Their error in a step is estimated from their rates at the stages, like the
+error of the state.
 """
 
 from __future__ import annotations
@@ -22,39 +23,46 @@ from ..kernels.factorisation import pivots
 from ..kernels.mechanism import Mechanism
 from ..stepping.radau import NEAR, SHRUNK
 
-# Number of kinds of components, each with an error relative to its own largest change: poses, velocities and internal
-# variables.
+# Number of kinds of components, each with an error relative to its own largest variation: poses, velocities and
+# internal variables.
 KINDS = 3
-# Tolerance of a step as a multiple of rtol times the largest change. In steps that resolve the changes the error is
-# hardly ever more than ten times rtol.
+# Tolerance of a step as a multiple of rtol times the largest variation. In steps that resolve the variations the error
+# is hardly ever more than ten times rtol.
 OVER_RTOL = 100.0
 # Lower limit of the tolerance, due to round-off.
 LEAST_TOLERANCE = 1e-11
-# Changes that move poses by less than this, in lengths of the system and rad, when the parameter is doubled are
-# ignored.
+# Variations are ignored if doubling the parameter moves poses by less than this, over the length of the system, or in
+# rad.
 UNSEEN = 1e-13
 # An error per time that decreases by less than the power LEAST_ORDER of the step size is not an error of the method,
 # but due to round-off or to a kink. After STALLED attempts with such errors, errors up to ROUGHLY times as large are
 # ignored. This limit is multiplied by FORGOTTEN in each step with an error below FAR_BELOW of it.
 LEAST_ORDER, STALLED, ROUGHLY = 2.0, 2, 1000.0
 FAR_BELOW, FORGOTTEN = 1e-5, 0.9
-# Shortest part into which a step is cut, as a fraction of the step. If that is too long, steps are no longer cut.
+# Length of the shortest substep, as a fraction of the step. If that is still too long, steps are no longer subdivided.
 SHORTEST = 1e-4
 # Errors below this fraction of the tolerance may be round-off and are not extrapolated to longer parts.
 SAYS_NOTHING = 1e-4
-# Entries of Resolution.clock: length of the next part, s; time from which parts were too long, s; smallest and largest
-# of the least pivots at the stages of a part; largest ratio of error to tolerance of a step, estimated without cuts.
+# Entries of Resolution.clock: length of the next substep, s; time from which even the shortest substeps were too long,
+# s; smallest and largest of the least pivots at the stages of a substep; largest ratio of error to tolerance of an
+# undivided step, estimated.
 LENGTH, COARSE, LEAST, GREATEST, WORST = range(5)
 
 
 @record
 class Resolution(NamedTuple):
-    """Error control of changes along eight directions, for each of KINDS.
+    """Error control of variations in eight directions, for each of KINDS kinds of components.
 
-    tolerance: of an error over the largest change, 0 for no control · clock: LENGTH to WORST · least (8,): errors of
-    poses, over the length of the system and in rad, that are ignored · largest, error, second, before, floor (8
-    KINDS,): largest change so far, error of the step, its other estimate, and per time the error of the last attempt
-    and the error to be ignored · stalled (8 KINDS,): number of attempts that hardly reduced an error
+    Attributes
+    ----------
+    tolerance : allowed error over the largest variation, 0 for no control
+    clock : data LENGTH to WORST of the subdivision of steps
+    least : (8,) pose errors, over the length of the system or in rad, that are ignored in each direction
+    largest : (8 KINDS,) largest variation so far
+    error, second : (8 KINDS,) two error estimates of the step
+    before : (8 KINDS,) error per time of the previous attempt, 1/s
+    floor : (8 KINDS,) error per time that is ignored, 1/s
+    stalled : (8 KINDS,) number of attempts that hardly reduced the error
     """
 
     tolerance: float
@@ -71,7 +79,7 @@ class Resolution(NamedTuple):
 def resolution_of(rtol: float, sizes: np.ndarray) -> Resolution:
     """Return the error control of a run with relative tolerance `rtol`, 0 for none.
 
-    `sizes` (D,) are the magnitudes of the parameters, 0 if unknown: changes whose effect is invisible when the
+    `sizes` (D,) are the magnitudes of the parameters, 0 if unknown: variations whose effect is invisible when the
     parameter is doubled are not controlled.
     """
     tolerance = max(OVER_RTOL * rtol, LEAST_TOLERANCE) if rtol > 0 else 0.0
@@ -88,9 +96,11 @@ def larger(a: float, b: float) -> float:
 
 @kernel
 def largest_of(blocks: int, change: np.ndarray, length: float, out: np.ndarray, o: int, grows: bool) -> None:
-    """Fill KINDS elements of `out` from `o` with the largest components of a change, or with the maximum if `grows`.
+    """Fill KINDS elements of `out` from `o` with the largest components of a variation of each kind.
 
-    The kinds are translations over a length and rotations, velocities likewise, and internal variables.
+    The kinds are poses (translations over `length`, rotations), velocities (likewise) and internal variables. If
+    `grows`,
+    each element becomes the maximum of its old value and the new one.
     """
     poses = velocities = variables = 0.0
     for slot in range(8 * blocks):
@@ -156,9 +166,9 @@ def worst_error(resolution: Resolution, directions: int, h: float, h_before: flo
 
 @kernel
 def end_of_part(resolution: Resolution, begin: float, end: float, again: bool) -> float:
-    """Return the end of the next part of a step, for equal parts that are at most slightly longer than LENGTH.
+    """Return the end time of the next substep, s; the rest of the step is divided into equal parts of about LENGTH.
 
-    They are not longer than LENGTH if a part is tried `again`.
+    The parts are at most LENGTH long if a rejected part is tried `again`, otherwise they may be slightly longer.
     """
     parts = math.ceil((end - begin) / at(resolution.clock, LENGTH) - (0.0 if again else 0.5))
     return begin + (end - begin) / parts if parts > 1.0 else end
@@ -181,7 +191,7 @@ def note_pivot(mechanism: Mechanism, resolution: Resolution) -> None:
 
 @kernel
 def holds_singular(resolution: Resolution) -> bool:
-    """Return whether there is a singular configuration within a part; such a step must not be cut.
+    """Return whether a substep contains a singular configuration; such a step must not be subdivided.
 
     The tangent is not defined at the singular configuration; the stages of the original step lie beside it.
     """
@@ -191,15 +201,15 @@ def holds_singular(resolution: Resolution) -> bool:
 
 @kernel
 def left_whole(resolution: Resolution) -> bool:
-    """Return whether a part must not be cut further, whatever its error."""
+    """Return whether a substep must not be shortened further, whatever its error."""
     return holds_singular(resolution) or at(resolution.clock, COARSE) < np.inf
 
 
 @kernel
 def resolved(resolution: Resolution, error: float, exponent: float, begin: float, h: float, whole: float) -> bool:
-    """Whether a part of a step of length `whole` is accepted, by its error over the tolerance; set the next length.
+    """Return whether a substep of length h is accepted, from its ratio of error to tolerance; set the next length.
 
-    The error grows as the length to the power 1 / `exponent`.
+    `whole` is the length of the undivided step, s. The error is proportional to h to the power 1 / `exponent`.
     """
     if left_whole(resolution):
         error = 0.0

@@ -1,9 +1,9 @@
-"""Variation of a motion, compiled: changes of its state along eight directions, over the steps of an explicit run.
+"""State variations in eight directions over the steps of an explicit run, in kernels.
 
 The steps of the run are repeated, and at each stage the tangent of the accelerations is computed with the factorization
-of the stage. Changes are propagated by the sums of the Runge-Kutta method, by projection, and by its continuous
-extension. The result is the derivative of the computed states at fixed steps; a step that is too long for the changes
-is cut into parts, see `resolved`.
+of the stage. Variations are propagated by the linearized Runge-Kutta step, projection and continuous extension. The
+result is the derivative of the computed states at fixed steps; a step that is too long for the variations is
+subdivided, see `resolved`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .error_control import (
     worst_error,
 )
 
-# Entries per motion with changing parameters: whether it belongs to a law or a relation; first input for its change;
+# Entries per varied prescribed motion: whether it belongs to a law or a relation; first input for its variation;
 # direction; and number of time derivatives in use.
 OF_RELATION, INTO, DIRECTION, ORDER = range(4)
 CHANGED_MOTION = 4
@@ -52,18 +52,33 @@ CHANGED_MOTION = 4
 
 @record
 class ExplicitVariation(NamedTuple):
-    """Changes of a state along D of eight directions, and their position in a run.
+    """State variations in D <= 8 directions along a run of a Runge-Kutta method.
 
-    weights: of the Runge-Kutta method · directions: D · alpha, beta: Baumgarte's rates, 1/s · projects: whether the run
-    is projected onto the constraints · rank: largest number of independent rows so far · length: of the system, m ·
-    extents (8 steps,): size of the changes of poses at the end of each step · pivots (steps,): smallest pivot of the
-    rows there · trail: the steps, as in `RunState`, followed by the final state · asked (nt,), states (nt size,):
-    output times, and the states there · clock (1,): time of the slopes at the start of the step · written (1,): number
-    of output times done · motions, moved: changes of motions, and their places · taylor: scratch for one of them ·
-    slopes (B size,): of the state at the stages · stage (size,) · changes, changes_new, changes_at (D size,): at the
-    start of the step, at its end, and at a stage · rates (D B size,): of the changes, at the stages · found (D nt
-    size,): changes at output times · stop (1,): nonzero to end · part, y_new: a part of a step as in `trail`, and the
-    state at its end · resolution: error control
+    Attributes
+    ----------
+    weights : coefficients of the Runge-Kutta method, with B buffers for slopes
+    directions : number of directions D
+    alpha, beta : Baumgarte's rates, 1/s
+    projects : whether the run is projected onto the constraints
+    rank : largest number of independent rows so far
+    length : length of the system, m
+    extents : (8 steps,) norm of the pose variations at the end of each step
+    pivots : (steps,) smallest pivot of the rows at the end of each step
+    trail : steps as in `RunState`, followed by the final state
+    asked, states : (nt,) output times, s, and (nt size,) states at these times
+    clock : (1,) time of the slopes at the start of the step, s
+    written : (1,) number of output times already stored
+    motions, moved : variations of prescribed motions, and the indices of the inputs they are written to
+    taylor : scratch for the value and time derivatives of one motion
+    slopes : (B size,) y' at the stages
+    stage : (size,) state at a stage
+    changes, changes_new, changes_at : (D size,) variations at the start of the step, at its end, and at a stage or
+        output time
+    rates : (D B size,) time derivatives of the variations at the stages
+    found : (D nt size,) variations at output times
+    stop : (1,) nonzero if a user function requests the end of the run
+    part, y_new : a substep with the layout of `trail`, and the state at its end
+    resolution : error control
     """
 
     weights: Weights
@@ -98,7 +113,7 @@ class ExplicitVariation(NamedTuple):
 
 @kernel
 def move_motions(tangents: Tangents, variation: Any, t: float) -> None:
-    """Write the changes of motions at time t to the inputs of laws and relations."""
+    """Write the variations of prescribed motions at time t to the inputs of laws and relations."""
     for m in range(variation.moved.shape[0] // CHANGED_MOTION):
         o = CHANGED_MOTION * m
         order, place = variation.moved[o + ORDER], variation.moved[o + INTO] + variation.moved[o + DIRECTION]
@@ -121,10 +136,10 @@ def find_changes(
     changes: np.ndarray,
     lands: bool,
 ) -> None:
-    """Fill `ydot` with the slopes of a state y, and solve for the changes of accelerations due to its changes.
+    """Fill `ydot` with y' at a state y, and solve for the acceleration variations due to the variations of y.
 
-    `variation` is a record with the fields used below; with `lands` the changes are first projected onto the
-    constraints.
+    `variation` is an `ExplicitVariation` or `ImplicitVariation`. If `lands` is true, the variations are first projected
+    onto the constraints.
     """
     size, alpha, beta = y.shape[0], variation.alpha, variation.beta
     evaluate(mechanism, t, y, alpha, beta, ydot)
@@ -150,7 +165,7 @@ def vary(
     changes: np.ndarray,
     lands: bool,
 ) -> None:
-    """Fill the slopes of a state y and of its changes at a stage; `lands` projects the changes onto the constraints."""
+    """Fill the slopes of a state y and of its variations at a stage; see `find_changes` for `lands`."""
     size, buffers = y.shape[0], variation.weights.buffers
     ydot = variation.slopes[stage * size : (stage + 1) * size]
     find_changes(mechanism, tangents, variation, t, y, ydot, changes, lands)
@@ -162,7 +177,7 @@ def vary(
 
 @kernel
 def note_extents(mechanism: Mechanism, variation: Any, step: int) -> None:
-    """Store the size of the changes of poses at the end of a step, and the smallest pivot of its evaluation."""
+    """Store the norm of the pose variations at the end of a step, and the smallest pivot of the rows there."""
     put(variation.pivots, step, at(mechanism.work.summary, LEAST))
     size = variation.stage.shape[0]
     for d in range(variation.directions):
@@ -172,7 +187,7 @@ def note_extents(mechanism: Mechanism, variation: Any, step: int) -> None:
 
 @kernel
 def combine_changes(variation: ExplicitVariation, row: int, h: float, out: np.ndarray) -> None:
-    """Fill `out` (D size,) with the changes at the stage of a row of the tableau."""
+    """Fill `out` (D size,) with the variations of the stage state that belongs to a row of the tableau."""
     size, span = variation.stage.shape[0], variation.weights.buffers * variation.stage.shape[0]
     for d in range(variation.directions):
         start, rates = variation.changes[d * size : (d + 1) * size], variation.rates[d * span : (d + 1) * span]
@@ -189,9 +204,9 @@ def between_changes(
     t: float,
     first: bool,
 ) -> None:
-    """Fill changes_at with the changes at a time within the step, by the continuous extension.
+    """Fill changes_at with the variations at time t within the step, from the continuous extension.
 
-    Its additional stages are computed for the `first` such time of a step.
+    The additional stages of the extension are computed at the `first` output time of a step.
     """
     size = variation.stage.shape[0]
     start, y = at(step, STEP_START), step[STEP_HEAD : step.shape[0]]
@@ -212,7 +227,7 @@ def between_changes(
 def land_at(
     mechanism: Mechanism, tangents: Tangents, variation: Any, t: float, y: np.ndarray, changes: np.ndarray
 ) -> None:
-    """Project changes at a state y within a step onto the constraints."""
+    """Project the variations of a state y within a step onto the linearized constraints."""
     ydot = variation.stage
     evaluate(mechanism, t, y, variation.alpha, variation.beta, ydot)
     take_motion(mechanism, tangents, ydot)
@@ -222,7 +237,7 @@ def land_at(
 
 @kernel
 def write_start(variation: Any, start: float) -> None:
-    """Store the changes at the start of a run, if it is an output time."""
+    """Store the variations at the start of a run, if it is an output time."""
     size, wanted = variation.stage.shape[0], variation.asked.shape[0]
     while variation.written[0] < wanted and variation.asked[variation.written[0]] <= start:
         place = variation.written[0] * size
@@ -231,10 +246,11 @@ def write_start(variation: Any, start: float) -> None:
 
 
 def writer_of(between: Callable[..., Any]) -> Callable[..., Any]:
-    """Kernel write(mechanism, tangents, by, variation, step) that stores the changes at output times in a step.
+    """Return a kernel write(mechanism, tangents, by, variation, step), which stores the variations at output times.
 
-    ``between(mechanism, tangents, by, variation, step, t, first)`` fills changes_at with those at a time within the
-    step; `first` is true for the first such time. `by` is passed on to it.
+    ``between(mechanism, tangents, by, variation, step, t, first)`` fills changes_at with the variations at a time
+    within the step; `first` is true at the first output time of the step. `by` is the method's data, passed on to
+    `between`.
     """
 
     @kernel
@@ -268,9 +284,9 @@ def take_part(
     y_new: np.ndarray,
     ends: bool,
 ) -> None:
-    """Propagate the changes over a part of a step to the state y_new.
+    """Propagate the variations over a substep that ends at the state y_new.
 
-    The state y_new is computed unless the part `ends` the step.
+    The state y_new is computed here unless the substep `ends` the step, where it is given.
     """
     weights, h = variation.weights, at(part, STEP_END) - at(part, STEP_START)
     start, low, high, y = at(part, STEP_START), at(part, STEP_LOW), at(part, STEP_HIGH), part[STEP_HEAD : part.shape[0]]
@@ -295,7 +311,7 @@ def take_part(
 
 @kernel
 def error_of_part(mechanism: Mechanism, variation: ExplicitVariation, h: float, h_before: float) -> float:
-    """Return the ratio of error to tolerance of the changes in a part of a step."""
+    """Return the ratio of error to tolerance of the variations in a substep."""
     weights, size, resolution = variation.weights, variation.stage.shape[0], variation.resolution
     blocks, span, length = mechanism.constants.shape[0] // CON, weights.buffers * size, variation.length
     if not resolution.tolerance > 0.0:
@@ -315,7 +331,7 @@ def error_of_part(mechanism: Mechanism, variation: ExplicitVariation, h: float, 
 
 @kernel
 def close_part(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVariation, part: np.ndarray) -> None:
-    """Store the changes at output times in a part of a step, and make its end the start of the next part."""
+    """Store the variations at output times in a substep, and make its end the start of the next substep."""
     weights, size = variation.weights, variation.stage.shape[0]
     stages, span = weights.stages, weights.buffers * variation.stage.shape[0]
     refer(mechanism.forces, at(part, STEP_END))
@@ -338,9 +354,9 @@ def go_through(
     end: float,
     y_end: np.ndarray,
 ) -> None:
-    """Propagate the changes from the start of `part`, a step, to its end with state y_end.
+    """Propagate the variations through a step, subdivided as needed, from the start of `part` to the state y_end.
 
-    The step is cut into as many parts as needed.
+    `part` holds the step at first and is advanced to the start of each substep.
     """
     whole, exponent, resolution = end - at(part, STEP_START), variation.weights.exponent, variation.resolution
     begin_attempts(resolution)
@@ -366,9 +382,9 @@ def go_through(
 
 @entry(needed_by="sensitivities need", effort=60)
 def vary_along(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVariation, first: int, last: int) -> None:
-    """Propagate the changes of a run through steps `first` to `last`, or until `stop` (1,) is set.
+    """Propagate the variations of a run through steps `first` to `last`, or until `stop` (1,) is set.
 
-    Before step 0 the changes are projected onto the constraints.
+    Before step 0 the variations are projected onto the constraints.
     """
     part, width = variation.part, STEP_HEAD + variation.stage.shape[0]
     for n in range(first, last):

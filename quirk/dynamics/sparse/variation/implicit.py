@@ -1,4 +1,4 @@
-"""Changes of the states of a run along the steps of implicit methods."""
+"""State variations along the steps of implicit methods."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .radau import vary_along_radau
 
 
 class ImplicitCourse:
-    """Propagation of changes along the steps of a stiff run of any implicit method, by collocation.
+    """Propagation of state variations along the steps of a stiff run of any implicit method, by collocation.
 
     Attributes
     ----------
-    stages : number of state vectors per step, for the estimate of the cost
-    judges : whether steps have an error estimate of the changes
+    stages : number of evaluations per step, for the estimate of the cost
+    judges : whether the method estimates the error of the variations
     """
 
     def __init__(self, solver: Solver, differential: Differential, settings: Settings) -> None:
@@ -33,7 +33,7 @@ class ImplicitCourse:
         self.stages, self.judges = 2 * RADAU_IIA9.points, True
 
     def made(self, common: dict[str, Any]) -> ImplicitVariation:
-        """Return the record of a run from the fields that all kinds of runs have in common."""
+        """Return the `ImplicitVariation` of a run; `common` are the fields it shares with `ExplicitVariation`."""
         solver, size, of_all = self._solver, self._solver.size, common["directions"] * self._solver.size
         self._stepper.record.known[:] = np.nan
         return ImplicitVariation(
@@ -54,12 +54,12 @@ class ImplicitCourse:
         )
 
     def go(self, variation: Any, first: int, last: int) -> None:
-        """Propagate the changes through some of the steps.
+        """Propagate the state variations through the steps `first` to `last` - 1.
 
         Raises
         ------
         IntegrationError
-            If the iterations of a step do not converge.
+            If Newton's iterations of a step do not converge.
         """
         tangents, stepper = self._differential.tangents, self._stepper.record
         vary_along_radau(self._solver.mechanism, tangents, stepper, self._settings, variation, first, last)

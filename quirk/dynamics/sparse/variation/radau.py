@@ -1,7 +1,7 @@
-"""Variation of a stiff motion, compiled: changes of its state over the steps of an implicit run.
+"""State variations over the steps of an implicit run, in kernels.
 
-Each step is solved again from its start by Radau collocation together with its changes, see `collocation`; a step that
-is too long for the changes is cut into parts, see `resolved`.
+Each step is solved again from its start by Radau collocation together with its variations, see `collocation`; a step
+that is too long for the variations is subdivided, see `resolved`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def between_points(
     t: float,
     first: bool,
 ) -> None:
-    """Fill changes_at with the changes at a time within the step, by its collocation polynomial."""
+    """Fill changes_at with the variations at time t within the step, from the collocation polynomial."""
     s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
     start = at(step, STEP_START)
     weigh_points(stepper, (t - start) / (at(step, STEP_END) - start))
@@ -90,7 +90,7 @@ write_changes = writer_of(between_points)
 
 @kernel
 def arrive(mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, end: float) -> None:
-    """Project the changes at the end of a step, whose state is known, onto the constraints."""
+    """Project the variations at the end of a step, whose state is known, onto the linearized constraints."""
     s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
     turned = s * TURNED * blocks
     for d in range(variation.directions):
@@ -112,7 +112,7 @@ def arrive(mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: 
 def begin_changes(
     mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, lands: bool
 ) -> None:
-    """Transform the changes at the start of a part of a step, and their rates, to the rotating axes."""
+    """Transform the variations at the start of a substep, and their rates, to the rotating axes."""
     size, blocks = variation.y.shape[0], mechanism.constants.shape[0] // CON
     t = in_piece(variation, variation.clock[T])
     find_changes(mechanism, tangents, variation, t, variation.y, variation.slope, variation.changes, lands)
@@ -129,9 +129,9 @@ def begin_changes(
 def error_of_changes(
     mechanism: Mechanism, stepper: Radau, settings: Settings, variation: ImplicitVariation, h: float, h_before: float
 ) -> float:
-    """Return the ratio of error to tolerance of the changes in a part of a step.
+    """Return the ratio of error to tolerance of the variations in a substep.
 
-    The estimate is that of the state in `quirk.dynamics.sparse.stepping.radau`.
+    The error is estimated as for the state, see `quirk.dynamics.sparse.stepping.radau`.
     """
     s, size, e, resolution = stepper.points, variation.y.shape[0], h * stepper.inverse[0], variation.resolution
     blocks, length = mechanism.constants.shape[0] // CON, variation.length
@@ -168,7 +168,7 @@ def take_part(
     ends: bool,
     h_before: float,
 ) -> float:
-    """Propagate the changes over a part of a step; return the ratio of error to tolerance, infinity if it fails."""
+    """Propagate the variations over a substep; return the ratio of error to tolerance, infinity without convergence."""
     s, h = stepper.points, at(variation.part, STEP_END) - at(variation.part, STEP_START)
     learn(mechanism, stepper, settings, variation, h)
     begin(mechanism, stepper, variation, h)
@@ -195,7 +195,7 @@ def go_through(
     end: float,
     y_end: np.ndarray,
 ) -> None:
-    """Propagate the changes through a step to its end with state y_end, in as many parts as needed."""
+    """Propagate the variations through a step, subdivided as needed, to its end at the state y_end."""
     part, clock, resolution = variation.part, variation.clock, variation.resolution
     whole, exponent = end - at(part, STEP_START), 0.5 / stepper.points
     begin_attempts(resolution)
@@ -240,9 +240,9 @@ def vary_along_radau(
     first: int,
     last: int,
 ) -> None:
-    """Propagate the changes of a run through steps `first` to `last`, or until `stop` (1,) is set.
+    """Propagate the variations of a run through steps `first` to `last`, or until `stop` (1,) is set.
 
-    Before step 0 the changes are projected onto the constraints.
+    Before step 0 the variations are projected onto the constraints.
     """
     part, width, piece = variation.part, STEP_HEAD + variation.y.shape[0], PIECE_SIZE * variation.counts[PIECE]
     for n in range(first, last):

@@ -1,4 +1,4 @@
-"""Changes of the states of a run along directions of its start and of parameters: Python interface of the variation."""
+"""State variations of a run in directions of its initial state and of parameters: Python interface of the kernels."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from .error_control import COARSE, WORST, resolution_of
 from .explicit import ExplicitVariation, vary_along
 from .implicit import ImplicitCourse
 
-# Steps times stages times size per call of compiled code, between which an interruption from the keyboard takes effect.
+# Steps times stages times state size per call of compiled code; Ctrl-C takes effect between calls.
 BETWEEN_LOOKS = 1_000_000
-# Below this ratio of error to tolerance the parts of steps become longer until steps are no longer cut.
+# Below this ratio of error to tolerance substeps become longer until steps are no longer subdivided.
 UNCUT = 0.1
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps of a run with one set of active parts.
+    """Consecutive steps of a run with the same method and the same active parts.
 
     Attributes
     ----------
     method : the integration method of these steps
-    trail : (n, 8 + size) as in `quirk.dynamics.sparse.stepping.run_state`
+    trail : (n, 8 + size) header and initial state of each step, see `quirk.dynamics.sparse.stepping.run_state`
     end : (13 n + k,) state at the end of the last step
-    angles : (K, 3) rad, of all joints at the start
+    angles : (K, 3) initial angles of all joints, with full turns, rad
     """
 
     method: Method
@@ -51,15 +51,15 @@ class Steps:
 
 @dataclass(frozen=True)
 class ChangedMotion:
-    """Change of a motion (function of time) in one direction.
+    """Variation of a prescribed motion (function of time) in one direction.
 
     Attributes
     ----------
     of_relation : whether the motion belongs to a relation, otherwise to a law
     element : index of the relation or law in the model
-    place : first of its inputs with the motion
+    place : index of the first input of the relation or law that holds the motion
     direction : index of the direction
-    motion : the change, as a function of time
+    motion : derivative of the motion with respect to the parameter, as a function of time
     """
 
     of_relation: bool
@@ -70,12 +70,12 @@ class ChangedMotion:
 
 
 class ExplicitCourse:
-    """Propagation of changes along the steps of a Runge-Kutta method.
+    """Propagation of state variations along the steps of a Runge-Kutta method.
 
     Attributes
     ----------
     stages : number of state vectors per step, for the estimate of the cost
-    judges : whether steps have an error estimate of the changes
+    judges : whether the method estimates the error of the variations
     """
 
     def __init__(self, solver: Solver, differential: Differential, tableau: Tableau) -> None:
@@ -83,7 +83,7 @@ class ExplicitCourse:
         self.stages, self.judges = self._weights.buffers, self._weights.errors > 0
 
     def made(self, common: dict[str, Any]) -> ExplicitVariation:
-        """Return the record of a run from the fields that all kinds of runs have in common."""
+        """Return the `ExplicitVariation` of a run; `common` are the fields it shares with `ImplicitVariation`."""
         size = self._solver.size
         return ExplicitVariation(
             weights=self._weights,
@@ -94,26 +94,26 @@ class ExplicitCourse:
         )
 
     def go(self, variation: Any, first: int, last: int) -> None:
-        """Propagate the changes through some of the steps."""
+        """Propagate the state variations through the steps `first` to `last` - 1."""
         vary_along(self._solver.mechanism, self._differential.tangents, variation, first, last)
 
 
 class Varied:
-    """Computation of the changes of the states of a run, with exclusive use of a solver.
+    """Computation of the state variations of a run, with exclusive use of a solver.
 
     Parameters
     ----------
     solver : Solver
-    settings : of the run
+    settings : settings of the run
 
     Attributes
     ----------
     rank : number of independent rows
-    extents : (D, steps) size of the changes of poses at the end of each step, see `extent`
-    pivots : (steps,) smallest pivot of the rows there
-    coarse : time from which changes were too fast for the shortest part of a step, s
-    worst : largest error of changes in a step relative to their size, estimated without cuts
-    cuts : whether a step may have been cut
+    extents : (D, steps) norm of the pose variations at the end of each step, see `extent`
+    pivots : (steps,) smallest pivot of the constraint rows at the end of each step
+    coarse : time from which even the shortest substeps did not resolve the variations, s
+    worst : largest relative error of the variations in an undivided step, estimated
+    cuts : whether a step may have been subdivided
     """
 
     def __init__(self, solver: Solver, settings: Settings) -> None:
@@ -139,15 +139,15 @@ class Varied:
         asked: tuple[np.ndarray, np.ndarray],
         sizes: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the changes (D, nt, 13 n + k) at output times and those (D, 13 n + k) at the end.
+        """Return the state variations (D, nt, 13 n + k) at output times and (D, 13 n + k) at the end.
 
         Parameters
         ----------
         steps : Steps
-        start : (D, 13 n + k) changes of the initial state; projected onto the constraints if the run is
-        directions : of parameters only
-        motions : functions of time that change, in addition
-        asked : output times (nt,), and the states (nt, 13 n + k) there
+        start : (D, 13 n + k) variations of the initial state; projected onto the constraints if the run uses projection
+        directions : directions in parameters; their state part is not used
+        motions : variations of prescribed motions
+        asked : output times (nt,), s, and the states (nt, 13 n + k) there
         sizes : (D,) magnitudes of the parameters, see `resolution_of`
         """
         inputs, parts = self.solver.applied.table.inputs, []
@@ -228,23 +228,23 @@ class Varied:
         return at_outputs, self._from_lanes(variation.changes.reshape(count, size)), extents
 
     def _to_lanes(self, change: np.ndarray) -> np.ndarray:
-        """Return a change (13 n + k,) of a state in blocks of eight; zero in other slots."""
+        """Return a state variation (13 n + k,) in the kernels' layout, blocks of eight bodies; empty slots are zero."""
         slots = self.solver.slots
         lanes = slots.state_to_lanes(change)
         lanes.reshape(-1)[: slots.first_carried] = slots.to_lanes(change[: 13 * slots.bodies].reshape(-1, 13))
         return lanes
 
     def _from_lanes(self, lanes: np.ndarray) -> np.ndarray:
-        """Return changes (..., 13 n + k) from changes in blocks of eight (..., size)."""
+        """Return state variations (..., 13 n + k) from the kernels' layout (..., size), blocks of eight bodies."""
         return self.solver.slots.state_from_lanes(lanes)
 
 
 def moved_by(
     differential: Differential, motions: Sequence[ChangedMotion], first: int
 ) -> tuple[MotionTable, list[object], np.ndarray]:
-    """Return the table of changing motions, the objects that own its functions, and the places of the changes.
+    """Return the table of varied motions, the objects that own its functions, and the input indices of the variations.
 
-    The directions of `motions` are among the eight from index `first`.
+    `first` is the index of the first of the eight directions computed together.
     """
     table, solver = MotionTable.of([motion.motion for motion in motions]), differential.solver
     named = [("sensitivities, motion", motion.motion) for motion in motions]

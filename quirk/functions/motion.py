@@ -131,10 +131,10 @@ class Motion(Immutable):
     @classmethod
     @remembered
     def steps(cls, times: ArrayLike, values: ArrayLike) -> Motion:
-        """Return values (n,), each held from one of increasing times (n,), s, to the next, as a controller does.
+        """Return a piecewise constant motion: values (n,), each from one of the increasing times (n,), s, to the next.
 
-        Before the first time it is the first value. Runs end a step at each jump. It is for loads: what a driver
-        prescribes must not jump.
+        Before the first time it has the first value. Steps of runs end at each jump. Use it for loads only: prescribed
+        motions of drivers must not jump.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Arguments that `quirk.simulate` and `quirk.Run` share, checked."""
+"""Checks of arguments shared by `quirk.simulate` and `quirk.Run`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .output_schedule import checked_step
 
 METHODS = (TAYLOR, *TABLEAUX, *IMPLICIT_METHODS, *STIFF_METHODS, AUTO)
 STABILIZATIONS = ("projection", "baumgarte", None)
-# Number of fixed steps of a run without an end.
+# Number of fixed steps that stands for a run without end.
 UNLIMITED = 2**62
 
 
 def checked_method(owner: str, method: Any, step: Any, solver: Any, *, explicit: bool = False) -> str:
-    """Return the name of a method; "auto" is the explicit one where it cannot change, or where that is asked for."""
+    """Return the name of a method; "auto" becomes the explicit method if it cannot change or if `explicit`."""
     validate.choice(owner, "method", method, METHODS)
     validate.choice(owner, "solver", solver, SOLVERS)
     if solver == "dense" and method in (TAYLOR, *IMPLICIT_METHODS):
@@ -51,7 +51,7 @@ def checked_settings(
     every: bool,
     solver: str = "sparse",
 ) -> Settings:
-    """Return the settings of a run over a duration, s, which may be infinite; the longest step is left to be set."""
+    """Return the settings of a run over a duration, s, which may be infinite; `max_step` is set by the caller."""
     validate.choice(owner, "stabilization", stabilization, STABILIZATIONS)
     alpha, beta = validate.array(owner, "baumgarte", baumgarte, (2,))
     if alpha < 0 or beta < 0:
@@ -85,7 +85,7 @@ def checked_settings(
 
 
 def checked_events(owner: str, system: System, events: Any) -> list[Event]:
-    """Return the events of a system, and those of one run behind them."""
+    """Return the events of a system, followed by those of one run."""
     listed = list(events) if isinstance(events, Iterable) else [events]
     for event in listed:
         if not isinstance(event, Event):

@@ -63,7 +63,7 @@ def checked_breaks(
     step: float | None,
     owner: str = "simulate",
 ) -> Breaks:
-    """Return where steps end, and how long they are at most; the duration may be infinite."""
+    """Return the times at which steps end, with the maximum step size; the duration may be infinite."""
     longest = np.inf
     if max_step is not None:
         longest = validate.positive(owner, "max_step", max_step)

@@ -1,4 +1,4 @@
-"""A simulation under the control of a loop of the caller."""
+"""Simulation that is advanced by a loop of the caller."""
 
 from __future__ import annotations
 
@@ -35,49 +35,48 @@ if TYPE_CHECKING:
     from ..graphics.viewer.live import LiveView
 
 OWNER = "Run"
-# Arguments in which runs agree of which one restores what the other has saved.
+# Arguments that must be equal in two runs of which one restores the saved state of the other.
 DISTINCT = (
     "method", "rtol", "atol", "step", "max_step", "end", "stabilization", "baumgarte", "projection_interval",
 )  # fmt: skip
-# Why `advance` returns.
+# Return values of `advance`.
 TIME, EVENT, STOPPED = "time", "event", "stopped"
 
 
 @explained
 class Run:
-    """A simulation that a loop of the caller advances, and whose inputs it sets on the way; see docs/stepping.md.
+    """A simulation advanced by a loop of the caller, with inputs that the loop can change; see docs/stepping.md.
 
-    While the inputs stay as they are, the motion is that of `simulate`: the method chooses the size of steps, which go
-    on behind the times at which `advance` pauses; the states there are those of output within steps. Where an input has
-    changed, what was computed beyond is discarded and a new step begins, with the same step size. Nothing is compiled
-    again.
+    As long as the inputs are constant, the motion is that of `simulate`: the method chooses the step size, and steps
+    extend beyond the times at which `advance` pauses; the states there are those of dense output. When an input
+    changes, the rest of the step is discarded and a new one begins, with the same step size. Nothing is compiled again.
 
     Parameters
     ----------
     system : System
     method, rtol, atol, step, max_step, stabilization, baumgarte, projection_interval
-        As of `simulate`; of the compiled methods.
+        As in `simulate`; compiled methods only.
     inputs : list of str
-        Names of the force elements whose number the loop sets: of an `Actuator`, `JointTorque`, `JointForce`, `Force`
-        (a vector (3,)), `Torque` (likewise), or a `Controller`, of which it is the target. They are made with a number,
-        from which they start.
+        Names of the force elements whose value the loop sets: the effort of an `Actuator`, `JointTorque` or
+        `JointForce`, the vector (3,) of a `Force` or `Torque`, or the target of a `Controller`. The elements must be
+        constructed with a number, which is the initial value.
     initial_state : State, optional
         Default: `system.initial_state()`.
     start : float
-        Time at the start, s.
+        Initial time, s.
     end : float, optional
-        s; where the run ends at the latest. The motion is then that of ``simulate(system, end - start)`` to the end,
-        which cuts its last step there. By default there is no end but that of motions that are defined up to a time.
+        Final time, s, of the run; the motion is then that of ``simulate(system, end - start)``, whose last step ends
+        there. By default the run has no end, unless motions are defined for a limited time.
     events : list of Event
-        Watched in this run, beside those of the system.
+        Events of this run, in addition to those of the system.
     keep : float, optional
-        Interval, s, at which states are kept for `result`; by default none are.
+        Interval, s, at which states are stored for `result`; by default none are stored.
 
     Attributes
     ----------
     system : System
     inputs : mapping
-        The present value of each input by name, N m or N or the unit of a target; set one to change it.
+        Present value of each input by name, N m, N, or the unit of a target; assign a value to change it.
 
     Raises
     ------
@@ -175,12 +174,12 @@ class Run:
 
     @property
     def events(self) -> EventLog:
-        """What happened during the last call of `advance` or `advance_to`; at first, at the start of the run."""
+        """Events during the last call of `advance` or `advance_to`; initially those at the start of the run."""
         return EventLog(self._last)
 
     @property
     def plant(self) -> CompiledModel:
-        """What computes with the present active parts."""
+        """Compiled model of the present active parts."""
         return self._run.plant
 
     @property
@@ -191,17 +190,17 @@ class Run:
 
     @property
     def state(self) -> State:
-        """The present state, a copy: a start for another run."""
+        """Copy of the present state, which may be the initial state of another run."""
         return self._segment.state_at(0)
 
     def __getitem__(self, name: str) -> Any:
-        """Return the view of a body, a constraint or a force as a result has it, at the present time alone."""
+        """Return the view of a body, a constraint or a force element at the present time, as from a result."""
         if isinstance(self.system[name], Event):
             return self.events.of(name)
         return CurrentView(self._present[name])
 
     def advance(self, duration: float) -> str:
-        """Advance by a time; equal durations one after the other add up without round-off.
+        """Advance by a duration; repeated equal durations add up without round-off.
 
         Parameters
         ----------
@@ -211,16 +210,16 @@ class Run:
         Returns
         -------
         str
-            "time" where that is reached; "event" where an event has happened before, or right there: `time` is then
-            that of the event, `state` the one after its actions, and `events` says which; "stopped" if it has stopped
-            the run. Contacts do not interrupt; what they did is among `events`.
+            "time" if the time is reached. "event" if an event has occurred before or at that time: `time` is then that
+            of the event, `state` the state after its actions, and `events` lists it. "stopped" if an event has stopped
+            the run. Contacts do not interrupt, but are listed in `events`.
 
         Raises
         ------
         InputError
             If the duration is not positive, or the run was stopped or is at its end.
         SimulationError
-            If the step size collapses or the state stops being finite; the run stays where it could come to.
+            If the step size becomes too small or the state is no longer finite; the run stays at the last known state.
         """
         if not (type(duration) is float and 0.0 < duration < np.inf):
             duration = validate.positive("Run.advance", "duration", duration)
@@ -232,24 +231,24 @@ class Run:
         return reason
 
     def advance_to(self, time: float) -> str:
-        """Advance to a time, s, later than the present one; returns and raises as `advance`."""
+        """Advance to a time, s, later than the present one; return values and errors are those of `advance`."""
         return self._advance("Run.advance_to", validate.number("Run.advance_to", "time", time))
 
     def observe(self, names: Iterable[str]) -> Observation:
-        """Prepare to read quantities: call what is returned for their present values (k,), in SI units and rad.
+        """Return a callable that returns the present values (k,) of quantities, in SI units and rad.
 
         Parameters
         ----------
         names : list of str
-            Of the quantities that events take, such as "hinge.angle", "hinge.angle_rate", "rod.velocity.x",
-            "hinge.force.z" and "energy.total".
+            Quantities, as for events, such as "hinge.angle", "hinge.angle_rate", "rod.velocity.x", "hinge.force.z" and
+            "energy.total".
         """
         return Observation(self.system, self._run, self._observers, names)
 
     def pace(self, speed: float | None = 1.0) -> None:
-        """Let `advance` wait until the clock has come as far: `speed` times as fast as real time; None to wait no more.
+        """Let `advance` wait so that the run is `speed` times as fast as real time; None for no waiting.
 
-        A loop that takes longer is not hurried afterwards.
+        Time lost in a slow loop is not made up for.
         """
         self._pace = None if speed is None else Pace(validate.positive("Run.pace", "speed", speed), self._time)
 
@@ -262,30 +261,30 @@ class Run:
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> LiveView:
-        """Show the run in the browser while the loop goes on, with a slider for each input.
+        """Show the run in the browser during the loop, with a slider for each input.
 
-        The picture follows `advance`; sliders set inputs at its next call, and follow where the loop sets them. In real
-        time with `pace`.
+        The picture is updated by `advance`. Sliders set inputs at its next call, and show values set by the loop. Use
+        `pace` for real time.
 
         Parameters
         ----------
         ranges : dict, optional
-            The least and the largest value of the slider of each input by name; by default the limits of an actuator.
+            Minimum and maximum value of the slider of each input by name; by default the limits of an actuator.
         fps : float
             Maximum number of pictures per second.
         labels : bool
-            Whether names of bodies, joints and springs are written beside them.
+            Whether names of bodies, joints and springs are shown.
         host, port : as for `Result.view`
 
         Returns
         -------
         LiveView
-            `.url` is where browsers find it, and `close()` ends it.
+            Its `.url` is the address for browsers, and `close()` ends it.
 
         Raises
         ------
         InputError
-            If viser is not installed, or nothing can be served there.
+            If viser is not installed, or the server cannot be started.
         """
         from ..graphics.viewer.live import view
 
@@ -295,9 +294,9 @@ class Run:
         return self._view
 
     def save(self) -> SavedRun:
-        """Return all from which the run goes on as if nothing had been in between, to the last bit.
+        """Return a snapshot from which the run can be continued bit for bit.
 
-        It can be pickled. States kept so far are not in it.
+        It can be pickled. States stored so far for `result` are not included.
 
         Examples
         --------
@@ -319,14 +318,14 @@ class Run:
         return SavedRun(self._time, self._identity, content, self._names)
 
     def restore(self, saved: SavedRun) -> None:
-        """Go back, or on, to where a run was saved: this one, or another of the same system with the same arguments.
+        """Restore a snapshot of this run, or of another one of the same system with the same arguments.
 
-        Of the states kept for `result` those later than that are dropped.
+        States stored for `result` at later times are discarded.
 
         Raises
         ------
         InputError
-            If it is of another system, or of a run that was made with other arguments.
+            If the snapshot is from another system, or from a run with other arguments.
         """
         if not isinstance(saved, SavedRun):
             raise InputError(f"Run.restore: saved must be what Run.save has returned; got {saved!r}")
@@ -336,7 +335,7 @@ class Run:
         self.inputs.recall(content["inputs"])
         self._pending, self._last = (list(of) for of in content["happenings"])
         self._time, self._kept, self._beat = content["clock"]
-        self._version = -1  # whether inputs have changed since the last step is to be looked up
+        self._version = -1  # whether changes of inputs since the last step must be determined
         self._told = len(self._run.happenings)
         for times, values in self._history.values():
             while len(times) > 1 and times[-1] >= self._time:
@@ -347,14 +346,14 @@ class Run:
             self._pace.set(self._time)
 
     def result(self) -> Result:
-        """Return the motion up to now, of the states that were kept.
+        """Return the motion up to the present time, with the stored states.
 
-        Where inputs have changed, `result.system` has elements that follow them (`Motion.steps`) in their places.
+        In `result.system`, elements whose inputs have changed follow the recorded values (`Motion.steps`).
 
         Raises
         ------
         InputError
-            If the run keeps nothing.
+            If the run stores no states.
         """
         if self._keep is None:
             raise InputError(
@@ -401,7 +400,7 @@ class Run:
         return reason
 
     def _refusal(self, t: float) -> str:
-        """Return why the run cannot advance to a time."""
+        """Return the reason why the run cannot advance to a time."""
         if self._run.stopped:
             return (
                 f"an event has stopped the run at t = {self._time:.9g} s: restore an earlier state or begin another run"
@@ -411,7 +410,7 @@ class Run:
         return f"the run is at t = {self._time:.9g} s already; give a later time than {t:.9g} s"
 
     def _restart(self) -> None:
-        """Begin a new step here, if inputs have changed since the last one."""
+        """Begin a new step at the present time if inputs have changed since the last step."""
         changed, self._version = self.inputs.changed, self.inputs.version
         if not changed:
             return
@@ -454,7 +453,7 @@ class Run:
                 return TIME
 
     def _take_happenings(self) -> None:
-        """Take over what has happened, some of it later in the present step than the run pauses."""
+        """Take the new events, some of which may be later in the present step than the pause."""
         known = self._run.happenings
         self._pending = sorted([*self._pending, *known[self._told :]], key=lambda one: one.time)
         self._told = len(known)
@@ -463,13 +462,13 @@ class Run:
             self._told = 0
 
     def _look(self) -> None:
-        """Note where the run stands, and what has happened up to there."""
+        """Store the present time, and the events up to it."""
         self._time = self._run.phase.now
         while self._pending and self._pending[0].time <= self._time:
             self._last.append(self._pending.pop(0))
 
     def _stand(self) -> None:
-        """After a failure or an interruption, stand at the last state that is known."""
+        """Return to the last known state after a failure or an interruption."""
         phase = self._run.phase
         with suppress(IntegrationError):
             phase.begin_anew()
@@ -480,12 +479,12 @@ class Run:
 
     @property
     def _segment(self) -> CurrentSegment:
-        """The present instant, as results have it."""
+        """The present instant as a segment of a result."""
         return self._present.segments[0]  # type: ignore[return-value]
 
     @property
     def _present(self) -> Result:
-        """A result of the present instant alone."""
+        """Result of the present instant only."""
         version = self._time, self.inputs.version, self._run.plant
         if self._shown is None or self._shown[0] != version:
             run, phase = self._run, self._run.phase
@@ -498,7 +497,7 @@ class Run:
         return self._shown[1]
 
     def _as_driven(self) -> System:
-        """Return the system with elements that follow the inputs as they were set, where they were."""
+        """Return the system with elements that follow the recorded inputs."""
         driven = {}
         for name, (times, values) in self._history.items():
             one = self.inputs.slots[name]
@@ -508,13 +507,13 @@ class Run:
 
 
 def _in_system(segment: Segment, plant: CompiledModel) -> Segment:
-    """Return a segment of the same states with another plant, of which the loads are other."""
+    """Return a segment with the same states and another compiled model, with other loads."""
     changes = segment.switched, segment.replaced
     return Segment(plant, segment.time, segment.flat, segment.turns, segment.rank, changes, segment.changed)
 
 
 def _duration(system: System, start: float, end: Any) -> float:
-    """Return how long a run may last, s: to its end, or to that of motions that are defined up to a time."""
+    """Return the duration, s, up to the end of the run, or up to the end of motions defined for a limited time."""
     if end is not None:
         end = validate.number(OWNER, "end", end)
         if not end > start:
@@ -526,4 +525,4 @@ def _duration(system: System, start: float, end: Any) -> float:
     duration = last - start
     while start + duration > last and duration < np.inf:
         duration = float(np.nextafter(duration, 0.0))
-    return duration if duration > 0 else np.inf  # the latter is refused where motions are checked
+    return duration if duration > 0 else np.inf  # an infinite duration is refused later, when motions are checked

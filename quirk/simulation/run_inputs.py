@@ -1,4 +1,4 @@
-"""Inputs of a run under the control of a loop: numbers of force elements that change from outside."""
+"""Inputs of a run: parameters of force elements that the caller's loop changes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ OWNER = "Run"
 
 @dataclass(frozen=True)
 class LoopInput:
-    """The number of a force element that a loop sets, or its three.
+    """Parameter of a force element that a loop can set: a number, or a vector (3,).
 
     Attributes
     ----------
     element : ForceElement
-    argument : name of the attribute that holds it
+    argument : name of the attribute with the parameter
     shape : () or (3,)
     """
 
@@ -40,12 +40,12 @@ class LoopInput:
 
     @property
     def given(self) -> np.ndarray:
-        """The value that the element was made with."""
+        """Initial value, with which the element was constructed."""
         held = getattr(self.element, self.argument)
         return np.array(held.constant if isinstance(held, Value) else held, dtype=float)
 
     def places(self, solver: Solver) -> list[np.ndarray]:
-        """Return the numbers of a compiled solver that are this input; none if something else stands in its place."""
+        """Return the arrays in a compiled solver that hold this input; empty if another element replaces it."""
         found = []
         for e, (element, _) in enumerate(solver.model.forces):
             if element is not self.element:
@@ -56,7 +56,7 @@ class LoopInput:
         return found
 
     def following(self, times: Sequence[float], values: Sequence[np.ndarray]) -> ForceElement:
-        """Return the element as it is made with values that were each held from a time, s, to the next."""
+        """Return the element with piecewise constant values, each from its time, s, to the next."""
         held = np.array(values)
         motions = [Motion.steps(times, held[:, k]) for k in range(3)] if self.shape else Motion.steps(times, held)
         call = made_with(self.element)
@@ -66,7 +66,7 @@ class LoopInput:
 
 
 def _place(element: ForceElement, argument: str) -> int:
-    """Return which of the parameters of a law are those of an attribute."""
+    """Return the index of the first parameter of a law that belongs to an attribute."""
     place = 0
     for name in element.parameters:
         if name == argument:
@@ -79,7 +79,7 @@ def _place(element: ForceElement, argument: str) -> int:
 
 
 def checked_input(system: System, name: Any) -> LoopInput:
-    """Return the input of a name, or raise InputError if that is no part with a number that could be set."""
+    """Return the input with a name; raise InputError if that part has no parameter that can be set."""
     name = getattr(name, "name", name)
     if name not in system:
         known = [force.name for force in system.forces if _settable(force)]
@@ -104,11 +104,11 @@ def checked_input(system: System, name: Any) -> LoopInput:
 
 
 def _settable(part: Any) -> LoopInput | None:
-    """Return the input that a force element offers, or None."""
+    """Return the settable input of a force element, or None."""
     if isinstance(part, Controller):
         target = part.target
         constant = target.kind == PIECES and target.coefficients.shape == (1, 1) and not target.added
-        # A motion that changes would have a rate there: the input is a parameter in its place.
+        # A motion with a changing value would also need its rate, so the input is a parameter of the law instead.
         names = (*part.parameters, "target")
         held = {"target": target(0.0), "parameters": names, "motions": ()} if constant else {}
         return LoopInput(part.with_values(held), "target", ()) if constant else None
@@ -120,7 +120,7 @@ def _settable(part: Any) -> LoopInput | None:
 
 
 class Inputs(MutableMapping[str, Any]):
-    """The inputs of a run by name: a number or, of a `Force` or `Torque`, an array (3,); held until set anew.
+    """Inputs of a run by name: numbers, or arrays (3,) for `Force` and `Torque`; values hold until they are set again.
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ class Inputs(MutableMapping[str, Any]):
 
     Attributes
     ----------
-    system : the same system with elements whose number can be set
-    slots : the inputs by name
+    system : the system, with elements whose parameters can be set
+    slots : inputs by name
     values_now : arrays by name
     version : number of changes so far
     """
@@ -151,12 +151,12 @@ class Inputs(MutableMapping[str, Any]):
         self.version = 0
 
     def _settable(self, system: System) -> System:
-        """Return a system with the elements of the inputs; the same if it has them."""
+        """Return the system with the elements of the inputs; the same system if it contains them already."""
         own = {name: one.element for name, one in self.slots.items() if one.element is not system[name]}
         return system._with([own.get(part.name, part) for part in system]) if own else system
 
     def serve(self, solver: Solver) -> None:
-        """Let a solver compute with these from now on."""
+        """Connect a solver to these inputs."""
         for name, one in self.slots.items():
             found = one.places(solver)
             self._places[name] += found
@@ -201,7 +201,7 @@ class Inputs(MutableMapping[str, Any]):
 
     @property
     def changed(self) -> list[str]:
-        """Names of those that are other than when `take_effect` was called last."""
+        """Names of inputs that have changed since the last call of `take_effect`."""
         before = self._in_effect
         return [
             name
@@ -210,15 +210,15 @@ class Inputs(MutableMapping[str, Any]):
         ]
 
     def take_effect(self) -> None:
-        """Let what is computed from here on be with the present values."""
+        """Mark the present values as those in effect."""
         self._in_effect = dict(self.values_now)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Return the present values, and those with which the last step was taken."""
+        """Return the present values, and the values of the last step."""
         return dict(self.values_now), dict(self._in_effect)
 
     def recall(self, saved: tuple[dict[str, np.ndarray], dict[str, np.ndarray]]) -> None:
-        """Take back what `snapshot` has returned, also in solvers."""
+        """Restore a snapshot, also in solvers."""
         values, self._in_effect = dict(saved[0]), dict(saved[1])
         self.version += 1
         for name, value in values.items():

@@ -36,7 +36,7 @@ from .sensitivity.parameters import Parameter
 if TYPE_CHECKING:
     from ..io.checkpoints import Checkpoint
 
-# Derivatives of functions of time are tried over so long, s, from the start of a run that has no end.
+# Duration, s, after the start of a run without end over which derivatives of functions of time are checked.
 TRIAL = 1e-3
 
 
@@ -123,7 +123,7 @@ def described_failure(
     last: State,
     error: IntegrationError,
 ) -> tuple[str, str | None]:
-    """Return what to say of a run that cannot go on from its last state, and the name of the body where it shows."""
+    """Return the message for a run that cannot continue, and the name of the body concerned."""
     settings, trouble = phases.settings, run.trouble or run.undefined(error.time)
     cause: Any = trouble
     if not isinstance(trouble, InputError):
@@ -139,7 +139,7 @@ def described_failure(
 def begun(
     system: System, state: State, phases: RunFactory, written: Checkpoint | None = None, owner: str = "simulate"
 ) -> HybridRun | CheckpointedRun:
-    """Return a run that stands at its start, with a state on the constraints, or where it goes on."""
+    """Return a run at its initial state, projected onto the constraints, or at the restart point of a checkpoint."""
     run = HybridRun(system, phases) if written is None else CheckpointedRun(system, phases, written)
     if written is not None and written.leg is not None:
         run.start(written.leg)

@@ -1,4 +1,4 @@
-"""Quantities by name at the present instant of a run, prepared once and read often."""
+"""Quantities by name at the present instant of a run, prepared once for repeated reading."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ QUARTER = 0.5 * np.pi
 
 
 class Observation:
-    """Quantities of a run by name; call it for their present values (k,), in SI units and rad.
+    """Callable that returns the present values (k,) of quantities of a run, in SI units and rad.
 
-    Names are those that events take, such as "time", "hinge.angle", "hinge.angle_rate", "rod.position.x",
+    Names are those of quantities of events, such as "time", "hinge.angle", "hinge.angle_rate", "rod.position.x",
     "rod.velocity.z", "rod.angular_velocity.y", "hinge.force.x", "spring.length" and "energy.total".
 
     Attributes
@@ -46,7 +46,7 @@ class Observation:
         self._plant: CompiledModel | None = None
 
     def __call__(self) -> np.ndarray:
-        """Return the values (k,) now."""
+        """Return the present values (k,)."""
         run = self._run
         phase: CompiledRun = run.phase
         if run.plant is not self._plant:
@@ -55,7 +55,7 @@ class Observation:
         if self._turning:
             quadrant, whole, inputs = phase.quadrants_now.item, phase.whole.item, self._laws.inputs
             for place, k, axis, sign, factor, offset in self._turning:
-                # To less than half a turn; the law finds the rest.
+                # Accurate to less than half a turn, which suffices for the law to find the turns.
                 angle = (quadrant(2 * k) + 0.5 + sign * (quadrant(2 * k + 1) + 0.5)) * QUARTER + whole(k, axis)
                 inputs[place], inputs[place + 1], inputs[place + 2] = factor * angle + offset, 0.0, t
         if self._evaluates:
@@ -69,7 +69,7 @@ class Observation:
         return f"<Observation: {', '.join(self.names)}>"
 
     def _prepare(self, plant: CompiledModel, phase: CompiledRun) -> None:
-        """Make ready to evaluate the quantities with a set of active parts."""
+        """Prepare the evaluation of the quantities for a set of active parts."""
         self._plant, self._solver = plant, self._observers.of(plant)
         model, solver = plant.model, self._solver
         active = set(model.joint_rows) | {element.name for element, _ in model.forces}
@@ -99,9 +99,10 @@ class Observation:
 
 
 def _turns(quantity: Quantity | Gap, joints: Any) -> tuple[int, int, float, float, float]:
-    """Return of a quantity that counts turns the joint, its axis, and how it follows from the angle about that.
+    """Return joint and axis of a quantity that counts turns, and the coefficients of its angle.
 
-    The angle is half the sum, sign 1, or half the difference, -1, of the directions of both plane vectors of the joint.
+    The angle is half the sum (sign 1) or half the difference (-1) of the polar angles of both plane vectors of the
+    joint.
     """
     factor, offset = 1.0, 0.0
     if isinstance(quantity, Gap):

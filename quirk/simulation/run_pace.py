@@ -1,31 +1,31 @@
-"""Keeping a run in step with the clock on the wall."""
+"""Synchronization of a run with the wall clock."""
 
 from __future__ import annotations
 
 import time
 
-# A run that is later than this, s, goes on from where it is instead of hurrying after.
+# Delay of a run, s, beyond which the clock is restarted, so that the run need not catch up.
 LATEST = 0.1
 
 
 class Pace:
-    """Waits until the clock has come to where a run is.
+    """Delay of a run until the wall clock has reached its time.
 
     Parameters
     ----------
-    speed : simulated time over real time
-    t : s, where the run is now
+    speed : ratio of simulated time to real time
+    t : present time of the run, s
     """
 
     def __init__(self, speed: float, t: float) -> None:
         self._speed, self._t, self._since = speed, t, time.perf_counter()
 
     def set(self, t: float) -> None:
-        """Go on from t, s, now."""
+        """Restart the clock at the time t, s."""
         self._t, self._since = t, time.perf_counter()
 
     def wait(self, t: float) -> None:
-        """Wait until it is time for t, s."""
+        """Wait until the wall clock has reached the time t, s."""
         ahead = self._since + (t - self._t) / self._speed - time.perf_counter()
         if ahead > 0:
             time.sleep(ahead)

@@ -1,4 +1,4 @@
-"""The state of a run, from which it goes on bit for bit."""
+"""Saved state of a run, from which it continues bit for bit."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from ..system.system import System
 
 
 class SavedRun:
-    """What `Run.save` returns: opaque, and picklable.
+    """Snapshot of a run, returned by `Run.save`; it can be pickled.
 
-    Pickled, parts of the system are in it by their names, so that it fits a run of the same system in another process.
+    A pickle refers to parts of the system by name, so that it can be restored in a run of the same system in another
+    process.
 
     Attributes
     ----------
@@ -69,12 +70,12 @@ class SavedRun:
         return stream.getvalue()
 
     def content_for(self, identity: Mapping[str, str], names: PartNames) -> Any:
-        """Return what was saved, with the parts of these names, which is not to be changed.
+        """Return the saved data, with the parts that have these names; the data must not be changed.
 
         Raises
         ------
         InputError
-            If it is of another system or other settings.
+            If the system or the settings are different.
         """
         differing = [name for name, own in identity.items() if self._identity.get(name) != own]
         if differing:
@@ -88,7 +89,7 @@ class SavedRun:
 
 
 def identity(system: System, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return what tells runs apart: digests of the model, and of the arguments."""
+    """Return data that distinguish runs: digests of the model and of the arguments."""
     model = system.plant.model
     numbers = np.concatenate([model.mass, np.ravel(model.inertia), np.ravel(model.gravity)])
     laws = [element.numbers for element in system.forces]
@@ -101,9 +102,9 @@ def identity(system: System, options: Mapping[str, Any]) -> dict[str, str]:
 
 
 class PartNames:
-    """Names of all objects that a saved run holds by name: parts, events, and what actions put in.
+    """Names of all objects that a saved run refers to: parts, events, and parts added by actions.
 
-    What friction does where it sticks or slides is told by how it came about.
+    Friction states are described by their origin.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ class PartNames:
         self._names = {id(part): name for name, part in self._named.items()}
 
     def same(self, other: PartNames) -> bool:
-        """Whether others are names of the same objects."""
+        """Return whether `other` has the same names of the same objects."""
         return self._names == other._names
 
     def name(self, value: Any) -> Any:
@@ -139,7 +140,7 @@ class PartNames:
         return None
 
     def part(self, kind: str, name: Any) -> Any:
-        """Return the object of a name."""
+        """Return the object with a name."""
         return self._named[name] if kind == "part" else rebuilt_part(name, self._system)
 
 
@@ -156,7 +157,7 @@ def _digest(value: Any) -> str:
 
 
 class _Writer(pickle.Pickler):
-    """Writes parts of the system by their names."""
+    """Pickler that writes parts of the system by name."""
 
     def __init__(self, stream: io.BytesIO, names: PartNames) -> None:
         super().__init__(stream, protocol=5)
@@ -168,12 +169,12 @@ class _Writer(pickle.Pickler):
 
 
 class _Reader(pickle.Unpickler):
-    """Reads names of parts as those of the run."""
+    """Unpickler that replaces names by the parts of the run."""
 
     def __init__(self, stream: io.BytesIO, names: PartNames) -> None:
         super().__init__(stream)
         self._part = names.part
 
     def persistent_load(self, name: Any) -> Any:
-        """Return the part of a name."""
+        """Return the part with a name."""
         return self._part(*name)

@@ -1,4 +1,4 @@
-"""What a run under the control of a loop shows of the present instant."""
+"""Views of the present instant of a run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .run_inputs import Inputs
 
 
 class Observers:
-    """Compiled solvers by which the present state is looked at, one for each set of active parts.
+    """Compiled solvers for views of the present state, one for each set of active parts.
 
-    They have arrays of their own, so that a look changes nothing of the run, and compute with the present inputs.
+    They have their own arrays, so that views do not affect the run, and use the present inputs.
 
     Parameters
     ----------
     inputs : Inputs
-    beside : functions of the user, besides those of the model, that Python calls during the run
+    beside : user functions in Python that are called during the run, in addition to those of the model
     """
 
     def __init__(self, inputs: Inputs, beside: list[Any]) -> None:
@@ -28,7 +28,7 @@ class Observers:
         self._solvers: dict[CompiledModel, Solver] = {}
 
     def of(self, plant: CompiledModel) -> Solver:
-        """Return the solver of a plant, made once."""
+        """Return the solver of a compiled model, created on first use."""
         if plant not in self._solvers:
             self._solvers[plant] = solver = plant.solver(self._beside)
             self._inputs.serve(solver)
@@ -46,9 +46,9 @@ class CurrentSegment(Segment):
 
 
 class CurrentView:
-    """A view of a body, a constraint or a force as a result has it, at one instant: without the axis of time.
+    """View of a body, a constraint or a force element at one instant: as from a result, without the time axis.
 
-    ``run["rod"].position`` is of shape (3,), ``run["hinge"].angle`` a float.
+    ``run["rod"].position`` has shape (3,), ``run["hinge"].angle`` is a float.
     """
 
     def __init__(self, view: Any) -> None:
@@ -73,7 +73,7 @@ class CurrentView:
 
 
 def without_time(found: Any) -> Any:
-    """Return what a view of one time shows, without the axis of time."""
+    """Return data of one time without the time axis."""
     if isinstance(found, np.ndarray):
         return found[0] if found.ndim > 1 or found.dtype == object else found[0].item()
     if isinstance(found, dict):

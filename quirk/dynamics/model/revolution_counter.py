@@ -118,7 +118,7 @@ def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> Non
 
 @shared
 def count_from(counter: Counter, row: int, state: np.ndarray) -> None:
-    """Count from a state within a step, of which the quadrants are in kept[row], and give up the rest of the step."""
+    """Continue the count from a state within a step with quadrants kept[row], and discard the rest of the step."""
     count = counter.due.shape[0]
     if counter.blind:
         # Extrapolated directions are ahead of those counted by what was found on the way to the state.

@@ -46,14 +46,15 @@ MOST_PHASES = 16
 
 @dataclass(frozen=True)
 class HybridMemory:
-    """All from which a run goes on, but for the states that it has kept.
+    """All data from which a run continues, except the output states kept so far.
 
     Attributes
     ----------
-    base, resting, configuration : the active parts, without and with what contacts and friction do
-    often, recent, stopped : what is counted of events
-    factory, phase : memories of the factory and of the run with the present active parts
-    idle : active parts, contacts, and what was learned, of those with others
+    base, resting, configuration : active parts without contacts; contact state; and active parts with contacts and
+        friction
+    often, recent, stopped : counts of events
+    factory, phase : memories of the factory, and of the run with the present active parts
+    idle : active parts, contact states and learned data of the other runs
     """
 
     base: Configuration
@@ -164,7 +165,7 @@ class HybridRun:
         return phase
 
     def _make_phase(self, key: Any, plant: CompiledModel) -> None:
-        """Make the run of a set of active parts."""
+        """Create the run of a set of active parts."""
         self._contacts.check_watched(self._made.guards, self._resting)
         self._made.warn_of_state(plant)
         phase: Any = self._made.make(plant, self._contacts.guards(self._base, self._resting))
@@ -265,13 +266,13 @@ class HybridRun:
 
     @property
     def configuration(self) -> Configuration:
-        """The active parts, besides what contacts and friction do."""
+        """The active parts, without the effect of contacts and friction."""
         return self._base
 
     def restart(self) -> None:
-        """Discard what was computed beyond the state at which the run pauses: loads have changed from outside.
+        """Discard the rest of the step after the pause, as loads have been changed from outside.
 
-        Contacts may open, and what sticks may slip, at once.
+        Contacts may open, and sticking friction may slip, at once.
         """
         phase = self._phase
         phase.restart()
@@ -289,7 +290,7 @@ class HybridRun:
             self._contacts.head(self._plant, self._resting)
 
     def snapshot(self) -> HybridMemory:
-        """Return all from which the run goes on, but for the states that it has kept."""
+        """Return all data from which the run continues, except the output states kept so far."""
         idle = [
             (configuration, resting, phase.learned())
             for (configuration, _), (phase, resting) in self._phases.items()
@@ -301,7 +302,7 @@ class HybridRun:
         )  # fmt: skip
 
     def recall(self, saved: HybridMemory) -> None:
-        """Take back what `snapshot` has returned, here or in another run of the same system with the same settings."""
+        """Restore a snapshot of this run, or of another one of the same system with the same settings."""
         self._base, self._resting, self._configuration = saved.base, saved.resting, saved.configuration
         self._often, self.stopped = Counter(saved.often), saved.stopped
         self._recent.clear()
@@ -319,7 +320,7 @@ class HybridRun:
         self._phase.recall(saved.phase)
 
     def drop_after(self, t: float) -> None:
-        """Drop states kept later than a time, s, and the record of what has happened since."""
+        """Discard states kept later than t, s, and the events since then."""
         self.end_segment()
         kept = [(one, c) for one, c in zip(self._closed, self.configurations, strict=True) if one.time[0] <= t]
         self._closed[:] = [up_to(segment, t) for segment, _ in kept]
@@ -327,7 +328,7 @@ class HybridRun:
         self.happenings[:] = [one for one in self.happenings if one.time <= t]
 
     def forget(self) -> None:
-        """Drop all states kept so far, and the record of what has happened."""
+        """Discard all states and events kept so far."""
         if self._closed or self.happenings:
             self._closed.clear()
             self.configurations.clear()
@@ -510,7 +511,7 @@ class HybridRun:
 
 
 def up_to(segment: Segment, t: float) -> Segment:
-    """Return the part of a segment up to a time, s, at which it has begun."""
+    """Return the part of a segment up to a time, s, which is not before its start."""
     count = int(np.searchsorted(segment.time, t, side="right"))
     if count == len(segment.time):
         return segment

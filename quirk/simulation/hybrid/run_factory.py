@@ -56,12 +56,12 @@ AUTO, EXPLICIT = "auto", "Vern9"
 
 @dataclass(frozen=True)
 class FactoryMemory:
-    """What the runs of a factory share.
+    """Data shared by the runs of a factory.
 
     Attributes
     ----------
     breaks, statistics
-    solvers : of each its active parts, whether its rows were chosen, and its memory
+    solvers : for each solver its active parts, whether its rows were chosen, and its memory
     """
 
     breaks: tuple[Any, ...]
@@ -71,16 +71,16 @@ class FactoryMemory:
 
 @dataclass
 class RunFactory:
-    """Makes and enters the runs of a system with one set of active parts each.
+    """Factory of the runs of a system with constant sets of active parts.
 
     Attributes
     ----------
     solver : "sparse" or "dense"
-    asked : times to keep, or None for all steps
-    options : the arguments of `simulate`, for the result to tell
-    trailing : whether runs note all steps that they take
-    pausing : whether runs wait at the asked times, which then change on the way, for further ones
-    prepare : called with each compiled solver once it is made, before it computes anything
+    asked : output times, s, or None to keep all steps
+    options : the arguments of `simulate`, stored in the result
+    trailing : whether runs record all steps
+    pausing : whether runs pause at output times, which then change during the run
+    prepare : called with each compiled solver after its creation, before it evaluates anything
     """
 
     system: System
@@ -137,11 +137,11 @@ class RunFactory:
 
     @property
     def solvers(self) -> Mapping[CompiledModel, Solver]:
-        """Compiled solvers made so far, by what they compute with."""
+        """Compiled solvers created so far, by compiled model."""
         return self._solvers
 
     def snapshot(self) -> FactoryMemory:
-        """Return what the runs made here share: breaks found so far, and what evaluations leave for later ones."""
+        """Return the data shared by the runs: breaks found so far, and memories of the solvers."""
         configurations = {id(plant): configuration for configuration, plant in self.system.plants()}
         solvers = [
             (configurations[id(plant)], plant in self._settled, solver.snapshot())
@@ -151,7 +151,7 @@ class RunFactory:
         return FactoryMemory(self.breaks.snapshot(), deepcopy(self.statistics), solvers)
 
     def recall(self, saved: FactoryMemory) -> None:
-        """Take back what `snapshot` has returned."""
+        """Restore a snapshot."""
         self.breaks.recall(saved.breaks)
         vars(self.statistics).update(vars(deepcopy(saved.statistics)))
         self._settled.clear()

@@ -152,11 +152,11 @@ class Applied:
         return places, found
 
     def snapshot(self) -> list[np.ndarray]:
-        """Return copies of what laws were handed last and have returned."""
+        """Return copies of the last inputs and outputs of laws."""
         return copies([self.table.inputs, self.table.outputs])
 
     def recall(self, saved: Sequence[np.ndarray]) -> None:
-        """Take back what `snapshot` has returned, here or of the same elements elsewhere, but for the addresses."""
+        """Restore a snapshot, of these or of the same elements elsewhere, except for addresses."""
         own = self.table.inputs[self._addresses]
         put_back([self.table.inputs, self.table.outputs], saved)
         self.table.inputs[self._addresses] = own

@@ -87,11 +87,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class SolverMemory:
-    """What evaluations leave for later ones.
+    """Data that evaluations leave for later ones.
 
     Attributes
     ----------
-    pruned : (K,) bool, nodes of the pattern of blocks if that is not the one of all, else None
+    pruned : (K,) bool, nodes of a reduced block pattern, or None for the full pattern
     laws, arrays : copies of arrays that kernels write
     """
 
@@ -189,18 +189,18 @@ class Solver:
 
     @property
     def _memory(self) -> list[np.ndarray]:
-        """All that an evaluation may leave for the next, besides the inputs of laws."""
+        """Arrays on which later evaluations may depend, except the inputs of laws."""
         constant = ("uniform", "fronts", "scale", "weight")
         relations = [self.related.table.inputs, self.related.table.outputs]
         written = [x for of in (self.frictions, self.tree) for x in real_arrays(of)]
         return [*real_arrays(self.work, constant), *written, *relations, self.counts]
 
     def snapshot(self) -> SolverMemory:
-        """Return all from which the next evaluations follow, as copies: they are the same to the last bit."""
+        """Return copies of all data on which later evaluations depend, so that these can be repeated bit for bit."""
         return SolverMemory(self._pruned, self.applied.snapshot(), copies(self._memory))
 
     def recall(self, saved: SolverMemory) -> None:
-        """Take back what `snapshot` has returned, of this solver or of another one of the same model."""
+        """Restore a snapshot of this solver, or of another one of the same model."""
         if saved.pruned is not None:
             self._prune_to(saved.pruned)
         self.applied.recall(saved.laws)
@@ -351,7 +351,7 @@ class Solver:
             self.work.summary[PRUNED] = 1.0
 
     def _prune_to(self, nodes: np.ndarray) -> None:
-        """Use the pattern of some of the nodes (K,) from now on."""
+        """Use the block pattern of some of the nodes (K,) from now on."""
         self._pruned = nodes
         self.pattern = self.tables.blocks.of(nodes)
         size = block_size(self.pattern)

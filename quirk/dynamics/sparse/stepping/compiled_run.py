@@ -161,7 +161,7 @@ class RunPart:
     trail: np.ndarray
 
 
-# What a run knows besides its arrays; and which arrays of the count of turns change.
+# Attributes of a run, besides arrays, that a snapshot contains; and the arrays of the revolution counter that change.
 ATTRIBUTES = (
     "settings", "_start", "_angles", "_before", "_begun", "_rest", "_noted", "paused", "_unknown", "whole", "hit",
 )  # fmt: skip
@@ -170,13 +170,13 @@ OF_COUNTER = ("quadrants", "due", "counted", "lead", "spare", "clock", "kept")
 
 @dataclass(frozen=True)
 class RunMemory:
-    """All from which a run goes on, but for what its solver has.
+    """All data from which a run continues, except those of its solver.
 
     Attributes
     ----------
-    method : name of the one at work
+    method : name of the present method
     attributes : values by name
-    across : end, size and method of a step with a singular configuration that another method takes over, or None
+    across : end, size and method of a step across a singular configuration taken by another method, or None
     pacing, strikes, evaluations : of `MethodSwitching`, `Functions` and `SparseFlow`
     pieces, laws, arrays : copies
     """
@@ -219,9 +219,9 @@ class CompiledRun:
     asked : output times, s, or None to keep all steps
     statistics : updated during the run
     guards : event functions
-    switch : the method to go on with while the steps of an explicit one are limited by stability
-    trailing : whether to note all steps that are taken
-    pausing : whether to wait within a step once all asked times are behind, until further ones are asked for
+    switch : implicit method to which the run changes while steps of an explicit one are limited by stability
+    trailing : whether to record all steps
+    pausing : whether to pause within a step after the last output time, until the next one is requested
 
     Attributes
     ----------
@@ -321,13 +321,13 @@ class CompiledRun:
             self._change(first)
 
     def request(self, t: float) -> None:
-        """Ask for the state at a time ahead, at which the run then pauses."""
+        """Set the next output time, at which the run then pauses."""
         run, clock = self.run, self.run.clock
         run.asked[0], run.counts[ASKED], self.paused = t, 0, False
         if self.settings.end == np.inf:
             self._refer_to(t)
             if self._looks or self.settings.gap < np.inf:
-                # As in a run to here; and not in more parts of a step than there.
+                # Same intervals as in a run that ends here, but no more parts per step than that run has.
                 apart = max(t - self.settings.start, float(clock[H])) / PARTS
                 gap, look = apart if self.settings.gap < np.inf else np.inf, apart if self._looks else np.inf
                 self.settings = self.settings._replace(gap=gap, look=look)
@@ -338,7 +338,7 @@ class CompiledRun:
         clock[REQUESTED] = max(t, self.settings.start + PARTS * float(clock[H]))
 
     def resume(self) -> bool:
-        """Go on to the time asked for if it lies within the step just taken; returns whether it does."""
+        """Continue to the requested time if it lies within the step just taken; return whether it does."""
         run, counts, stop = self.run, self.run.counts, self.solver.applied.stop
         if counts[WITHIN] == BETWEEN or counts[RESTARTS] or not run.asked[0] < run.clock[T_NEW]:
             return False
@@ -354,7 +354,7 @@ class CompiledRun:
         return True
 
     def restart(self) -> None:
-        """Discard what lies beyond the state at which the run pauses: loads have changed from outside.
+        """Discard the rest of the step after the time at which the run pauses, as loads have been changed from outside.
 
         The next step begins there with the present step size.
         """
@@ -363,7 +363,7 @@ class CompiledRun:
             return
         if self.paused and not self.now < run.clock[T_NEW]:
             run.asked[0], run.counts[ASKED] = np.inf, 0
-            self.proceed(0)  # to the end of the step
+            self.proceed(0)  # complete the step
         now = self.now
         if run.counts[WITHIN] != BETWEEN:
             if self.watch.guards:
@@ -380,19 +380,19 @@ class CompiledRun:
             run.clock[RESTART] = now
 
     def begin_anew(self) -> None:
-        """Stand between two steps after `restart`."""
+        """Bring the run between two steps, after `restart`."""
         if self.run.counts[RESTARTS]:
             self.proceed(0)
         self.count()
 
     def _renew_pieces(self, t: float) -> None:
-        """Look up the pieces of time from t on, where the next step begins."""
+        """Determine the intervals between breaks after time t, where the next step begins."""
         self.run = self.run._replace(pieces=np.array(self._breaks.pieces(t)).ravel())
         self.run.counts[PIECE] = 0
 
     @property
     def _memory(self) -> list[np.ndarray]:
-        """Arrays that steps leave for what follows, besides those of the solver."""
+        """Arrays of the run that later steps depend on, except those of the solver."""
         run = self.run
         own = [run.y, run.y_new, run.clock, run.counts, run.asked, run.states]
         counter = [x for name, x in zip(run.counter._fields, run.counter, strict=True) if name in OF_COUNTER]
@@ -401,7 +401,7 @@ class CompiledRun:
         return [*own, *counter, *watched, run.watched.hit, *functions, *self.stepper.memory]
 
     def snapshot(self) -> RunMemory:
-        """Return all from which the run goes on, with copies of arrays, but for what its solver has."""
+        """Return all data from which the run continues, with copies of arrays, except those of its solver."""
         attributes = {name: copy(getattr(self, name)) for name in ATTRIBUTES}
         across = None if self._across is None else (self._across.end, self._across.h, self._across.method.name)
         return RunMemory(
@@ -410,7 +410,7 @@ class CompiledRun:
         )  # fmt: skip
 
     def recall(self, saved: RunMemory) -> None:
-        """Take back what `snapshot` has returned, of this run or another one of the same system that was entered."""
+        """Restore a snapshot of this run or another one of the same system; it must have been entered before."""
         if saved.method != self._method.name:
             self._change_to(self._method_called(saved.method))
         for name, value in saved.attributes.items():
@@ -429,13 +429,13 @@ class CompiledRun:
         put_back(self._memory, saved.arrays)
 
     def learned(self) -> tuple[Any, ...]:
-        """Return what is kept from one entry to the next: the method at work, and how rough functions are."""
+        """Return data kept from one entry to the next: the present method, and the roughness of functions."""
         asked = self._functions.asked
         arrays = copies([asked.limit, asked.changes, self.watch.table.change])
         return self._method.name, self.settings, self._functions.strikes.copy(), arrays
 
     def take_over(self, learned: tuple[Any, ...]) -> None:
-        """Take over what another run with the same active parts has learned, before the first entry."""
+        """Take the data learned by another run with the same active parts, before the first entry."""
         name, self.settings, self._functions.strikes, arrays = learned
         if name != self._method.name:
             method = self._method_called(name)
@@ -444,7 +444,7 @@ class CompiledRun:
         put_back([self._functions.asked.limit, self._functions.asked.changes, self.watch.table.change], arrays)
 
     def _method_called(self, name: str) -> Method:
-        """Return one of the methods between which the run may change, by its name."""
+        """Return the method with a name, among those to which the run may change."""
         given = self._given_method
         further = [given.instead] if isinstance(given, Taylor) else []
         every = [given, *further, PASSING, *TABLEAUX.values(), *IMPLICIT_METHODS.values()]
@@ -460,22 +460,22 @@ class CompiledRun:
 
     @property
     def now(self) -> float:
-        """Time at which the run pauses, or that it has reached, s."""
+        """Time at which the run pauses, or the time reached, s."""
         return float(self.run.asked[0]) if self.paused else self.reached
 
     @property
     def lanes_now(self) -> np.ndarray:
-        """State (size,) at that time."""
+        """State (size,) at the time `now`."""
         return self.run.states[: self.solver.size] if self.paused else self.run.y
 
     @property
     def quadrants_now(self) -> np.ndarray:
-        """Quadrants (2 K,) of the turns of joints at that time."""
+        """Quadrants (2 K,) of the joint angles at the time `now`."""
         counter = self.run.counter
         return counter.kept[: len(counter.quadrants)] if self.paused else counter.quadrants
 
     def keep_now(self) -> None:
-        """Keep the state at that time."""
+        """Keep the state at the time `now`."""
         self.kept.add(np.array([self.now]), self._rows(self.lanes_now.copy()), self.quadrants_now)
 
     @property
@@ -591,7 +591,7 @@ class CompiledRun:
         applied = self.solver.applied
         closes = self._pausing and not self.between and not self.run.counts[RESTARTS]
         if closes and (self._across is not None or self._pacing.looks(self._tried)):
-            most = 0  # the step in which the run paused is to be closed first
+            most = 0  # complete the step in which the run has paused first
         elif self._across is not None:
             # Single steps, so that the end of this step is noticed.
             most = 1
@@ -600,13 +600,13 @@ class CompiledRun:
         due = self._pacing.due(self._tried)
         most = min(self._entry_steps, due, self._entry_steps if most is None else most)
         if self._pausing and not self._calls_python:
-            # Ctrl-C may come before it is known here what compiled code has found.
+            # Ctrl-C may arrive before the results of compiled code have been stored.
             applied.stop[0] = 0
             outcome = EVENT if self._unknown and self.watch.table.hit.any() else self._enter(most)
             if outcome == SUSPECT:
                 self._look_closer()
         else:
-            # What was computed is written down before anything is raised, Ctrl-C included.
+            # Store results before exceptions are raised, Ctrl-C included.
             with self.watch.laws.calling(), applied.calling(), DeferredInterrupt(applied.stop):
                 outcome = self._enter(most)
                 if outcome == SUSPECT:
@@ -630,7 +630,7 @@ class CompiledRun:
             self.hit = []
             if self.watch.guards:
                 table.at_speed[:] = 0.0
-            # A stop that raised nothing was none: whoever handles Ctrl-C wants the run to go on.
+            # The handler of Ctrl-C did not raise, so the run continues.
             return outcome != DONE
         self.hit = [(self.watch.guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
         table.at_speed[:] = np.where(table.hit == AT_ZERO, speeds(table.end[1::2]), 0.0)
@@ -654,7 +654,7 @@ class CompiledRun:
 
     @property
     def _march(self) -> Any:
-        """The march of the present method."""
+        """The compiled step loop of the present method."""
         return self.stepper.watching if self.watch.guards else self.stepper.march
 
     @property
@@ -663,7 +663,7 @@ class CompiledRun:
         return self.solver.applied.calls_python or self.watch.laws.calls_python
 
     def _take_output(self, here: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Take over the states that were kept, and the steps from a state with angles on, if these are noted."""
+        """Store output states and, if recorded, the steps since a state with joint angles."""
         run, kept = self.run, self.run.counts[KEPT]
         if kept:
             quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]
@@ -775,7 +775,7 @@ class CompiledRun:
         return self.solver.slots.state_from_lanes(lanes.reshape(-1, self.solver.size))
 
     def count(self) -> None:
-        """Bring the statistics up to date."""
+        """Update the statistics."""
         counts, statistics, before = self.run.counts, self.statistics, self._before
         statistics.steps = before.steps + int(counts[STEPS])
         statistics.rejected = before.rejected + int(counts[REJECTED])

@@ -40,18 +40,17 @@ AT_ZERO, BY_A_JUMP = 1, 2
 
 @record
 class WatchedTables(NamedTuple):
-    """Q quantities, those of laws first, then those that are read off an evaluation.
+    """Q event functions, those with laws first, then those that are readings of an evaluation.
 
-    laws: their laws, see `quirk.events.quantity` · readings: what is read · direction (Q,): -1, 0 or 1, in which a
-    crossing counts · acts (Q,): whether something happens then · built_in (Q,): whether each moves no faster than the
-    bodies do, as far as is known · positive (Q,): whether it is known to be positive where a run begins or jumps · side
-    (Q,): on which side of zero each is, -1 or 1, 0 where it has not left zero; `before`, at the start of the step ·
-    scale (Q,): the largest magnitude so far · change (Q,): by how much each changed in the step before · turning: which
-    of them count turns · start, middle, end (2 Q,): value and rate there; rates that are not known are not numbers ·
-    samples (2 (SAMPLES + 1) Q,): values and rates along a step · state, slope (size,): scratch · noted (NOTED ROOM,):
-    events since the last entry · hit (Q,): AT_ZERO or BY_A_JUMP where a quantity crosses at the end of the step, else 0
-    · at_speed (Q,): where it has done so and what happened then may have changed the state, the magnitude of its rate
-    before that, else 0
+    laws: their laws, see `quirk.events.quantity` · readings: their readings · direction (Q,): -1, 0 or 1, direction of
+    crossings that are events · acts (Q,): whether the event has an action · built_in (Q,): whether the function changes
+    no faster than the bodies move, as far as is known · positive (Q,): whether it is known to be positive where a run
+    begins or jumps · side (Q,): its sign, -1 or 1, or 0 if it has not left zero; `before`, at the start of the step ·
+    scale (Q,): its largest magnitude so far · change (Q,): its change in the previous step · turning: indices of
+    functions that count turns · start, middle, end (2 Q,): value and rate there; unknown rates are nan · samples (2
+    (SAMPLES + 1) Q,): values and rates along a step · state, slope (size,): scratch · noted (NOTED ROOM,): events since
+    the last entry · hit (Q,): AT_ZERO or BY_A_JUMP if a function crosses at the end of the step, else 0 · at_speed
+    (Q,): magnitude of the rate at a crossing whose actions may have changed the state, else 0
     """
 
     laws: Forces
@@ -156,7 +155,7 @@ def quantities_at(
 
 @entry(needed_by="observations need", effort=4)
 def laws_at(constants: np.ndarray, kin: np.ndarray, laws: Forces, t: float, y: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` (2 Q,) with values and rates of quantities that have laws at a state; `kin` is scratch."""
+    """Fill `out` (2 Q,) with values and rates of event functions with laws at a state; `kin` is scratch."""
     poses(constants, y, kin)
     for e in range(laws.entries.shape[0] // ELEMENT_SIZE):
         first = place_of_value(laws, e)

@@ -134,9 +134,9 @@ def wanted(settings: Settings, run: RunState) -> bool:
 
 @kernel
 def pauses(run: RunState) -> bool:
-    """Whether the run waits within the step just taken, as all asked times are behind.
+    """Return whether the run pauses within the step just taken, since all output times are passed.
 
-    Not at its end if something happens there.
+    It does not pause at the end of the step if an event with an action is there.
     """
     counts, last = run.counts, run.asked.shape[0] - 1
     if counts[PAUSES] == 0 or counts[ASKED] <= last:
@@ -146,7 +146,7 @@ def pauses(run: RunState) -> bool:
 
 @kernel
 def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
-    """Begin a step where the run waits, with loads that have changed, and discard what lies ahead."""
+    """Begin a step at the time of the pause, with changed loads, and discard the rest of the present step."""
     clock, counts, work = run.clock, run.counts, mechanism.work
     if counts[RESTARTS] == AT_THE_PAUSE:
         state = run.states[: run.y.shape[0]]
@@ -160,7 +160,8 @@ def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
     counts[FRESH], counts[UNSETTLED], counts[WAS_REJECTED] = 1, 1, 0
     counts[EVENTFUL], counts[RETAKEN], counts[MISSED], counts[REST] = 0, 0, 0, 0
     clock[PREVIOUS], clock[CAP], clock[CLEARED] = SMALLEST_ERROR, math.inf, -math.inf
-    # Pivots there are between those at both ends of the step; too large ones at most shorten the next.
+    # Pivots at the pause are between those at both ends of the step; values that are too large at most shorten the next
+    # step.
     for row in range(work.pivots.shape[0]):
         put(work.pivots_before, row, max(at(work.pivots_before, row), at(work.pivots, row)))
     clock[PIVOT], clock[EARLIER] = 1.0, -math.inf

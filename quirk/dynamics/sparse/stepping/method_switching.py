@@ -88,7 +88,7 @@ class MethodChange:
     told: bool = True
 
 
-# Attributes with what a run is given.
+# Constant attributes, which a snapshot does not contain.
 GIVEN = ("_solver", "_settings", "_switch", "_stepper", "_explicit", "_spacing", "_rest")
 
 
@@ -125,11 +125,11 @@ class MethodSwitching:
             self._spacing = max(1, round(WORTH * IMPLICIT_COST / (SPANS * method.stages)))
 
     def snapshot(self) -> dict[str, Any]:
-        """Return all that later decisions follow from."""
+        """Return all data on which later decisions depend."""
         return {name: copy(value) for name, value in vars(self).items() if name not in GIVEN}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
-        """Take back what `snapshot` has returned."""
+        """Restore a snapshot."""
         vars(self).update({name: copy(value) for name, value in saved.items()})
 
     @property
@@ -168,12 +168,12 @@ class MethodSwitching:
         return self._every - (tried - self._noting) % self._every
 
     def looks(self, tried: int) -> bool:
-        """Whether `other` is to be called after this number of steps tried."""
+        """Return whether `other` must be called after this number of steps tried."""
         return self._looking and tried >= self._noting and (tried - self._noting) % self._every == 0
 
     @property
     def _every(self) -> int:
-        """Steps tried from one call of `other` to the next."""
+        """Number of steps tried from one call of `other` to the next."""
         return TRIAL // 2 if self._trial is not None else self._spacing
 
     def other(self, run: RunState, tried: int) -> MethodChange | None:
@@ -202,9 +202,9 @@ class MethodSwitching:
         return change
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
-        """Take no notes across a jump of the state or of loads.
+        """Discard notes on the motion at a jump of the state or of loads.
 
-        The next ones come `soon`; or later, where jumps may come so often that there is hardly a step between two.
+        New notes are taken `soon`, or later if jumps may be so frequent that there are few steps between two.
         """
         if not self._looking or self._trial is not None or self._judged.implicit or (tried < self._noting and not soon):
             return

@@ -42,13 +42,13 @@ class Settings(NamedTuple):
 
 @record
 class RunState(NamedTuple):
-    """The state of a run between two entries; states in blocks of eight bodies.
+    """State of a run between two entries into compiled code; states of bodies in blocks of eight.
 
-    y, y_new (size,): at the start and at the end of the step · clock, counts: see below · asked: times, which may
-    change between entries · times, states: what was kept since the last entry · stop (1,): not zero to end the run ·
-    pieces (4 P,): of each `integrators.breaks.Piece` low, high, end and first · functions: those that a user wrote ·
-    counter: of the turns of joints · watched: the quantities of events · trail: the steps taken since the last entry,
-    where these are asked for
+    y, y_new (size,): at the start and at the end of the step · clock, counts: entries T to REQUESTED, and STEPS to
+    RESTARTS · asked: output times, which may change between entries · times, states: output since the last entry · stop
+    (1,): nonzero to end the run · pieces (4 P,): LOW to FIRST of each interval between breaks · functions: user
+    functions · counter: revolution counter of the joints · watched: event functions · trail: steps since the last
+    entry, if recorded
     """
 
     y: np.ndarray
@@ -71,12 +71,13 @@ class RunState(NamedTuple):
 STEP_START, STEP_END, STEP_LOW, STEP_HIGH = range(4)
 STEP_HEAD = 8
 
-# Entries of Run.clock: time, end of the step, step size to try, error of the last step, time STALL_STEPS ago, step size
-# to try where it is cut by the end of a piece or by an event, when a function was found to differ, up to when none
-# needs a look; the time of an event at which a step is to end, or infinity; with which part of the pivots at its start
-# those at the end of a step are compared; sum of the magnitudes of all work up to the start of the step, J; time at the
-# start of the step before; time up to which the motion is requested, the scale for what counts as no time; time within
-# the step at which the run has paused and is to begin anew.
+# Entries of RunState.clock, times in s. T: start of the step; T_NEW: its end. H: size of the next step. PREVIOUS: error
+# of the last step over the tolerance. MARK: time STALL_STEPS steps ago. UNCUT: step size before a cut at the end of an
+# interval or at an event. SEEN: time at which a function differs from its interpolation; CLEARED: time up to which
+# functions need no search. CAP: time of an event at which the step must end, or infinity. PIVOT: fraction of the pivots
+# at the start of the step with which those at its end are compared. EXCHANGED: sum of the magnitudes of all work up to
+# the start of the step, J. EARLIER: start of the previous step. REQUESTED: time up to which the motion is requested,
+# the scale of negligible times.
 T, T_NEW, H, PREVIOUS, MARK, UNCUT, SEEN, CLEARED, CAP, PIVOT, EXCHANGED, EARLIER, REQUESTED, RESTART = range(14)
 CLOCK = 14
 
@@ -84,16 +85,18 @@ CLOCK = 14
 LOW, HIGH, END, FIRST = range(4)
 PIECE_SIZE = 4
 
-# Entries of Run.counts, behind CORRECTIONS and FACTORISATIONS of projections. WITHIN says where in a step the run
-# stands; GRID counts fixed steps that are whole, REST the steps to come that are not looked at when they are rejected;
-# FRESH is 1 where the slope is to be found anew; HAPPENED counts the events noted since the last entry; RETAKEN how
-# often the present step was taken again to end at an event, of the quantity CAPPED; MISSED how many steps in a row
-# ended so at an event that was not there yet; EVENTFUL is 1 where something happens at its end; UNSETTLED is 1 where
-# the state is another than the last step led to, so that quantities may be on other sides; TRAILED counts the steps in
-# Run.trail; SINGULAR_WITHIN is 1 where the step tried holds a singular configuration that its method does not pass;
-# PAUSES is 1 in runs that wait within a step, behind the last of the asked times, until further ones are asked for, and
-# RESTARTS where loads have changed from outside, so that such a run is to discard what lies ahead: AT_ITS_START all of
-# that step, or the rest of it, AT_THE_PAUSE, from the state there in Run.states.
+# Entries of RunState.counts, after CORRECTIONS and FACTORISATIONS of projections. Numbers of steps accepted and
+# rejected, and of evaluations; WAS_REJECTED: 1 if the last step was rejected; ASKED, KEPT: output times passed, and
+# output states stored since the last entry. WITHIN: position in the step, see below. BEST_RANK: largest number of
+# independent rows so far. STALL: steps since MARK. PIECE: index of the interval between breaks. GRID: number of
+# completed fixed steps. REST: number of suspicious steps that follow without a search for jumps. FRESH: 1 if the slope
+# must be evaluated again. HAPPENED: number of events since the last entry. RETAKEN: number of repetitions of the step
+# to end at an event, of the function CAPPED; MISSED: number of successive steps that ended just before an event.
+# EVENTFUL: 1 if an event with an action is at the end of the step. UNSETTLED: 1 if the state is not the end of the last
+# step, so that event functions may have other signs. TRAILED: number of steps in RunState.trail. SINGULAR_WITHIN: 1 if
+# the step tried contains a singular configuration that its method does not cross. PAUSES: 1 in runs that pause within a
+# step after the last output time. RESTARTS: 1 if the rest of the step is to be discarded, as loads have been changed
+# from outside.
 (
     STEPS, REJECTED, EVALUATIONS, WAS_REJECTED, ASKED, KEPT, WITHIN, BEST_RANK, STALL, PIECE, GRID, REST, FRESH,
     HAPPENED, RETAKEN, EVENTFUL, UNSETTLED, CAPPED, MISSED, TRAILED,
@@ -107,10 +110,10 @@ AT_ITS_START, AT_THE_PAUSE = 1, 2
 # Values of WITHIN: between two steps; at the end of one; there, with the data of its continuous extension.
 BETWEEN, TAKEN, DENSE = range(3)
 
-# Why a march returns: to be entered again, or at the end, or not able to go on; SUSPECT before a step is judged in
-# which a function may have changed abruptly; EVENT at the end of a step at which there is one that does something;
-# UNDEFINED where a watched quantity is not a number; SINGULAR where another method is to take the step; PAUSED within a
-# step, with all asked times behind. GONE_ON is for the parts of a march: there is no reason.
+# Reasons for the return of the step loop. AGAIN: it is to be called again. DONE: end of the run. COLLAPSED to STOPPED:
+# failures, and interruption. SUSPECT: a function may change abruptly in the step just computed. EVENT: an event with an
+# action is at the end of the step. UNDEFINED: an event function is nan. SINGULAR: another method must take the step.
+# PAUSED: within a step, after the last output time. GONE_ON: returned by parts of the loop that give no reason.
 (
     AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, LOST_BETWEEN, STALLED, STOPPED, SUSPECT, EVENT,
     UNDEFINED, SINGULAR, PAUSED, GONE_ON,

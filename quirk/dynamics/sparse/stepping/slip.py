@@ -46,11 +46,11 @@ class SlipPacing:
         self._implicit, self._judged = False, Judged()
 
     def snapshot(self) -> dict[str, Any]:
-        """Return all that later decisions follow from."""
+        """Return all data on which later decisions depend."""
         return {name: getattr(self, name) for name in ("_since", "_tried", "_implicit", "_judged")}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
-        """Take back what `snapshot` has returned."""
+        """Restore a snapshot."""
         vars(self).update(saved)
 
     def start(self, t: float, judged: Judged) -> MethodChange:
@@ -63,7 +63,7 @@ class SlipPacing:
         return self._judged
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
-        """Begin to count anew at a jump of the state."""
+        """Restart the count of steps at a jump of the state."""
         self._since, self._tried = t, tried
 
     def due(self, tried: int) -> int:
@@ -71,7 +71,7 @@ class SlipPacing:
         return max(1, self._tried + self._every - tried)
 
     def looks(self, tried: int) -> bool:
-        """Whether `other` is to be called after this number of steps tried."""
+        """Return whether `other` must be called after this number of steps tried."""
         return tried - self._tried >= self._every
 
     @property

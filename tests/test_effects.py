@@ -242,7 +242,7 @@ def test_a_constraint_in_python_leaves_others_alone():
 def test_sensitivities_refuse_what_changes_during_the_run():
     read, on = through_a_cell()
     event = quirk.Event("on", "time", level=1.0, action=lambda t, state: on())
-    with pytest.raises(quirk.InputError, match='JointForce "push" reads what another function may change'):
+    with pytest.raises(quirk.InputError, match='JointForce "push" reads values that another function may change'):
         quirk.simulate(of_a_joint_force(read, event), 2.0, sensitivities=[("cart", "mass")])
 
 

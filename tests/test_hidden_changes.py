@@ -346,7 +346,7 @@ def relay_with_an_attribute():
 def test_functions_that_remember_are_warned_of(relay):
     body = quirk.Body("cart", 1.0, [1, 1, 1])
     rail = quirk.Prismatic("rail", quirk.GROUND, body, point=[0, 0, 0], axis=[1, 0, 0])
-    with pytest.warns(quirk.StatefulWarning, match='JointForce "relay": its function sets what it reads itself'):
+    with pytest.warns(quirk.StatefulWarning, match='JointForce "relay": its function reads values that it sets itself'):
         quirk.simulate(
             quirk.System([body, rail, quirk.JointForce("relay", rail, relay())]), 0.3, method="RK4", step=0.1
         )

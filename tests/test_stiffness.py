@@ -234,7 +234,7 @@ def test_what_no_implicit_method_takes_goes_on_and_says_why(method):
     system = quirk.System([box, light, guide, mount, Filter("filter", box)], gravity=GRAVITY)
     with pytest.raises(quirk.InputError, match='Filter "filter": implicit steps support up to 8 internal variables'):
         quirk.simulate(system, 2.0, method="RadauIIA9")
-    with pytest.warns(quirk.StiffnessWarning, match='would take longer steps, but: Filter "filter"') as told:
+    with pytest.warns(quirk.StiffnessWarning, match='would allow longer steps, but: Filter "filter"') as told:
         result = quirk.simulate(system, 2.0, method=method, rtol=1e-6, atol=1e-8)
     assert result.time[-1] == 2.0
     assert result.statistics.methods == []

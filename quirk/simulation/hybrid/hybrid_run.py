@@ -504,8 +504,8 @@ class HybridRun:
         if len(self._recent) == self._recent.maxlen and t - since <= AT_ONCE * (end - settings.start):
             count, most = len(self._recent), Counter(own for _, own in self._recent).most_common(1)[0][0]
             raise IntegrationError(
-                f'{count} events within {t - since:.1e} s, most of them "{most}": what they do leads to the next at '
-                "once; let it change more, or give the event a direction",
+                f'{count} events within {t - since:.1e} s, most of them "{most}": each causes the next '
+                "at once; let the action change more, or give the event a direction",
                 t,
             )
 

@@ -117,8 +117,9 @@ class RunFactory:
                 self.prepare(solver)
             for owner in owners_of(plant.model, solver.refuse) if self.trailing else ():
                 raise InputError(
-                    f"simulate: sensitivities: the function of {owner} reads what another function may change during "
-                    "the run, of which derivatives know nothing: let events replace the part instead (quirk.replace)"
+                    f"simulate: sensitivities: the function of {owner} reads values that another function may change "
+                    "during the run, which derivatives do not include: let events replace the part instead "
+                    "(quirk.replace)"
                 )
         return self._solvers[plant]
 
@@ -128,9 +129,9 @@ class RunFactory:
             if owner not in self._warned:
                 self._warned.add(owner)
                 warnings.warn(
-                    f"simulate: {owner}: its function sets what it reads itself; a run tries steps, repeats them and "
-                    "looks ahead, so what was set last does not belong to the time of the next call; for hysteresis "
-                    "and the like take events, whose actions set what functions read",
+                    f"simulate: {owner}: its function reads values that it sets itself; a run repeats steps and calls "
+                    "functions ahead of time, so the value set last does not belong to the time of the next call; for "
+                    "hysteresis and the like use events, whose actions set the values",
                     StatefulWarning,
                     stacklevel=outside(),
                 )

@@ -704,9 +704,7 @@ class CompiledRun:
         """Return the stepper of a method, created on first use."""
         if method.name not in self._steppers:
             if self._trailing and isinstance(method, ImplicitMethod):
-                refuse_friction(
-                    self.solver, "sensitivities along implicit steps, so these do not go on while it slides"
-                )
+                refuse_friction(self.solver, "sensitivities along implicit steps")
             self._steppers[method.name] = stepper_of(self.solver, method)
         return self._steppers[method.name]
 
@@ -714,8 +712,8 @@ class CompiledRun:
         """Change to a Runge-Kutta method where Taylor series do not converge, as at a jump or a pole of a force."""
         assert isinstance(self._method, Taylor)
         warnings.warn(
-            f"simulate: at t = {self.reached:.6g} s the Taylor series of the motion reaches no further, as where a "
-            f'load jumps; the run goes on with method="{self._method.instead.name}"',
+            f"simulate: at t = {self.reached:.6g} s the Taylor series of the motion reaches no further, for example "
+            f'because a load jumps; the run continues with method="{self._method.instead.name}"',
             SeriesWarning,
             stacklevel=outside(),
         )

@@ -296,14 +296,14 @@ class MethodSwitching:
         stiff, method = rate * since >= GONE, self._switch or RADAU_IIA9
         if not (self._worthwhile(t, h, rate, speed) if self._switch is not None else stiff):
             return None
-        advice = f'method="{method.name}" or "auto" takes longer steps'
+        advice = f'method="{method.name}" or "auto" allows longer steps'
         try:
             self._stepper(method)
             if self._switch is not None:
                 return MethodChange(method)
         except InputError as error:
             # The system has a part that it does not support, such as sliding friction.
-            advice = f'method="{method.name}" would take longer steps, but: {error}'
+            advice = f'method="{method.name}" would allow longer steps, but: {error}'
         if stiff:
             self._looking = False
             warnings.warn(

@@ -29,16 +29,16 @@ class Discontinuity(NamedTuple):
 
 
 def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) -> list[Discontinuity]:
-    """Return the times at which function p jumps in a step, or at which a step must end to resolve its change.
+    """Return the times at which function p jumps in a step, or where a step must end to resolve its variation.
 
     Parameters
     ----------
-    seen : time at which a function differs from its interpolation between stages
+    seen : time, s, at which a function differs from its interpolation between stages
         Infinite if values at the stages differ strongly from each other.
     """
 
     def held(t: float, at: float) -> np.ndarray:
-        """Return the outputs at time t with the inputs of another time."""
+        """Return the outputs at time t with the inputs of time `at`."""
         return functions.ask(p, min(max(t, step.low), step.high), functions.inputs(p, step.part(at)))
 
     def value(t: float) -> np.ndarray:

@@ -1,10 +1,10 @@
-"""Detection of changes of user functions between the stages of a step, in kernels.
+"""Detection of pulses and jumps of user functions between the stages of a step, in kernels.
 
 Stages are few and may be far apart, so that a step can miss a short pulse or a jump. Inputs and outputs of each
 function at the stages are interpolated by polynomials in time. If a function, called between the stages with
 interpolated inputs, differs from its interpolated outputs, the step has missed a change. The same holds if outputs at a
-stage without weight in the step are far outside the range of the others: for example, a stop may act at such a stage
-and thereby change the states of all following stages, so that no stage with weight is in contact.
+stage without weight in the step are far outside the range of outputs at the other stages: for example, a stop may act
+at such a stage and thereby change the states of all following stages, so that no stage with weight is in contact.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from quirk.jit.function_pointers import call
 from quirk.jit.record import record
 from quirk.jit.simd import at, put
 
-# Entries per function: kind; address; first element of its inputs, first of these that change and their number, and
-# first element of its outputs; first output that is monitored, number of these, and distance between two; positions of
-# its inputs and outputs in a record.
+# Entries per function: kind; address; index of its first input, offset and number of the variable inputs, and index of
+# its first output; offset, number and stride of the monitored outputs; offsets of its inputs and outputs in the record
+# of a stage.
 KIND, ADDRESS, READS, FIRST_IN, INS, WRITES, FIRST_OUT, OUTS, STRIDE, PLACE_IN, PLACE_OUT = range(11)
 ASKED_SIZE = 11
 
@@ -32,14 +32,14 @@ Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 # Differences from the interpolation below this fraction of the largest value may be round-off.
 ROUND_OFF = 1e-9
 # Smallest size of the values of a relation, such as a gap, relative to its largest input, which is a position: changes
-# below ROUND_OFF * INPUT_SIZE = 1e-15 of that are its round-off. The gap of a body at rest is nothing else.
+# below ROUND_OFF * INPUT_SIZE = 1e-15 of that input are round-off, such as the variation of the gap of a body at rest.
 INPUT_SIZE = 1e-6
 # Factor by which a raised limit decreases in each step.
 RELAXED = 0.8
-# Ratio of the change of a function in a fixed step to the larger change in the two steps before, beyond which it jumps.
+# A function jumps in a fixed step if its change exceeds this multiple of the larger change in the two steps before.
 CHANGE_GROWTH = 4.0
-# Distance of values at stages without weight outside the range at the others, over that range, beyond which they count
-# as a missed change.
+# A pulse was missed if values at stages without weight are outside the range at the other stages by more than this
+# fraction of the range.
 ASTRAY = 0.5
 
 
@@ -47,11 +47,17 @@ ASTRAY = 0.5
 class Asked(NamedTuple):
     """User functions of a run, with their inputs and outputs at each stage of the present step; P functions.
 
-    entries: integers, KIND to PLACE_OUT of each function · limit (2 P,): allowed difference of each function from the
-    interpolation, over its change in the step, infinite for functions that are not monitored; and the lower limit to
-    which it decreases again · changes (2 P,): change of each function in the last two steps · stages, fractions (n,):
-    stages that are nodes of the interpolation, in order of time, and their fractions of the step · weightless, apart
-    (w,): the other stages, and their fractions of the step · basis (n,) · inputs, outputs: the records of all stages
+    Attributes
+    ----------
+    entries : (ASKED_SIZE P,) integers, KIND to PLACE_OUT of each function
+    limit : (2 P,) for each function the allowed difference from the interpolation, over its change in the step
+        (infinite if it is not monitored), and the lower limit to which it decreases again
+    changes : (2 P,) change of each function in the last two steps
+    stages, fractions : (n,) stages that are nodes of the interpolation, in order of time, and their fractions of the
+        step
+    weightless, apart : (w,) other stages, which have no weight in the step, and their fractions of the step
+    basis : (n,) Lagrange polynomials of the nodes at one fraction of the step
+    inputs, outputs : inputs and outputs of all functions at all stages
     """
 
     entries: np.ndarray
@@ -103,7 +109,7 @@ def record_out(asked: Asked, stage: int) -> int:
 
 @kernel
 def carry_on(asked: Asked, stages: int) -> None:
-    """Copy the record of the last stage of a step to the first stage of the next; store the changes of functions."""
+    """Copy the record of a step's last stage to the first stage of the next; store the change of each function."""
     count = asked.limit.shape[0] // 2
     for p in range(count):
         e = ASKED_SIZE * p
@@ -122,7 +128,7 @@ def carry_on(asked: Asked, stages: int) -> None:
 def spread(asked: Asked, p: int) -> tuple[float, float]:
     """Return the range of the outputs of function p over the nodes of a step, and their largest magnitude.
 
-    Of relations it is at least INPUT_SIZE times the largest magnitude of an input at the first node.
+    For relations the range is at least INPUT_SIZE times the largest magnitude of an input at the first node.
     """
     change, largest, e = 0.0, 0.0, ASKED_SIZE * p
     if asked.entries[e + KIND] == OF_RELATION:
@@ -141,7 +147,7 @@ def spread(asked: Asked, p: int) -> tuple[float, float]:
 
 @kernel
 def roughness(asked: Asked, highest: np.ndarray) -> float:
-    """Largest ratio of the highest terms of interpolation polynomials of outputs to the range of the outputs.
+    """Return the largest ratio of the highest terms of the outputs' interpolation polynomials to the outputs' range.
 
     `highest` (2 n,) are the weights of the nodes in the two highest terms.
     """
@@ -172,7 +178,7 @@ def failed(asked: Asked) -> bool:
 
 @kernel
 def jumped(asked: Asked) -> bool:
-    """Return whether a function changes much more in this step than in the two before."""
+    """Return whether any function changes more than CHANGE_GROWTH times as much in this step as in the two before."""
     count = asked.limit.shape[0] // 2
     for p in range(count):
         change, largest = spread(asked, p)
@@ -186,11 +192,11 @@ def jumped(asked: Asked) -> bool:
 def overlooked(
     asked: Asked, ins: Arrays, outs: Arrays, step: tuple[float, float, float, float], gap: float, cleared: float
 ) -> float:
-    """Return a time at which a function differs from its interpolation between stages with weight; infinity if none.
+    """Return a time, s, at which a function differs from its interpolation between the nodes; infinity if none.
 
-    `step` is its start and size, and the range of times in it at which functions may be called; `gap` is the maximum
-    interval between two calls, and `cleared` the time up to which the step has been searched before. Failures of a
-    function between stages are ignored, as the run itself may never call it there.
+    `step` holds the start and size of the step, and the range of times at which functions may be called; `gap` is the
+    maximum interval between two calls, and `cleared` the time up to which the step has been searched before. Failures
+    of a function between stages are ignored, as the run itself may never call it there.
     """
     t, h, low, high = step
     count = asked.limit.shape[0] // 2
@@ -243,7 +249,7 @@ def find_basis(asked: Asked, theta: float) -> None:
 
 @kernel
 def differs(asked: Asked, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
-    """Whether function p, called with interpolated inputs, differs from its interpolated outputs by over its limit."""
+    """Return whether function p at interpolated inputs differs from its interpolated outputs by more than its limit."""
     e, nodes = ASKED_SIZE * p, asked.stages.shape[0]
     given, returned = ins[asked.entries[e + KIND]], outs[asked.entries[e + KIND]]
     first = asked.entries[e + FIRST_IN]

@@ -1,4 +1,4 @@
-"""Test for abrupt changes of user functions in a step."""
+"""Test for jumps of user functions in a step."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .discontinuity_probe import Arrays, failed, jumped, note, overlooked
 from .run_state import CLEARED, REST, SEEN, T_NEW, RunState, Settings, T
 from .step_control import in_piece
 
-# Ratio of error to tolerance beyond which a step probably contains an abrupt change.
+# Ratio of error to tolerance beyond which a step probably contains a jump.
 ABRUPT_ERROR = 100.0
 
 
 @kernel
 def called_with(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
-    """Return the arrays of inputs, and of outputs, of each kind of function."""
+    """Return the arrays of inputs, and those of outputs, for the kinds OF_FORCE to OF_MOTION."""
     relations = nodes.relations
     ins = forces.inputs, forces.outputs, relations.inputs, relations.outputs
     return ins, (forces.outputs, forces.inputs, relations.outputs, relations.inputs)
@@ -35,9 +35,9 @@ def note_all(mechanism: Mechanism, settings: Settings, run: RunState, stage: int
 
 @kernel
 def suspect(mechanism: Mechanism, settings: Settings, run: RunState, error: float) -> bool:
-    """Return whether functions must be searched for jumps in a step with this error over the tolerance.
+    """Return whether a step must be searched for jumps of functions; `error` is its ratio of error to tolerance.
 
-    This is so if a change was missed between stages, if the error is very large, or if functions jump in a fixed step.
+    This is so if a pulse was missed between stages, if the error is very large, or if functions jump in a fixed step.
     """
     clock, counts = run.clock, run.counts
     clock[SEEN] = math.inf

@@ -83,7 +83,8 @@ NOISE = 1e-14
 AT_ONCE = 1e-13
 # A function that has just crossed counts as still zero within this fraction of its largest magnitude.
 AT_ZERO_STILL = 1e-9
-# It is held at zero if its rate is below this fraction of that at the crossing: the round-off of an impulse.
+# A function is held at zero after its event if its rate is below this fraction of the rate at the crossing, which is
+# the round-off of an impulse.
 HELD = 1e-13
 # A function counts as zero at the start of a search below this fraction of its value at the end.
 AS_GOOD_AS_ZERO = 1e-6
@@ -91,21 +92,21 @@ AS_GOOD_AS_ZERO = 1e-6
 
 @kernel
 def onto_constraints(mechanism: Mechanism, settings: Settings, run: RunState, t: float) -> None:
-    """Project a state within the step onto the constraints, as output states are, for example for drivers."""
+    """Project the state at time t within the step onto the constraints, as for output states."""
     if keeps_to_constraints(mechanism, settings):
         project(mechanism, t, run.watched.state, settings.length, run.counts, False)
 
 
 @kernel
 def noise(settings: Settings, watched: WatchedTables, e: int) -> float:
-    """Return how far a function may be beyond zero by round-off or, without projection, by constraint drift."""
+    """Return the magnitude that event function e may reach by round-off or, without projection, by constraint drift."""
     drifts = settings.interval <= 0 and (settings.alpha > 0.0 or settings.beta > 0.0)
     return (max(NOISE, settings.rtol) if drifts else NOISE) * watched.scale[e]
 
 
 @kernel
 def far(watched: WatchedTables, e: int, h: float) -> bool:
-    """Whether a function is much farther from zero, at both ends of a step of size h, than its change in the step."""
+    """Return whether a function is too far from zero, at both ends of a step of size h, to cross zero within it."""
     g0, r0, g1, r1 = (
         at(watched.start, 2 * e), at(watched.start, 2 * e + 1), at(watched.end, 2 * e), at(watched.end, 2 * e + 1),
     )  # fmt: skip
@@ -118,7 +119,7 @@ def far(watched: WatchedTables, e: int, h: float) -> bool:
 
 @kernel
 def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float) -> bool:
-    """Return whether a function may dip below zero between two times h apart, from values and rates times its sign."""
+    """Return whether a function may cross zero between two times h apart, where it has the sign `side`."""
     a, b, p, q = side * g0, side * g1, side * r0 * h, side * r1 * h
     if not (p < 0.0 < q):
         return False
@@ -137,9 +138,9 @@ def dips(side: float, g0: float, g1: float, g2: float) -> bool:
 
 @kernel
 def on_side(side: float, ga: float, gb: float) -> float:
-    """Return the value to use at the start of a root search in place of `ga`, moved off zero on `side`.
+    """Return the start value of a root search: `ga`, or a small value with sign `side` if it is zero.
 
-    With a value of zero the search for the end of an excursion that starts at zero would return the start itself.
+    With a value of zero the search for the end of an excursion that starts at zero would return its start.
     """
     return ga if side * ga > AS_GOOD_AS_ZERO * abs(gb) else side * abs(gb)
 
@@ -163,10 +164,11 @@ def sign(x: float) -> float:
 
 @kernel
 def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
-    """Determine the sign of each event function at the start of a step; return the reason, EVENT or GONE_ON.
+    """Determine the sign of each event function at the start of a step; return the return code EVENT or GONE_ON.
 
-    Functions with another sign than before have crossed by a jump of the state, unless it is a result of their own
-    event. Functions at zero, within their change in a negligible time, have the sign of their rate.
+    A function whose sign differs from that at the end of the last step has crossed by a jump of the state, unless the
+    jump is the action of its own event. Functions at zero, within their change in a negligible time, have the sign of
+    their rate.
     """
     watched, clock, reason = run.watched, run.clock, GONE_ON
     run.counts[UNSETTLED] = 0
@@ -205,7 +207,7 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
 
 @kernel
 def suspicious(settings: Settings, watched: WatchedTables, e: int, h: float) -> bool:
-    """Return whether a function may cross zero in the present step."""
+    """Return whether event function e may cross zero in the present step of size h."""
     side = watched.side[e]
     g0, gm, g1 = at(watched.start, 2 * e), at(watched.middle, 2 * e), at(watched.end, 2 * e)
     if side == 0.0:
@@ -226,7 +228,7 @@ def suspicious(settings: Settings, watched: WatchedTables, e: int, h: float) -> 
 
 
 def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
-    """Return the kernel that searches for crossings in the steps of a method, from two kernels of its stepper."""
+    """Return the kernel that searches a step for zero crossings; `between` and `middle` are kernels of the stepper."""
 
     @kernel
     def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, t: float) -> float:
@@ -252,10 +254,10 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         b: float,
         gb: float,
     ) -> float:
-        """Return the first time between a and b, to round-off, at which function e has lost this sign.
+        """Return the first time between a and b, to round-off, at which function e no longer has the sign `side`.
 
-        By the Illinois variant of false position, with bisection where that is slow. Zero counts as beyond if the
-        function reaches it, but not if it was zero initially.
+        Uses the Illinois variant of false position, with bisection where that is slow. Reaching zero counts as a
+        crossing, but not if the function was zero initially.
         """
         width, onto, fresh = b - a, side * ga > 0.0, True
         ga = on_side(side, ga, gb) if gb != 0.0 else ga
@@ -264,7 +266,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                 break
             t = b - gb * (b - a) / (gb - ga) if gb != ga else a
             if gb == 0.0 and fresh:
-                # It may have been zero for a while.
+                # The function may have been zero for some time.
                 t = b - 4.4e-16 * (abs(a) + abs(b))
             fresh = gb != 0.0
             if (n % 3 == 2 and b - a > 0.25 * width) or not a < t < b:
@@ -286,7 +288,10 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
     def lowest(
         mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, a: float, c: float
     ) -> float:
-        """Time between a and c at which function e has lost its sign, or infinity, by golden-section search."""
+        """Return a time between a and c at which function e no longer has the sign `side`, by golden-section search.
+
+            Infinity if there is none.
+            """
         b = a + GOLDEN * (c - a)
         gb, below = side * sampled(mechanism, stepper, settings, run, e, b), -noise(settings, run.watched, e)
         for _ in range(DESCENTS):
@@ -312,7 +317,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
     def next_crossing(
         mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, since: float
     ) -> float:
-        """Return the first time after `since` at which function e has lost this sign, or infinity."""
+        """Return the first time after `since` at which function e no longer has the sign `side`, or infinity."""
         watched, clock = run.watched, run.clock
         h, size, least = clock[T_NEW] - clock[T], 2 * watched.side.shape[0], -noise(settings, watched, e)
         for m in range(1, SAMPLES + 1):
@@ -321,7 +326,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
                 continue
             before, o = clock[T] + h * (m - 1) / SAMPLES, m * size + 2 * e
             a, g, rate = max(before, since), at(watched.samples, o), at(watched.samples, o + 1)
-            # If it has just crossed, its value is zero.
+            # If the function has just crossed, its value is zero.
             ga = at(watched.samples, o - size) if before >= since else 0.0
             if side * g < least or (g == 0.0 and side * ga > -least):
                 return root(mechanism, stepper, settings, run, e, side, a, ga, b, g)
@@ -375,7 +380,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
 
     @kernel
     def settle(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, together: float) -> int:
-        """Record the crossings of the step, of which only those at its end have actions; return EVENT or GONE_ON."""
+        """Record the zero crossings in the step; return EVENT if any at its end has an action, else GONE_ON."""
         watched, clock, reason = run.watched, run.clock, GONE_ON
         last = clock[T_NEW] >= settings.end
         for e in range(watched.side.shape[0]):
@@ -418,9 +423,10 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
 
     @kernel
     def look(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-        """Search for events in a step that can be accepted; return the reason (`stepping.run_state`).
+        """Search for events in a step that can be accepted; return a return code of `stepping.run_state`.
 
-        If the step must be repeated, to end at clock[CAP], counts[WITHIN] is set to BETWEEN.
+        If the step must be repeated to end at an event, at clock[CAP], counts[WITHIN] is set to BETWEEN (no step
+        pending).
         """
         watched, clock, counts = run.watched, run.clock, run.counts
         count, h = watched.side.shape[0], clock[T_NEW] - clock[T]

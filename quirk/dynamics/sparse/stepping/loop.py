@@ -1,19 +1,19 @@
-"""The step loop: steps of any method are taken, accepted or rejected, with the output states in between.
+"""The step loop of all methods: take, accept or reject steps, and compute output states within them.
 
 A method is represented by a stepper: four kernels and a record that they share. `march_of` generates its step loop,
 which is called by an entry of the method that is compiled on first use.
 
 * ``take(mechanism, stepper, settings, run, h)`` fills run.y_new with the state at clock[T_NEW], projected onto the
-  constraints if the run is; returns the error over the tolerance, infinity if there is no such state, 0 for fixed
-  steps. It may end the step earlier.
+constraints if the run uses projection. It returns the ratio of error to tolerance, infinity if the state cannot be
+computed, 0 for fixed steps; and may shorten the step.
 * ``between(mechanism, stepper, settings, run, t, state)`` fills a state within the step, and returns whether it is
   finite.
-* ``middle(stepper, run, h, state)`` fills a state near the middle of the step, at the cost of a few sums.
-* ``close(stepper, settings, run)`` makes the results at the end of a step those of the start of the next.
+* ``middle(stepper, run, h, state)`` fills an approximate state near the middle of the step, without evaluations.
+* ``close(stepper, settings, run)`` copies the results at the end of a step to the start of the next step.
 * ``parts(mechanism, stepper, settings, run)`` returns the number of parts into which a recorded step is divided,
-  at most MOST_PARTS. Each part is a step of another method. For methods whose steps other methods cannot repeat.
+  at most MOST_PARTS: for methods whose steps are too long for the Runge-Kutta method that integrates variations.
 
-The record has `exponent`: the error grows as the step size to the power of one over it.
+The field `exponent` of the record is the inverse of the order of the error in the step size.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ MOST_PARTS = 32
 
 @kernel
 def wanted(settings: Settings, run: RunState) -> bool:
-    """Return whether this step has an output state: its end, once, or a state at an output time."""
+    """Return whether another output state of this step remains to be stored: its end, or a requested output time."""
     if settings.every:
         return run.counts[ASKED] < run.counts[STEPS]
     return run.counts[ASKED] < run.asked.shape[0] and run.asked[run.counts[ASKED]] <= run.clock[T_NEW]
@@ -175,9 +175,9 @@ def projects(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
 
 @kernel
 def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) -> bool:
-    """Normalize run.y_new and, if due, project it onto the constraints; return False if it is too far from them.
+    """Normalize run.y_new and, if `projects`, project it onto the constraints; return False if it is too far from them.
 
-    The factorization in `work` is that of a nearby state, or of one further `away`.
+    `away` is true if the factorization in `work` belongs to a state that is not close to y_new.
     """
     arrived, y = finite(run.y_new), run.y_new
     normalise(mechanism.constants, y)
@@ -192,9 +192,9 @@ def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) ->
 def slope_at(
     mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray, on_rows: bool
 ) -> None:
-    """Fill `slope` with y' at (t, y); with `on_rows`, check the selection of independent rows too.
+    """Fill `slope` with y' at (t, y); if `on_rows`, also check the selection of independent rows.
 
-    `on_rows` says that y lies on the constraints.
+    `on_rows` is true if y satisfies the constraints.
     """
     evaluate(mechanism, t, y, settings.alpha, settings.beta, slope)
     run.counts[EVALUATIONS] += 1
@@ -218,14 +218,14 @@ def tolerance_of_work(
 
 @kernel
 def carry_functions_on(settings: Settings, run: RunState, stages: int) -> None:
-    """Make the record of user functions at the last of the stages that of the start of the next step."""
+    """Copy the inputs and outputs of user functions at the last stage to the start of the next step."""
     if settings.gap < math.inf:
         carry_on(run.functions, stages)
 
 
 @kernel
 def full(run: RunState) -> bool:
-    """Return whether there is no room to record a further step, or its events."""
+    """Return whether the buffers have no space for a further step or its events."""
     if (
         run.trail.shape[0] > 0
         and (run.counts[TRAILED] + MOST_PARTS) * (STEP_HEAD + run.y.shape[0]) > run.trail.shape[0]
@@ -236,19 +236,19 @@ def full(run: RunState) -> bool:
 
 @kernel
 def one_part(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-    """Return 1: steps are recorded as they are taken."""
+    """Return 1: the step is recorded undivided."""
     return 1
 
 
 @kernel
 def look_at_nothing(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-    """Accept a step without a search for events."""
+    """Accept a step in a run without events."""
     return GONE_ON
 
 
 @kernel
 def take_no_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
-    """Begin a run without event functions."""
+    """Start a step in a run without event functions."""
     run.counts[UNSETTLED] = 0
     return GONE_ON
 
@@ -263,18 +263,18 @@ def march_of(
     watching: bool,
     planned: bool = False,
 ) -> Kernel:
-    """Step loop of a method, to be called by its entry: march(mechanism, stepper, settings, run, most_steps).
+    """Return the step loop of a method, march(mechanism, stepper, settings, run, most_steps).
 
-    It takes steps until the run ends or fails, or `most_steps` have been tried; and returns the reason. With `watching`
-    it searches for events; without, compilation takes a third less time. `planned` tells whether steps across singular
-    configurations are planned for the stages of explicit methods.
+    The loop takes steps until the run ends or fails, or `most_steps` have been tried, and returns a return code of
+    `run_state`. With `watching` it searches for events; without, compilation takes a third less time. `planned` is true
+    if step ends near singular configurations are chosen by the stages of explicit methods.
     """
     look = crossings_of(between, middle) if watching else look_at_nothing
     begin = take_sides if watching else take_no_sides
 
     @kernel
     def attempt(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-        """Try a step. Return GONE_ON if it was accepted or is to be repeated smaller, else why to return."""
+        """Try a step. Return GONE_ON if it was accepted or is to be repeated with a smaller size, else another code."""
         clock, counts = run.clock, run.counts
         h = choose_end(settings, run)
         if not h >= shortest(settings, run):
@@ -315,7 +315,7 @@ def march_of(
 
     @kernel
     def write_down(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-        """Store the output states of the step just taken."""
+        """Store the output states within the step just taken."""
         clock, counts, size = run.clock, run.counts, run.y.shape[0]
         while wanted(settings, run):
             if counts[KEPT] >= run.times.shape[0]:
@@ -376,7 +376,7 @@ def march_of(
         run: RunState,
         most_steps: int,
     ) -> int:
-        """Take steps until the run ends or fails, or `most_steps` have been tried; return the reason."""
+        """Take steps until the run ends or fails, or `most_steps` have been tried; return a code of `run_state`."""
         clock, counts, tried = run.clock, run.counts, 0
         if counts[RESTARTS] != 0:
             begin_anew(mechanism, settings, run)

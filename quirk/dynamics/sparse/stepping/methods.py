@@ -34,7 +34,7 @@ class RungeKuttaStepper:
     Attributes
     ----------
     record : arguments of the step loop
-    march, watching : step loop without events, and with events
+    march, watching : step loops without events, and with events
     memory : arrays that a step leaves for what follows it
     """
 
@@ -62,7 +62,7 @@ class RungeKuttaStepper:
 
     @property
     def slopes(self) -> np.ndarray:
-        """Slopes at the stages of the last step, one after the other, for messages."""
+        """Slopes y' at the stages of the last step, concatenated, for error messages."""
         return self.record.k[: self._size * (self.record.weights.stages + 1)]
 
 
@@ -111,7 +111,7 @@ class RosenbrockStepper:
 
     @property
     def slopes(self) -> np.ndarray:
-        """Stages of the last step, one after the other, for messages."""
+        """Stages of the last step, concatenated, for error messages."""
         return self.record.u
 
 
@@ -162,7 +162,7 @@ class RadauStepper:
 
     @property
     def slopes(self) -> np.ndarray:
-        """Slopes at the points of the last step, one after the other, for messages."""
+        """Slopes y' at the points of the last step, concatenated, for error messages."""
         return self.record.f
 
 
@@ -197,7 +197,7 @@ class TaylorStepper:
 
     @property
     def slopes(self) -> np.ndarray:
-        """Slope at the start of the last step, for messages."""
+        """Slope y' at the start of the last step, for error messages."""
         return self.record.slope
 
 

@@ -54,7 +54,7 @@ AT_NODE = 1e-13
 def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
     """Return entries for laws that may switch on and off: their loads and rates of internal variables are monitored.
 
-    With `fixed` step size only those with user functions, which may jump in time, are included.
+    With `fixed` step size only laws with user functions, which may jump in time, are included.
     """
     applied, entries = solver.applied, []
     for e, (element, _) in enumerate(solver.model.forces):
@@ -113,14 +113,14 @@ class Functions:
     Parameters
     ----------
     solver : Solver
-    tableau : of the method of the run
+    tableau : integration method of the run
     fixed : whether the steps have a fixed size
 
     Attributes
     ----------
     count : number of functions
     asked : records of inputs and outputs, filled by kernels
-    fixed : as given
+    fixed : whether the steps have a fixed size
     strikes : number of changes between neighboring times without a jump, for each function
     """
 
@@ -163,14 +163,15 @@ class Functions:
         return slice(e[FIRST_OUT], e[FIRST_OUT] + e[OUTS] * e[STRIDE], e[STRIDE])
 
     def returned(self, p: int) -> np.ndarray:
-        """Return the outputs of function p at the nodes, (n, OUTS)."""
+        """Return the monitored outputs (n, OUTS) of function p at the nodes."""
         e, outputs = self.table[p], self.asked.outputs.reshape(self._stages, self.sizes[1])
         return outputs[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
 
     def astray(self, p: int, theta: float) -> bool:
-        """Whether outputs of function p at a stage without weight, at fraction theta, are far outside the other ones.
+        """Return whether outputs of function p at a stage without weight are far outside the range at the other stages.
 
-        As `quirk.dynamics.sparse.stepping.discontinuity_probe.astray`.
+        `theta` is the fraction of the step at this stage. See
+        `quirk.dynamics.sparse.stepping.discontinuity_probe.astray`.
         """
         e, returned = self.table[p], self.returned(p)
         low, high = returned.min(axis=0), returned.max(axis=0)
@@ -232,12 +233,12 @@ class ProbedStretch:
         return (t - self.t) / self.h
 
     def times(self, fractions: np.ndarray) -> np.ndarray:
-        """Return the times at these fractions of the step, between `low` and `high`."""
+        """Return the times, s, at fractions of the step, limited to `low` and `high`."""
         return np.clip(self.t + fractions * self.h, self.low, self.high)
 
 
 def nodes_of(tableau: Method) -> tuple[np.ndarray, np.ndarray]:
-    """Stages of a method with weight in the step, including start and end, and their fractions of it (n,)."""
+    """Return the stages with weight in the step, including start and end, and their fractions (n,) of the step."""
     stage_at = {float(c): s for s, c in enumerate(tableau.c) if tableau.b[s] != 0}
     stage_at |= {0.0: 0, 1.0: tableau.stages}
     fractions = sorted(stage_at)

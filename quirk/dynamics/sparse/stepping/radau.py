@@ -1,9 +1,9 @@
 """Steppers of Radau IIA methods: for stiff systems, without order reduction where motion is strongly damped.
 
-Newton's method is that of RADAU5 (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8): derivatives and
-factorizations at one state are used in all iterations of a step, and in further steps while iterations converge fast;
-it starts from the polynomial of the previous step. Unlike RADAU5, that state is the one in the middle of the step, by
-this polynomial, and all computations are in axes that rotate with the bodies.
+Newton's method is implemented as in RADAU5 (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8):
+derivatives and factorizations at one state are used in all iterations of a step, and in further steps while iterations
+converge fast; it starts from the polynomial of the previous step. Unlike in RADAU5, derivatives are evaluated in the
+middle of the step, extrapolated by this polynomial, and all computations are in axes that rotate with the bodies.
 """
 
 from __future__ import annotations
@@ -38,16 +38,27 @@ from .step_control import in_piece, keeps_to_constraints
 
 @record
 class Radau(NamedTuple):
-    """A method with s points, with the arrays of its steps; see `quirk.integrators.radau`.
+    """A Radau IIA method with s points, with the arrays of its steps; see `quirk.integrators.radau`.
 
-    points: s · exponent: 1 / (s + 1) · a, back, forth, of_slopes (s s,), nodes, inverse, e (s,), highest (2 s + 2,):
-    coefficients · implicit: the linear systems · matrices (s implicit.size,): the real one, then real and imaginary
-    parts of the complex ones · z, f (s size,): increments and slopes at the points, in rotating axes · w (s size,):
-    right-hand sides · u (s size,): solutions · turned: rotations of the axes at the start and at all points · origin,
-    base (size,): positions of bodies at the start, and the state relative to these in rotating axes · past (s size,),
-    past_axes, past_origin, past_base: the same for the last completed step · slope, slope_new (size,): y' at the start
-    and at the end of the step · centre (size,): state of the derivatives · seen, stage, change (size,), apart: scratch
-    · basis (s,) · known: SINCE to GREATEST
+    Attributes
+    ----------
+    points : number of points s
+    exponent : 1 / (s + 1), the inverse order of the error estimate
+    a, back, forth, of_slopes : (s s,) coefficients
+    nodes, inverse, e : (s,) coefficients
+    highest : (2 s + 2,) coefficients of the two highest terms of interpolation polynomials
+    implicit : data of the linear systems
+    matrices : (s implicit.size,) the real matrix, then real and imaginary parts of the complex ones
+    z, f : (s size,) increments and slopes at the points, in rotating axes
+    w, u : (s size,) right-hand sides and solutions of the linear systems
+    turned : rotations of the axes at the start and at all points
+    origin, base : (size,) positions of bodies at the start, and the state relative to these in rotating axes
+    past, past_axes, past_origin, past_base : increments (s size,), axes, origin and base of the last completed step
+    slope, slope_new : (size,) y' at the start and at the end of the step
+    centre : (size,) state at which derivatives are evaluated
+    seen, stage, change, apart : scratch
+    basis : (s,) weights of the points in the polynomial at one time
+    known : data SINCE to GREATEST of the step
     """
 
     points: int
@@ -126,7 +137,7 @@ NEAR, SHRUNK = 0.1, 0.5
 
 @kernel
 def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
-    """Take a step; return its error over the tolerance."""
+    """Take a step of size h; return its ratio of error to tolerance."""
     known = stepper.known
     if run.counts[FRESH] != 0 or known[SINCE] != run.clock[T]:
         slope_at(mechanism, settings, run, in_piece(run, run.clock[T]), run.y, stepper.slope, False)
@@ -163,7 +174,7 @@ def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState
 
 @kernel
 def holds_singular(stepper: Radau, settings: Settings, run: RunState) -> bool:
-    """Return whether there is a singular configuration within the step, which is then left to another method."""
+    """Return whether the step contains a singular configuration; such a step is taken by a Runge-Kutta method."""
     least, greatest = stepper.known[LEAST], stepper.known[GREATEST]
     if settings.fixed > 0 or not (least < NEAR and least < SHRUNK * greatest):
         return False
@@ -173,7 +184,7 @@ def holds_singular(stepper: Radau, settings: Settings, run: RunState) -> bool:
 
 @kernel
 def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> None:
-    """Compute all derivatives in the middle of the step, as extrapolated, and choose the rotating axes."""
+    """Evaluate all derivatives at the extrapolated state in the middle of the step, and choose the rotating axes."""
     t, known = run.clock[T], stepper.known
     if known[PAST_STEP] > 0.0:
         t += 0.5 * h
@@ -193,7 +204,7 @@ def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunStat
 
 @kernel
 def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
-    """Rotate the axes, and extrapolate the polynomial of the last step, if there is one, as initial guess."""
+    """Rotate the axes, and extrapolate the polynomial of the last step, if any, as initial guess."""
     size, blocks, turned = run.y.shape[0], mechanism.constants.shape[0] // CON, stepper.turned
     t = run.clock[T] - stepper.known[CENTRE]
     turn_axes(stepper.implicit.axes, t, turned, 0)
@@ -214,7 +225,7 @@ def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None
 
 @kernel
 def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
-    """Transform a state to the axes at the start (0), or at a point (1 to s)."""
+    """Transform a state to the rotating axes at the start of the step (0), or at a point (1 to s)."""
     blocks = mechanism.constants.shape[0] // CON
     for o in range(0, y.shape[0], 8):
         store(stepper.seen, o, load(y, o) - load(stepper.origin, o))
@@ -223,7 +234,7 @@ def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int,
 
 @kernel
 def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
-    """Fill the state at any time by the last polynomial."""
+    """Fill the state at time t from the polynomial of the last step."""
     s, blocks = stepper.points, stepper.past_axes.shape[0] // AXES
     weigh_points(stepper, (t - stepper.known[PAST]) / stepper.known[PAST_STEP])
     copy(stepper.past_base, stepper.seen)
@@ -236,7 +247,7 @@ def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
 
 @kernel
 def weigh_points(stepper: Radau, x: float) -> None:
-    """Fill the weights of the points in the polynomial through zero, at fraction x of the step."""
+    """Fill `basis` with the weights of the points in the polynomial of increments, at fraction x of the step."""
     for i in range(stepper.points):
         weight = x / stepper.nodes[i]
         for j in range(stepper.points):
@@ -295,7 +306,7 @@ def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSt
 
 @kernel
 def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
-    """Evaluate at all points; return False if the run must stop."""
+    """Evaluate y' at all points; return False if the run must stop."""
     size, known, least, greatest = run.y.shape[0], stepper.known, np.inf, 0.0
     for i in range(stepper.points):
         t = in_piece(run, run.clock[T] + stepper.nodes[i] * h)
@@ -313,7 +324,7 @@ def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSta
 
 @kernel
 def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> None:
-    """Fill the state at a point, inertial frame; `seen` then has it in rotating axes."""
+    """Fill the state at point i in the inertial frame, and `seen` with the state in rotating axes."""
     size, blocks = out.shape[0], mechanism.constants.shape[0] // CON
     for o in range(0, size, 8):
         store(stepper.seen, o, load(stepper.base, o) + load(stepper.z, i * size + o))
@@ -324,7 +335,7 @@ def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> No
 
 @kernel
 def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point: int, out: np.ndarray) -> None:
-    """Transform a slope to the axes at the start (0), or at a point, for the state in `seen`."""
+    """Transform y' of the state in `seen` to the rotating axes at the start of the step (0), or at a point (1 to s)."""
     blocks = mechanism.constants.shape[0] // CON
     see(stepper.turned, at_point * TURNED * blocks, blocks, slope, out)
     let_turn(stepper.implicit.axes, stepper.seen, out)
@@ -332,7 +343,7 @@ def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point:
 
 @kernel
 def corrections(mechanism: Mechanism, stepper: Radau, f: np.ndarray, z: np.ndarray, h: float) -> None:
-    """Solve all systems, for slopes f and increments z (s size,) at the points."""
+    """Solve all linear systems of one Newton iteration, for slopes f and increments z (s size,) at the points."""
     implicit, s, n = stepper.implicit, stepper.points, stepper.implicit.size
     size, constants, inverse = stepper.slope.shape[0], mechanism.constants, stepper.inverse
     y = stepper.centre
@@ -352,7 +363,7 @@ def corrections(mechanism: Mechanism, stepper: Radau, f: np.ndarray, z: np.ndarr
 
 @kernel
 def correct(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState) -> float:
-    """Correct the increments; return the largest correction over the tolerance."""
+    """Apply the corrections to the increments; return the ratio of the largest correction to the tolerance."""
     s, size, change, largest = stepper.points, run.y.shape[0], stepper.change, 0.0
     for i in range(s):
         clear(change)
@@ -367,7 +378,7 @@ def correct(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSt
 
 @kernel
 def arrive(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
-    """End the step with the increments found; return its error over the tolerance."""
+    """Complete the step with the converged increments; return its ratio of error to tolerance."""
     s, size = stepper.points, run.y.shape[0]
     add_work(mechanism, stepper, h)
     show_at(mechanism, stepper, s - 1, run.y_new)
@@ -401,7 +412,7 @@ def remember(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> N
 
 @kernel
 def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
-    """Fill the increments of all work, on which no other quantity depends."""
+    """Fill the increments of all work variables, on which no other quantity depends."""
     s, size = stepper.points, stepper.slope.shape[0]
     for o in range(mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables, size):
         for i in range(s):
@@ -413,7 +424,7 @@ def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
 
 @kernel
 def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
-    """Return the error of a step over the tolerance; with projection only of its part tangential to the constraints."""
+    """Return the ratio of error to tolerance of a step; with projection, of its part tangential to the constraints."""
     size, e = run.y.shape[0], h * stepper.inverse[0]
     right, found, blocks = stepper.w[:size], stepper.u[:size], mechanism.constants.shape[0] // CON
     energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, stepper.slope_new)
@@ -437,7 +448,7 @@ def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Ru
 
 @kernel
 def of_estimate(points: int) -> float:
-    """Return the order of the error estimate over that of the error."""
+    """Return the ratio of the order of the error estimate to the order of the error."""
     return (points + 1) / (2.0 * points)
 
 
@@ -445,12 +456,12 @@ def of_estimate(points: int) -> float:
 def work_ratio(
     mechanism: Mechanism, stepper: Radau, change: np.ndarray, h: float, tolerance: float, least: float
 ) -> float:
-    """Return the error of all work over the tolerance, J, from the estimate in `change`.
+    """Return the ratio of error to `tolerance`, J, of all work variables, from the estimate in `change`.
 
     The estimate has lower order than the error, and is much larger: as for the motion, a power of the tolerance is
-    allowed for it, unless the fraction `least` is larger. The power is taken of the tolerance over the work done in the
-    step at the largest power found in it, since loads may act for a part of the step only. For Gaussian pulses the
-    error is then no larger than the estimate in nine of ten steps.
+    allowed for it, unless the fraction `least` is larger. The base of this power is the tolerance over the work that
+    the largest mechanical power in the step would do during the whole step, since loads may act for a part of it only.
+    For Gaussian pulses the error is then no larger than the estimate in nine of ten steps.
     """
     forces, size, largest = mechanism.forces, stepper.slope.shape[0], 0.0
     for o in range(forces.work, forces.work_end):
@@ -469,7 +480,7 @@ def work_ratio(
 def ratio(
     mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, change: np.ndarray, constrained: bool
 ) -> float:
-    """Return a change of y over the tolerance; if `constrained`, only of its part tangential to the constraints."""
+    """Return the ratio of a change of y to the tolerance; if `constrained`, only of its tangential part."""
     rtol, atol, y_new = settings.rtol, settings.atol, run.y_new if constrained else run.y
     worst = variables_error(mechanism.forces, change, run.y, y_new, rtol, atol)
     for level in (POSES, VELOCITIES):
@@ -483,7 +494,7 @@ def ratio(
 def between(
     mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Fill a state within the step by its polynomial."""
+    """Fill the state at time t within the step from its polynomial."""
     on_polynomial(stepper, t, state)
     normalise(mechanism.constants, state)
     return finite(state)
@@ -491,13 +502,13 @@ def between(
 
 @kernel
 def middle(stepper: Radau, run: RunState, h: float, state: np.ndarray) -> None:
-    """Fill the state in the middle of the step, by its polynomial."""
+    """Fill the state in the middle of the step from its polynomial."""
     on_polynomial(stepper, run.clock[T] + 0.5 * h, state)
 
 
 @kernel
 def close(stepper: Radau, settings: Settings, run: RunState) -> None:
-    """Make the results at the end of a step those of the start of the next, and keep the step size if possible."""
+    """Copy the results at the end of a step to the start of the next; keep the step size if possible."""
     clock, h = run.clock, run.clock[T_NEW] - run.clock[T]
     copy(stepper.slope_new, stepper.slope)
     stepper.known[SINCE] = clock[T_NEW]

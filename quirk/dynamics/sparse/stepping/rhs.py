@@ -22,7 +22,7 @@ class SparseFlow:
     Attributes
     ----------
     rank : largest number of independent rows on the constraints so far
-    evaluations : number of evaluations of the right-hand side
+    evaluations : number of evaluations of y'
     trouble : cause of the failure of the last evaluation, such as an error in a user function, or None
     """
 
@@ -73,7 +73,7 @@ class SparseFlow:
         return at
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
-        """Set the reference for counting turns: joint angles (K, 3), rad, at time t, s, with rates (K, 3), rad/s."""
+        """Set the reference for counting turns: joint angles (K, 3), rad, and rates (K, 3), rad/s, at time t, s."""
         self._reference = t, angles, rates
         self.solver.applied.refer(t, angles, rates)
 
@@ -93,7 +93,7 @@ class SparseFlow:
         return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return y with unit quaternions and, if selected, on the constraints; None if it is too far from them."""
+        """Return y projected onto the constraints, if the run uses that, with unit quaternions; None if y is too far away."""
         lanes = self.solver.slots.state_to_lanes(y)
         if not self.solver.project(lanes, t, self.on_constraints):
             return None

@@ -29,13 +29,25 @@ from .step_control import in_piece, keeps_to_constraints
 
 @record
 class RosenbrockMethod(NamedTuple):
-    """A Rosenbrock method with the arrays of its steps; see `quirk.integrators.rosenbrock`.
+    """A Rosenbrock method with s stages, with the arrays of its steps; see `quirk.integrators.rosenbrock`.
 
-    stages: s · gamma · exponent: 1 / (order of the error estimate + 1) · a, C (s s,), c, d, m, e (s,), dense (k s,):
-    coefficients · interpolants: k · timed: whether any part depends on time · implicit: the linear systems · matrix: of
-    the present step · u (s size,): stages · slope, drift (size,): y' and its partial derivative with respect to time at
-    the start · stage, rest, change (size,): scratch · known (2,): time of the derivatives, and e of the last
-    factorization · power (5 k,): rates of k works at NODES of the step
+    Attributes
+    ----------
+    stages : number of stages s
+    gamma : coefficient on the diagonal
+    exponent : 1 / (order of the error estimate + 1)
+    a, C : (s s,) coefficients
+    c, d, m, e : (s,) coefficients
+    dense : (k s,) coefficients of the continuous extension
+    interpolants : number k of terms of the continuous extension
+    timed : whether any part of the system depends explicitly on time
+    implicit : data of the linear systems
+    matrix : matrix of the present step
+    u : (s size,) stages
+    slope, drift : (size,) y' and its partial derivative with respect to time, at the start of the step
+    stage, rest, change : (size,) scratch
+    known : (2,) time of the derivatives, and e of the last factorization
+    power : (5 k,) rates of the k work variables at the NODES of the step
     """
 
     stages: int
@@ -75,7 +87,7 @@ SINCE, STEP = range(2)
 
 @kernel
 def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> float:
-    """Take a step; return its error over the tolerance."""
+    """Take a step of size h; return its ratio of error to tolerance."""
     e, constants = stepper.gamma * h, mechanism.constants
     if run.counts[FRESH] != 0 or stepper.known[SINCE] != run.clock[T]:
         slope_at(mechanism, settings, run, in_piece(run, run.clock[T]), run.y, stepper.slope, False)
@@ -133,7 +145,7 @@ def stages(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, 
 
 @kernel
 def learn(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: float, y: np.ndarray) -> None:
-    """Compute all derivatives at the start of a step, the state evaluated last."""
+    """Compute the Jacobian and the partial time derivative at the start of a step, the state evaluated last."""
     for o in range(0, stepper.drift.shape[0], 8):
         store(stepper.drift, o, splat(0.0))
     t_in = in_piece(run, t)
@@ -162,7 +174,7 @@ def add_stages(weights: np.ndarray, first: int, count: int, u: np.ndarray, facto
 def between(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Fill a state within the step by the continuous extension."""
+    """Fill the state at time t within the step from the continuous extension."""
     size = run.y.shape[0]
     x = (t - run.clock[T]) / (run.clock[T_NEW] - run.clock[T])
     for o in range(0, size, 8):
@@ -178,13 +190,13 @@ def between(
 
 @kernel
 def first_work(mechanism: Mechanism, stepper: RosenbrockMethod) -> int:
-    """Return the first element of a state with work, after the internal variables."""
+    """Return the index of the first work variable in a state, after the internal variables."""
     return mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables
 
 
 @kernel
 def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> bool:
-    """Evaluate the rates of all work at the nodes within the step; return False if the run must stop."""
+    """Evaluate the rates of all work variables at the nodes within the step; return False if the run must stop."""
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
         for node in range(1, NODES.shape[0] - 1):
@@ -199,7 +211,7 @@ def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settin
 
 @kernel
 def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> None:
-    """Fill all work at the end of the step."""
+    """Fill all work variables at the end of the step."""
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
         keep_power(stepper, stepper.slope, first, NODES.shape[0] - 1)
@@ -208,7 +220,7 @@ def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> 
 
 @kernel
 def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: int) -> None:
-    """Store the rates of all work at one of the nodes."""
+    """Store the rates of all work variables at a node."""
     count = stepper.power.shape[0] // NODES.shape[0]
     for n in range(count):
         put(stepper.power, node * count + n, at(slope, first + n))
@@ -216,7 +228,7 @@ def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: i
 
 @kernel
 def carry(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, x: float, state: np.ndarray) -> None:
-    """Fill all work at fraction x of the step."""
+    """Fill all work variables at fraction x of the step."""
     first, h, nodes = first_work(mechanism, stepper), run.clock[T_NEW] - run.clock[T], NODES.shape[0]
     count = stepper.power.shape[0] // nodes
     for o in range(count):
@@ -231,7 +243,7 @@ def carry(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, x: flo
 
 @kernel
 def work_change(mechanism: Mechanism, stepper: RosenbrockMethod, h: float, change: np.ndarray) -> None:
-    """Fill `change` with the error estimates of all work at the end of the step."""
+    """Fill `change` with the error estimates of all work variables at the end of the step."""
     first, nodes = first_work(mechanism, stepper), NODES.shape[0]
     count = stepper.power.shape[0] // nodes
     for o in range(count):
@@ -243,7 +255,7 @@ def work_change(mechanism: Mechanism, stepper: RosenbrockMethod, h: float, chang
 
 @kernel
 def middle(stepper: RosenbrockMethod, run: RunState, h: float, state: np.ndarray) -> None:
-    """Fill the state in the middle of the step, by the continuous extension."""
+    """Fill the state in the middle of the step from the continuous extension."""
     for o in range(0, run.y.shape[0], 8):
         store(state, o, 0.5 * (load(run.y, o) + load(run.y_new, o)))
     power = 0.25
@@ -254,7 +266,7 @@ def middle(stepper: RosenbrockMethod, run: RunState, h: float, state: np.ndarray
 
 @kernel
 def close(stepper: RosenbrockMethod, settings: Settings, run: RunState) -> None:
-    """Make the results at the end of a step those of the start of the next."""
+    """Copy the results at the end of a step to the start of the next step."""
     last = NODES.shape[0] - 1
     count = stepper.power.shape[0] // NODES.shape[0]
     for n in range(count):
@@ -266,7 +278,7 @@ def close(stepper: RosenbrockMethod, settings: Settings, run: RunState) -> None:
 def step_error(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float, allowed: float
 ) -> float:
-    """Return the error of a step over the tolerance; with projection only of its part tangential to the constraints."""
+    """Return the ratio of error to tolerance of a step; with projection, of its part tangential to the constraints."""
     size, constants, change = run.y.shape[0], mechanism.constants, stepper.change
     constrained = keeps_to_constraints(mechanism, settings)
     for o in range(0, size, 8):

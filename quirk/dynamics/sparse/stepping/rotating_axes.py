@@ -31,7 +31,8 @@ TURNED = 64
 def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, axes: np.ndarray) -> None:
     """Choose axes that rotate with the bodies at the state evaluated last; `ydot` is the result of that evaluation.
 
-    Axes for translations are at rest where velocities change less in these, as for a wheel on a straight road.
+    Axes for translations do not rotate for bodies whose velocity varies less in fixed axes, such as a wheel on a
+    straight road.
     """
     for slot in range(8 * (constants.shape[0] // CON)):
         block, lane = slot // 8, slot % 8
@@ -50,7 +51,7 @@ def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.
 
 @kernel
 def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> None:
-    """Fill the quaternions of the axes after a time, s, from element `first`."""
+    """Fill the quaternions of the axes after `time`, s, from element `first` of `turned`."""
     for block in range(axes.shape[0] // AXES):
         for part in range(2):
             for lane in range(8):
@@ -64,7 +65,7 @@ def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> 
 
 @kernel
 def see(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
-    """Transform a state, or a change of one, to the rotated axes, in `out`; angular velocities stay in body axes."""
+    """Transform a state or a variation to the rotated axes, in `out`; angular velocities stay in body axes."""
     copy(y, out)
     for block in range(blocks):
         s, o = block * STATE, first + block * TURNED
@@ -77,7 +78,7 @@ def see(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndar
 
 @kernel
 def show(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
-    """Transform a state, or a change of one, from the rotated axes to the inertial frame, in `out`."""
+    """Transform a state or a variation from the rotated axes to the inertial frame, in `out`."""
     copy(y, out)
     for block in range(blocks):
         s, o = block * STATE, first + block * TURNED
@@ -89,7 +90,7 @@ def show(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.nda
 
 @kernel
 def let_turn(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
-    """Subtract from a slope in rotating axes the rate of the state y due to the rotation of the axes."""
+    """Subtract the rate of the state y due to the rotation of the axes from its slope in rotating axes."""
     for block in range(axes.shape[0] // AXES):
         s, o = block * STATE, block * AXES
         rate = load3(axes, o + TRANSLATIONS)
@@ -112,13 +113,13 @@ def places(blocks: int, y: np.ndarray, out: np.ndarray) -> None:
 
 @traced
 def rotated(w: Any, x: Any, a: Any) -> Any:
-    """Vector a rotated by a unit quaternion (w, x)."""
+    """Return the vector `a` rotated by a unit quaternion (w, x)."""
     return plus(a, times(cross(x, plus(cross(x, a), times(a, w))), 2.0))
 
 
 @traced
 def turn(w: Any, x: Any, y: Any, out: Any, q: Any) -> None:
-    """Write the product of a quaternion (w, x) and the one at element q."""
+    """Write the product of the quaternions (w, x) and y[q:] (stride 8) to `out`."""
     v, u = load(y, q), load3(y, q + 8)
     store(out, q, w * v - dot(x, u))
     store3(out, q + 8, plus(plus(times(u, w), times(x, v)), cross(x, u)))

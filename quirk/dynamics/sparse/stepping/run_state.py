@@ -17,11 +17,19 @@ from .event_functions import WatchedTables
 class Settings(NamedTuple):
     """Settings of a run.
 
-    start, end: s · step: fixed step size, s, or 0 · fixed: number of fixed steps, or 0 for adaptive ones · rtol, atol:
-    tolerances · interval: number of steps between projections, 0 without projection · alpha, beta: Baumgarte's rates,
-    1/s · length: length of the system, m · every: whether to keep all steps, or the states at output times · max_step:
-    s · gap: maximum interval between calls of user functions, s · look: maximum interval between checks of rates within
-    a step of Taylor series, s
+    Attributes
+    ----------
+    start, end : initial and final time, s
+    step : fixed step size, s, or 0
+    fixed : number of fixed steps, or 0 for adaptive steps
+    rtol, atol : relative and absolute tolerance
+    interval : number of steps between projections, 0 without projection
+    alpha, beta : Baumgarte's rates, 1/s
+    length : length of the system, m
+    every : whether the states of all steps are kept, or those at output times
+    max_step : maximum step size, s
+    gap : maximum interval between calls of user functions, s
+    look : maximum interval between checks of rates within a step of Taylor series, s
     """
 
     start: float
@@ -66,8 +74,8 @@ class RunState(NamedTuple):
     trail: np.ndarray
 
 
-# Entries of each recorded step in RunState.trail before the state at its start: its start and end, s, and the range of
-# times at which slopes are evaluated.
+# Header of each recorded step in RunState.trail, followed by the state at its start: start and end, s, and the range of
+# times, s, at which y' may be evaluated.
 STEP_START, STEP_END, STEP_LOW, STEP_HIGH = range(4)
 STEP_HEAD = 8
 

@@ -37,11 +37,15 @@ MOST_ROUND_OFF = 1e-7
 
 @record
 class RungeKutta(NamedTuple):
-    """A tableau with the arrays of its steps.
+    """An explicit Runge-Kutta method with the arrays of its steps.
 
-    weights: Weights · exponent: 1 / (order of the error estimate + 1) · k (buffers size,): slopes · stage, change
-    (size,): state of a stage, and the error of a step · round_off (stages + 1,): relative round-off of the slopes of a
-    step across a singular configuration
+    Attributes
+    ----------
+    weights : coefficients of the method
+    exponent : 1 / (order of the error estimate + 1)
+    k : (buffers size,) slopes y' at the stages
+    stage, change : (size,) state of a stage, and the error of a step
+    round_off : (stages + 1,) relative round-off of the slopes of a step across a singular configuration
     """
 
     weights: Weights
@@ -54,7 +58,7 @@ class RungeKutta(NamedTuple):
 
 @kernel
 def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Take a step; return its error over the tolerance."""
+    """Take a step of size h; return its ratio of error to tolerance."""
     weights, size, stages = stepper.weights, run.y.shape[0], stepper.weights.stages
     across = leads_across_singular(mechanism, run, h)
     if across:
@@ -93,7 +97,7 @@ def least_before(mechanism: Mechanism) -> float:
 def between(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Fill a state within the step by the continuous extension; its additional stages are computed on first use."""
+    """Fill the state at time t within the step from the continuous extension, with its additional stages on first use."""
     weights, size, h = stepper.weights, run.y.shape[0], run.clock[T_NEW] - run.clock[T]
     if run.counts[WITHIN] == TAKEN:
         for stage in range(weights.stages + 1, weights.buffers):
@@ -110,7 +114,7 @@ def between(
 
 @kernel
 def middle(stepper: RungeKutta, run: RunState, h: float, state: np.ndarray) -> None:
-    """Fill the middle of the cubic Hermite interpolant of the step."""
+    """Fill the state in the middle of the step from its cubic Hermite interpolant."""
     size, stages = run.y.shape[0], stepper.weights.stages
     for o in range(0, size, 8):
         bend = load(stepper.k, o) - load(stepper.k, stages * size + o)
@@ -119,7 +123,7 @@ def middle(stepper: RungeKutta, run: RunState, h: float, state: np.ndarray) -> N
 
 @kernel
 def close(stepper: RungeKutta, settings: Settings, run: RunState) -> None:
-    """Make the slope at the end of a step that of the start of the next."""
+    """Copy the slope at the end of a step to the start of the next step."""
     size, stages = run.y.shape[0], stepper.weights.stages
     for o in range(0, size, 8):
         store(stepper.k, o, load(stepper.k, stages * size + o))
@@ -128,7 +132,7 @@ def close(stepper: RungeKutta, settings: Settings, run: RunState) -> None:
 
 @kernel
 def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Return the error of a step over the tolerance; with projection only of its part tangential to the constraints."""
+    """Return the ratio of error to tolerance of a step; with projection, of its part tangential to the constraints."""
     constants, weights, change = mechanism.constants, stepper.weights, stepper.change
     constrained, rtol, atol = keeps_to_constraints(mechanism, settings), settings.rtol, settings.atol
     size, stages, first, second = run.y.shape[0], weights.stages, 0.0, 0.0
@@ -159,9 +163,9 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
 
 @kernel
 def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Return a bound of the part of the error estimate that is round-off of the accelerations, over the tolerance.
+    """Return a bound of the error estimate due to round-off of the accelerations, as a ratio to the tolerance.
 
-    For smallest pivot p of the rows, accelerations have a relative round-off of up to ROUND_OFF / p.
+    If p is the smallest pivot of the rows, accelerations have a relative round-off of up to ROUND_OFF / p.
     """
     weights, change, size, row = stepper.weights, stepper.change, run.y.shape[0], stepper.weights.buffers
     for o in range(0, size, 8):

@@ -1,4 +1,4 @@
-"""Choice of the ends of steps, and step size control."""
+"""Selection of step ends (breaks, output, events) and step size control."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
 
 @kernel
 def in_piece(run: RunState, t: float) -> float:
-    """Return a time for an evaluation, moved off the breaks to the side of the interval of the step."""
+    """Return the time at which to evaluate y' for time t, moved off a break into the interval of the step."""
     o = PIECE_SIZE * run.counts[PIECE]
     return min(max(t, run.pieces[o + LOW]), run.pieces[o + HIGH])
 
 
 @kernel
 def choose_end(settings: Settings, run: RunState) -> float:
-    """Choose the end of the next step; return its size."""
+    """Set the end clock[T_NEW] of the next step, limited by breaks, events and max_step; return its size, s."""
     clock, end = run.clock, run.pieces[PIECE_SIZE * run.counts[PIECE] + END]
     if settings.fixed > 0:
         clock[T_NEW] = min(whole_step(settings, run), end)
@@ -104,14 +104,14 @@ def shortest(settings: Settings, run: RunState) -> float:
 
 @kernel
 def whole_step(settings: Settings, run: RunState) -> float:
-    """Return the end of the present fixed step if it is not cut."""
+    """Return the end time of the present fixed step, s, if it is not shortened by a break or event."""
     n = run.counts[GRID] + 1
     return settings.end if n >= settings.fixed else settings.start + n * settings.step
 
 
 @kernel
 def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
-    """Accept or reject a step by its error over the tolerance, and choose the size of the next.
+    """Accept or reject a step of size h by `error`, its ratio of error to tolerance; set the size of the next step.
 
     The error grows as the step size to the power 1 / `exponent`.
     """
@@ -130,7 +130,7 @@ def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
 
 @kernel
 def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Return whether a step, accepted by its error, ends close to a singular configuration; it then gets another size.
+    """Return whether a step with tolerable error ends close to a singular configuration; set another size for it.
 
     At a distance d from the crossing of branches of motion, round-off of positions rotates velocities by EPSILON / d^2,
     and no step from there across is within the tolerance: steps would become shorter and end ever closer, where they
@@ -171,11 +171,11 @@ def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool
 def keep_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
     """Shorten the next step if a rejected step leads across a singular configuration.
 
-    First it is shortened until this configuration is far from all stages. If that is still too long, it ends before it.
-    A step that ends just before it would leave a way across that is much shorter than the next step: its error would be
-    determined by stages just after its start, and by round-off over its distance from the singular configuration.
-    Instead two steps of equal size lead across, so that the second, with the singular configuration in its middle part,
-    is in proportion to its distance. If it is too long, both are shortened.
+    It is first shortened until the singular configuration is far from all stages. If it is then rejected again, it is
+    shortened to end before the singular configuration, at such a distance that a second step of equal size has the
+    singular configuration in its middle part. (After a step that ends just before it, the error of the next step would
+    be determined by stages close to the singular configuration and their round-off.) If the second step is too long,
+    both are shortened.
     """
     if not leads_across_singular(mechanism, run, h):
         return
@@ -190,7 +190,7 @@ def keep_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
 
 @kernel
 def passed_on(settings: Settings, run: RunState) -> None:
-    """Advance to the interval between breaks, and to the fixed step, in which the next step begins, at clock[T]."""
+    """Advance the indices of the interval between breaks and of the fixed step to the next step, at clock[T]."""
     clock, counts = run.clock, run.counts
     if settings.fixed > 0 and clock[T] >= whole_step(settings, run) - shortest(settings, run):
         counts[GRID] += 1

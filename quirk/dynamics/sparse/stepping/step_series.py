@@ -1,4 +1,4 @@
-"""Taylor series of the present and of the next step, and the motion that they represent."""
+"""Taylor series of the present and of the next step, and their evaluation."""
 
 from __future__ import annotations
 
@@ -37,11 +37,16 @@ from .step_control import keeps_to_constraints
 
 @record
 class StepSeries(NamedTuple):
-    """Series of the present and of the next step, with the tables for their computation.
+    """Taylor series of the present and of the next step, with the tables for their computation.
 
-    exponent: 1 / order · elements: of the model, with the number of terms · bodies, carried: coefficients of both
-    steps, one half each · slope, ahead (size,): y' at the start of the step and at its end · change (size,): scratch ·
-    known: SINCE to OF_POWER
+    Attributes
+    ----------
+    exponent : 1 / order
+    elements : Taylor series of all elements of the model
+    bodies, carried : coefficients of bodies and of auxiliary states; one half of each array for each of the two steps
+    slope, ahead : (size,) y' at the start of the step and at its end
+    change : (size,) scratch
+    known : data SINCE to OF_POWER of the two steps
     """
 
     exponent: float
@@ -60,13 +65,13 @@ class StepSeries(NamedTuple):
 SINCE, HALF, LONGEST, LAST, SURE, NEXT_LONGEST, NEXT_LAST, NEXT_SURE, OF_WORK, OF_POWER = range(10)
 KNOWN = 10
 
-# Pivot, over the squared length of its row, below which rows are about to become dependent.
+# Pivot, over the squared length of its row, below which rows are nearly dependent.
 NEARLY_DEPENDENT = 1e-2
 
 
 @kernel
 def coefficients(stepper: StepSeries, which: float) -> Pair:
-    """Return one half of the coefficients of bodies, and of auxiliary states."""
+    """Return the coefficients of bodies, and of auxiliary states, in half `which` (0 or 1) of the arrays."""
     length, count = stepper.bodies.shape[0] // 2, stepper.carried.shape[0] // 2
     first, behind = int(which) * length, int(which) * count
     return stepper.bodies[first : first + length], stepper.carried[behind : behind + count]
@@ -91,7 +96,7 @@ def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None
 
 @kernel
 def sum_up(stepper: StepSeries, h: float, state: np.ndarray) -> None:
-    """Fill the state at a time h after the start of the present step."""
+    """Fill the state at a time h, s, after the start of the present step."""
     bodies, carried = coefficients(stepper, stepper.known[HALF])
     orders, last = stepper.elements.orders, int(stepper.known[LAST])
     state_at(bodies, orders, last, h, state)
@@ -107,7 +112,7 @@ def sum_up(stepper: StepSeries, h: float, state: np.ndarray) -> None:
 def defect(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, h: float, whole: float, y: np.ndarray
 ) -> float:
-    """Difference of the rates of the state y, at a time h after the start of a step, from those of the series.
+    """Return the difference of y', at a time h after the start of a step, from the derivative of the series.
 
     It is relative to the last term at the end of a step of size `whole`: order over size, times the tolerance of
     velocities, or of internal variables. If laws may change their branch in the step, the last term is evaluated at y:
@@ -138,7 +143,7 @@ def allow_work(
 
 @kernel
 def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
-    """Return whether rows are about to become dependent at the state evaluated last."""
+    """Return whether constraint rows are nearly dependent at the state evaluated last."""
     return keeps_to_constraints(mechanism, settings) and mechanism.work.summary[LEAST] < NEARLY_DEPENDENT
 
 
@@ -146,8 +151,8 @@ def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
 def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: float, atol: float) -> float:
     """Return the largest ratio of error to tolerance of the motion in work.motion, poses or velocities, at the state y.
 
-    Where rows are about to become dependent, `beside`, velocities of all bodies have round-off proportional to the
-    largest one, and errors are measured relative to that; otherwise bodies at rest would never be within the tolerance.
+    `beside` is true where rows are nearly dependent: there velocities of all bodies have round-off proportional to the
+    largest one, and errors are measured relative to it; otherwise bodies at rest would never be within the tolerance.
     """
     constants, motion = mechanism.constants, mechanism.work.motion
     if level == POSES or not beside:
@@ -167,7 +172,7 @@ def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: f
 
 @kernel
 def rates_apart(stepper: StepSeries, h: float, weight: float) -> None:
-    """Fill `change` with the rates in `ahead` minus those of the series at a time h after its start, times `weight`."""
+    """Fill `change` with `weight` times (`ahead` minus the derivative of the series at time h after its start)."""
     ahead, change, last = stepper.ahead, stepper.change, int(stepper.known[LAST])
     bodies, carried = coefficients(stepper, stepper.known[HALF])
     orders = stepper.elements.orders

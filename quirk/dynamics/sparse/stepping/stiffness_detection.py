@@ -39,9 +39,9 @@ def stability_interval(name: str) -> float:
 
 
 def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues (k,), 1/s, of the fastest modes at a state (size,), and the residual of each.
+    """Return eigenvalues (k,), 1/s, of the fastest modes at a state (size,), and the residual (k,) of each.
 
-    They change within the time h, s, or more slowly. Computed by Arnoldi's method (Saad, Numerical Methods for Large
+    The modes have time scales h, s, or longer. They are computed by Arnoldi's method (Saad, Numerical Methods for Large
     Eigenvalue Problems, 2011, 6.2) with differences of y', as a few digits suffice. Velocities are measured in lengths
     per h: so displacements and velocities of fast modes are about equal, and the modes far from parallel.
     """
@@ -51,7 +51,7 @@ def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.nd
 
 
 def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues and residuals with differences for modes that change within about h."""
+    """Return eigenvalues and residuals, from difference quotients for modes with time scales of about h."""
     slots, n = solver.slots, solver.slots.bodies
     length, bodies = solver.model.length, slice(0, solver.slots.first_carried)
     scale = slots.to_lanes(np.tile(np.repeat([length, 1.0, length / h, 1.0 / h], [3, 4, 3, 3]), (n, 1)))
@@ -95,7 +95,7 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
     round_off = slots.body_states(solver.rates(t, moved)[: slots.first_carried] - start)
 
     def sizes(of: np.ndarray) -> np.ndarray:
-        """Return the sizes (n,) of velocities or of their rates, in lengths of the system."""
+        """Return the norms (n,) of velocities, or of their rates, of each body, in lengths of the system."""
         linear, angular = (np.linalg.norm(of[:, part], axis=1) for part in (slice(VELOCITY, OMEGA), slice(OMEGA, None)))
         return np.maximum(linear / length, angular)
 

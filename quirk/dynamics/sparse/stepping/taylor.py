@@ -49,7 +49,7 @@ MOST_TIMES = 50
 
 @kernel
 def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Take a step, or a shorter one if the series does not converge so far; return its error over the tolerance."""
+    """Take a step of size h, or shorter if the series converges slowly; return its ratio of error to tolerance."""
     known, clock = stepper.known, run.clock
     if run.counts[FRESH] != 0 or known[SINCE] != clock[T]:
         slope_at(mechanism, settings, run, in_piece(run, clock[T]), run.y, stepper.slope, False)
@@ -94,7 +94,7 @@ def unseen(stepper: StepSeries, settings: Settings) -> float:
 
 @kernel
 def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Return the time after the start of a step of size h up to which its series agrees with the tested rates.
+    """Return the time after the start of a step, at most h, up to which the series agrees with y' at the tested times.
 
     A load may act for a part of a step only, without effect on the series at either end, except where no law changes
     its branch. A shortened step is tested again, at more times.
@@ -109,10 +109,10 @@ def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 
 @kernel
 def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Return the time up to which the series of a step of size h agrees with the rates; h if at all tested times.
+    """Return the time, at most h, up to which the series of a step agrees with y' at all tested times.
 
-    It is at least the first tested time: for such a short step the test at its end suffices. The first interval is
-    tested at more times if guards show that a law may change its branch there.
+    The result is at least the first tested time: for such a short step the test at its end suffices. The first interval
+    is tested at more times if guards show that a law may change its branch there.
     """
     first, sure = min(h, settings.look), stepper.known[SURE]
     if stepper.elements.guards.shape[0] > 0:
@@ -130,7 +130,7 @@ def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, r
 def astray(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, within: float, h: float
 ) -> bool:
-    """Whether the rates differ from those of the series at a time `within` after the start of a step of size h."""
+    """Return whether y' differs from the series at a time `within` after the start of a step of size h."""
     y = run.y_new
     sum_up(stepper, within, y)
     normalise(mechanism.constants, y)
@@ -141,7 +141,7 @@ def astray(
 
 @kernel
 def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> bool:
-    """Fill the state at the end of a step, its rates and its series; return whether there is such a state."""
+    """Fill the state at the end of a step, its y' and its series; return False if the state cannot be computed."""
     sum_up(stepper, h, run.y_new)
     if not land(mechanism, settings, run, True):
         return False
@@ -159,7 +159,7 @@ def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 def between(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Fill a state within the step."""
+    """Fill the state at time t within the step from the series."""
     sum_up(stepper, t - run.clock[T], state)
     normalise(mechanism.constants, state)
     return finite(state)
@@ -167,13 +167,13 @@ def between(
 
 @kernel
 def middle(stepper: StepSeries, run: RunState, h: float, state: np.ndarray) -> None:
-    """Fill the state in the middle of the step."""
+    """Fill the state in the middle of the step from the series."""
     sum_up(stepper, 0.5 * h, state)
 
 
 @kernel
 def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
-    """Make the series at the end of a step that of the next, whose maximum size follows from it."""
+    """Make the series at the end of a step the series of the next step, with its maximum step size."""
     known = stepper.known
     known[SINCE], known[HALF] = run.clock[T_NEW], 1.0 - known[HALF]
     known[LONGEST], known[LAST], known[SURE] = known[NEXT_LONGEST], known[NEXT_LAST], known[NEXT_SURE]
@@ -185,7 +185,7 @@ def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
 
 @kernel
 def parts(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState) -> int:
-    """Return the number of parts of a step that a Runge-Kutta method of order nine takes with the same accuracy."""
+    """Return the number of Runge-Kutta steps of order nine that together are as accurate as this step."""
     order = min(PARTS_ORDER, int(stepper.known[LAST]))
     longest = PART * reach(mechanism, stepper, settings, coefficients(stepper, stepper.known[HALF]), run.y, order)
     h = run.clock[T_NEW] - run.clock[T]

@@ -36,7 +36,7 @@ from .step_series import (
 
 # Size of the last terms over the tolerance, so that the accumulated errors of many steps stay below it.
 LAST_TERMS = 0.1
-# Where rows are about to become dependent, round-off grows from order to order, so a series of fewer terms may allow a
+# Where rows are nearly dependent, round-off grows from order to order, so a series of fewer terms may allow a
 # longer step. It is used if the step is longer by FARTHER, with at least FEWEST terms.
 FARTHER, FEWEST = 1.2, 4
 # Terms below this count as zero, as their inverse overflows.
@@ -53,7 +53,7 @@ def find(
     y: np.ndarray,
     slope: np.ndarray,
 ) -> None:
-    """Fill the series of this step or the next at the state evaluated last, and its maximum step size."""
+    """Fill the series of this step, or of the next if `ahead`, at the state evaluated last; set its maximum size."""
     known, orders = stepper.known, stepper.elements.orders
     which = 1.0 - known[HALF] if ahead else known[HALF]
     found = coefficients(stepper, which)
@@ -81,7 +81,7 @@ def reach(
 ) -> float:
     """Return the maximum step size for the terms of one order of poses, and one order less of the other components.
 
-    Where rows are about to become dependent only terms tangential to the constraints must be within the tolerance: the
+    Where rows are nearly dependent only terms tangential to the constraints must be within the tolerance: the
     normal ones are small while their second-order effect is small, and projection removes them.
     """
     constants, change = mechanism.constants, stepper.change
@@ -121,7 +121,7 @@ def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarra
 
 @kernel
 def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
-    """Largest component of a change of quaternions along the quaternions themselves, over all bodies.
+    """Return the largest component of quaternion derivatives along the quaternions themselves, over all bodies.
 
     Such components are no rotations, but in the Taylor series of a rotation they alternate with those that are. For a
     body that starts to rotate from rest, only every fourth term is a rotation.
@@ -136,7 +136,7 @@ def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
 
 @kernel
 def scaled_down(change: np.ndarray) -> float:
-    """Divide terms by the largest of their numbers, and return that.
+    """Divide the terms by their largest magnitude, and return this magnitude.
 
     Without scaling, squares of coefficients would overflow for motions of microseconds, and underflow for motions of
     years.

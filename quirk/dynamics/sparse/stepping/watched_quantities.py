@@ -52,7 +52,7 @@ class EventMonitor:
     ----------
     table : WatchedTables
     guards : event functions in the order of the table: those with laws come first
-    laws : their laws
+    laws : laws of the event functions that have one
     """
 
     def __init__(self, guards: Sequence[EventFunction], solver: Solver) -> None:
@@ -60,7 +60,7 @@ class EventMonitor:
         quantities = [guard.quantity for guard in guards if isinstance(guard.quantity, ForceElement)]
         readings = [guard.quantity for guard in guards if isinstance(guard.quantity, Reading)]
         self.laws = Applied(_as_forces(solver.model, quantities), solver.slots, solver.tables.row_lane, solver.refuse)
-        # Shared by both, so that one flag stops all callbacks.
+        # Shared with the forces, so that one flag stops all callbacks.
         self.laws.stop = solver.applied.stop
         count = len(guards)
         self.table = WatchedTables(
@@ -96,12 +96,12 @@ class EventMonitor:
         return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}
 
     def take(self, sides: Sides) -> None:
-        """Set signs at the start of a run; those of other functions are unknown."""
+        """Set the signs of event functions at the start of a run; signs of functions not in `sides` are unknown."""
         for e, guard in enumerate(self.guards):
             self.table.side[e], self.table.at_speed[e], self.table.scale[e] = sides.get(guard.key, (0.0, 0.0, 0.0))
 
     def trouble(self, t: float) -> Exception | None:
-        """Return the reason why an event function is nan at time t."""
+        """Return the exception for an event function that is nan at time t."""
         if self.laws.trouble is not None:
             return self.laws.trouble if isinstance(self.laws.trouble, Exception) else None
         bad = np.flatnonzero(

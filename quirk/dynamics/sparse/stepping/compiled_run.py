@@ -1,4 +1,4 @@
-"""Compiled runs: entries of a tenth of a second into the step loop, with progress reports and Ctrl-C checks between."""
+"""Compiled runs: repeated calls of the compiled step loop, with progress reports and Ctrl-C checks in between."""
 
 from __future__ import annotations
 
@@ -131,9 +131,9 @@ class ResumePoint:
     ----------
     h : size of the next step, s; 0 to estimate one
     grid : number of completed fixed steps
-    asked : number of output times passed
-    sides : signs of event functions
-    judged : present method, and its recent efficiency
+    asked : number of output times already passed
+    sides : signs of event functions by key, see `EventMonitor.sides`
+    judged : present method and its progress, see `Judged`
     """
 
     h: float = 0.0
@@ -151,8 +151,8 @@ class RunPart:
     ----------
     method : Method
     start : state (13 n + k,) at the start of the first step
-    angles : joint angles (K, 3) there, rad
-    trail : (n, STEP_HEAD + size) times and states of the steps; see `RunState`
+    angles : joint angles (K, 3) at the start of the first step, rad
+    trail : (n, STEP_HEAD + size) times and initial states of the steps; see `RunState`
     """
 
     method: Method
@@ -199,7 +199,7 @@ class Across:
     Attributes
     ----------
     end : end of the step, s
-    h : its size, s
+    h : size of the step, s
     method : method of the run afterwards
     """
 
@@ -215,9 +215,9 @@ class CompiledRun:
     ----------
     solver : Solver
     method, settings : initial method, and settings of the run
-    breaks : times at which steps end; jumps of functions found during the run are added
-    asked : output times, s, or None to keep all steps
-    statistics : updated during the run
+    breaks : times at which steps must end, s; jumps of functions located during the run are added
+    asked : requested output times, s, or None to keep all steps
+    statistics : numbers of steps, evaluations etc., updated during the run
     guards : event functions
     switch : implicit method to which the run changes while steps of an explicit one are limited by stability
     trailing : whether to record all steps
@@ -226,8 +226,8 @@ class CompiledRun:
     Attributes
     ----------
     trail : steps since the last call of `enter`, if they are recorded
-    kept : states kept since that call
-    whole : (K, 3) rad, full turns of joint angles at that call
+    kept : states kept since the last call of `enter`
+    whole : (K, 3) full turns of joint angles at the last call of `enter`, rad
     hit : keys of event functions with actions that cross zero at the present time, and their directions, 1 or -1
     """
 
@@ -451,7 +451,7 @@ class CompiledRun:
         return next(method for method in every if method.name == name)
 
     def keep_here(self) -> None:
-        """Keep the present state: that before the first step, and those before and after an event."""
+        """Keep the present state: the initial state, and the states before and after an event."""
         self.kept.add(np.array([self.reached]), self._rows(self.run.y), self.run.counter.quadrants)
         if self._asked is not None:
             asked = self.run.counts[ASKED]
@@ -497,7 +497,7 @@ class CompiledRun:
         return turns.angles(self.solver.model.carried.state(self.state).orientation, 0)
 
     def jump(self, y: np.ndarray) -> None:
-        """Change the present velocities and internal variables to those of a state (13 n + k,)."""
+        """Replace the present velocities and internal variables by those of a state (13 n + k,)."""
         run = self.run
         run.y[:] = self.solver.slots.state_to_lanes(y)
         run.counts[FRESH], run.counts[UNSETTLED], run.counts[WAS_REJECTED] = 1, 1, 0
@@ -533,9 +533,9 @@ class CompiledRun:
         return self.solver.applied.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Return the error of a force element whose loads at time t were not finite when last evaluated, or None.
+        """Return the exception for a force element whose loads at time t were not finite when last evaluated, or None.
 
-        Also for friction that is close to having no solution at the present state.
+        Also for friction whose equations are nearly unsolvable at the present state.
         """
         return self.solver.applied.undefined(t) or nearly_unsolvable(self.solver, self.run.y, self.reached)
 
@@ -574,7 +574,7 @@ class CompiledRun:
         return bool(self.run.counts[WITHIN] == BETWEEN)
 
     def proceed(self, most: int | None = None) -> bool:
-        """Compute for a fraction of a second, trying `most` steps at most; return whether the run is incomplete.
+        """Advance the run for a fraction of a second, by at most `most` steps; return whether it is incomplete.
 
         Raises
         ------
@@ -593,7 +593,7 @@ class CompiledRun:
         if closes and (self._across is not None or self._pacing.looks(self._tried)):
             most = 0  # complete the step in which the run has paused first
         elif self._across is not None:
-            # Single steps, so that the end of this step is noticed.
+            # Single steps, to notice the end of the step across.
             most = 1
             if self.between and self.reached >= self._across.end:
                 self._go_back()
@@ -639,7 +639,7 @@ class CompiledRun:
         return True
 
     def _enter(self, most: int) -> int:
-        """Try at most `most` steps in compiled code, and store their output; return the reason for the end."""
+        """Try at most `most` steps in compiled code, and store their output; return a return code of `run_state`."""
         run, started = self.run, time.perf_counter()
         here = (self.state, self.angles) if len(run.trail) else None
         run.counts[KEPT] = 0
@@ -678,13 +678,13 @@ class CompiledRun:
         self.count()
 
     def _look_at_pace(self) -> None:
-        """Change the method if steps are limited by stability, or no longer; otherwise warn if appropriate."""
+        """Switch to the implicit method if stability limits the steps, or back; otherwise warn of stiffness."""
         change = self._pacing.other(self.run, self._tried)
         if change is not None:
             self._change(change)
 
     def _rescued(self, *, stalled: bool) -> bool:
-        """Change to a method that may continue where the present one cannot; return whether there is one."""
+        """Switch to another method where the present one cannot continue; return False if there is none."""
         change = None if self._across is not None else self._pacing.rescue(self.run, self._tried, stalled=stalled)
         if change is None:
             return False
@@ -709,7 +709,7 @@ class CompiledRun:
         return self._steppers[method.name]
 
     def _go_on_without_series(self) -> None:
-        """Change to a Runge-Kutta method where Taylor series do not converge, as at a jump or a pole of a force."""
+        """Switch to a Runge-Kutta method where Taylor series do not converge, as at a jump or a pole of a force."""
         assert isinstance(self._method, Taylor)
         warnings.warn(
             f"simulate: at t = {self.reached:.6g} s the Taylor series of the motion reaches no further, for example "
@@ -723,7 +723,7 @@ class CompiledRun:
             self.settings = self.settings._replace(gap=self._gap)
 
     def _step_across(self) -> None:
-        """Let a Runge-Kutta method repeat the step just tried, which contains a singular configuration."""
+        """Repeat the step just tried, which contains a singular configuration, with a Runge-Kutta method."""
         clock = self.run.clock
         h = float(clock[T_NEW] - clock[T])
         self._across = Across(float(clock[T_NEW]), h, self._method)
@@ -731,7 +731,7 @@ class CompiledRun:
         clock[H] = h
 
     def _go_back(self) -> None:
-        """Change back to the method before a step across a singular configuration."""
+        """Return to the previous method after a step across a singular configuration."""
         across, self._across = self._across, None
         assert across is not None
         self._change_to(across.method)
@@ -746,7 +746,7 @@ class CompiledRun:
         self.run.clock[PREVIOUS] = SMALLEST_ERROR
 
     def _look_closer(self) -> None:
-        """Search the step just computed for jumps of functions; if there are any, let the step end at the first."""
+        """Search the step just computed for jumps of user functions; shorten it to end at the first one."""
         settings, counts, clock = self.settings, self.run.counts, self.run.clock
         t, h, piece = float(clock[T]), float(clock[T_NEW] - clock[T]), self._breaks.piece(float(clock[T]))
         step = ProbedStretch(t, h, piece.low, min(piece.high, float(clock[T_NEW])), settings.gap)
@@ -764,12 +764,12 @@ class CompiledRun:
         self._rest = min(REST_GROWTH * self._rest, MOST_REST)
 
     def close(self) -> None:
-        """Keep the last accepted state, unless it is stored already."""
+        """Keep the last accepted state if it is not yet stored."""
         if self.reached > self.kept.last:
             self.kept.add(np.array([self.reached]), self._rows(self.run.y), self.run.counter.quadrants)
 
     def _rows(self, lanes: np.ndarray) -> np.ndarray:
-        """Return flat states (times, 13 n + k) from states in lanes, (times * size,)."""
+        """Return states (times, 13 n + k) from the kernels' layout (times * size,)."""
         return self.solver.slots.state_from_lanes(lanes.reshape(-1, self.solver.size))
 
     def count(self) -> None:

@@ -34,23 +34,33 @@ ROOM = 4096
 # Entries per recorded event: time, index of the function, direction (rising or falling), and total energy.
 WHEN, WHICH, WAY, TOTAL = range(4)
 NOTED = 4
-# Kinds of sign changes: through zero, or by a jump of the state.
+# Kinds of sign changes of event functions: by a zero crossing, or by a jump of the state.
 AT_ZERO, BY_A_JUMP = 1, 2
 
 
 @record
 class WatchedTables(NamedTuple):
-    """Q event functions, those with laws first, then those that are readings of an evaluation.
+    """Q event functions, first those evaluated by laws, then those read from an evaluation of the state.
 
-    laws: their laws, see `quirk.events.quantity` · readings: their readings · direction (Q,): -1, 0 or 1, direction of
-    crossings that are events · acts (Q,): whether the event has an action · built_in (Q,): whether the function changes
-    no faster than the bodies move, as far as is known · positive (Q,): whether it is known to be positive where a run
-    begins or jumps · side (Q,): its sign, -1 or 1, or 0 if it has not left zero; `before`, at the start of the step ·
-    scale (Q,): its largest magnitude so far · change (Q,): its change in the previous step · turning: indices of
-    functions that count turns · start, middle, end (2 Q,): value and rate there; unknown rates are nan · samples (2
-    (SAMPLES + 1) Q,): values and rates along a step · state, slope (size,): scratch · noted (NOTED ROOM,): events since
-    the last entry · hit (Q,): AT_ZERO or BY_A_JUMP if a function crosses at the end of the step, else 0 · at_speed
-    (Q,): magnitude of the rate at a crossing whose actions may have changed the state, else 0
+    Attributes
+    ----------
+    laws : laws of the event functions, see `quirk.events.quantity`
+    readings : quantities read from an evaluation
+    direction : (Q,) direction of crossings that are events: 1 rising, -1 falling, 0 both
+    acts : (Q,) whether the event has an action
+    positive : (Q,) whether the function is known to be positive at the start of a run and after jumps of the state
+    side, before : (Q,) present sign of each function, 1 or -1, or 0 if it has not left zero; and its sign at the start
+        of the step
+    scale : (Q,) largest magnitude so far
+    change : (Q,) magnitude of the change in the previous step
+    turning : indices of the functions that count turns
+    built_in : (Q,) whether the function is known to be no faster than the motion of bodies
+    start, middle, end : (2 Q,) value and rate at these times of the step; unknown rates are nan
+    samples : (2 (SAMPLES + 1) Q,) values and rates along a step
+    state, slope : (size,) scratch
+    noted : (NOTED ROOM,) events recorded since the last entry
+    hit : (Q,) AT_ZERO or BY_A_JUMP for events at the end of the step, else 0
+    at_speed : (Q,) magnitude of the rate before an event whose action may have changed the state, else 0
     """
 
     laws: Forces
@@ -84,7 +94,7 @@ def place_of_value(laws: Forces, e: int) -> int:
 
 @kernel
 def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Evaluate the quantities of a state that event functions depend on."""
+    """Evaluate the mechanism at state y as far as event functions depend on it."""
     if watched.readings.kind.shape[0] > 0:
         evaluate(mechanism, t, y, alpha, beta, watched.slope)
     else:
@@ -93,7 +103,7 @@ def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarra
 
 @kernel
 def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: np.ndarray) -> tuple[float, float]:
-    """Return value and rate of an event function at a state that has been prepared."""
+    """Return value and rate of event function e at a state, after `prepare`."""
     count = watched.laws.entries.shape[0] // ELEMENT_SIZE
     if e >= count:
         return reading(mechanism, watched.readings, e - count, y), math.nan
@@ -145,7 +155,7 @@ def quantities_at(
 ) -> bool:
     """Fill `out` (2 Q,) with values and rates of all event functions at a state, or its first element with the energy.
 
-    For runs stepped in Python. Returns False if a value is nan.
+    Used by runs stepped in Python; returns False if a value is nan. `task` selects values and rates, or the energy.
     """
     if task == VALUES:
         return values(mechanism, watched, t, y, 0.0, 0.0, out)
@@ -166,5 +176,5 @@ def laws_at(constants: np.ndarray, kin: np.ndarray, laws: Forces, t: float, y: n
 
 
 def speeds(rates: np.ndarray) -> np.ndarray:
-    """Return magnitudes of rates, and the smallest positive number where a rate is unknown."""
+    """Return the magnitudes of rates; where a rate is unknown, the smallest positive number."""
     return np.maximum(np.nan_to_num(np.abs(rates), nan=0.0), np.finfo(float).tiny)

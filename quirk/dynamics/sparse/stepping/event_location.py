@@ -290,8 +290,8 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
     ) -> float:
         """Return a time between a and c at which function e no longer has the sign `side`, by golden-section search.
 
-            Infinity if there is none.
-            """
+        Infinity if there is none.
+        """
         b = a + GOLDEN * (c - a)
         gb, below = side * sampled(mechanism, stepper, settings, run, e, b), -noise(settings, run.watched, e)
         for _ in range(DESCENTS):

@@ -97,7 +97,7 @@ def least_before(mechanism: Mechanism) -> float:
 def between(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Fill the state at time t within the step from the continuous extension, with its additional stages on first use."""
+    """Fill the state at time t within the step from the continuous extension; its extra stages are computed once."""
     weights, size, h = stepper.weights, run.y.shape[0], run.clock[T_NEW] - run.clock[T]
     if run.counts[WITHIN] == TAKEN:
         for stage in range(weights.stages + 1, weights.buffers):

@@ -31,11 +31,11 @@ UNSOLVABLE = 0.02
 
 
 class SlipPacing:
-    """Test of the rate at which the slip direction settles, every few steps.
+    """Switching of the method by the rate at which the slip direction settles, tested every few steps.
 
     Parameters
     ----------
-    solver : with friction for which `slides_in_plane` is true
+    solver : solver of a system for which `slides_in_plane` is true
     explicit, implicit : methods between which the run changes, beginning with the explicit one
     """
 
@@ -54,7 +54,7 @@ class SlipPacing:
         vars(self).update(saved)
 
     def start(self, t: float, judged: Judged) -> MethodChange:
-        """Begin at time t; the progress of other intervals is kept for later ones."""
+        """Start at time t; keep the progress of other intervals of the run for `judged`."""
         self._since, self._tried, self._judged, self._implicit = t, 0, judged, False
         return MethodChange(self._explicit, told=False)
 
@@ -67,7 +67,7 @@ class SlipPacing:
         self._since, self._tried = t, tried
 
     def due(self, tried: int) -> int:
-        """Return the number of steps to try, after `tried` steps, before the next call of `other`."""
+        """Return the number of further steps after `tried` until the next test of the slip, by `other`."""
         return max(1, self._tried + self._every - tried)
 
     def looks(self, tried: int) -> bool:
@@ -79,7 +79,7 @@ class SlipPacing:
         return LOOK_BACK if self._implicit else LOOK
 
     def other(self, run: RunState, tried: int) -> MethodChange | None:
-        """Return the change of method between two steps, or None for none."""
+        """Test the slip between two steps; return the switch to another method, or None."""
         count, t = tried - self._tried, float(run.clock[T])
         if count < self._every or not t > self._since:  # all steps since then may have been rejected
             return None
@@ -92,7 +92,7 @@ class SlipPacing:
         return None if stiff == self._implicit else self._changed()
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
-        """Return the change to the explicit method if the implicit one fails; None if the explicit one is in use."""
+        """Return the switch to the explicit method if the implicit one fails; None if the explicit one is in use."""
         if not self._implicit:
             return None
         self._since, self._tried = float(run.clock[T]), tried
@@ -104,9 +104,10 @@ class SlipPacing:
 
 
 def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | None:
-    """Return the error of the largest sliding friction if it grows without bound at a state (size,).
+    """Return the exception for the largest sliding friction if it grows without bound at a state (size,), else None.
 
-    This is so if the determinant of its equations, 1 if friction does not affect its own loads, approaches zero.
+    The criterion is that the determinant of the friction equations, 1 if friction does not affect its own normal loads,
+    approaches zero.
     """
     table = solver.frictions
     sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
@@ -120,7 +121,7 @@ def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | N
 
 
 def slides_in_plane(solver: Solver) -> bool:
-    """Return whether any slip has several components, and so a direction that settles."""
+    """Return whether any friction element has two slip components, and so a slip direction that settles."""
     return bool((solver.frictions.size > 1).any())
 
 

@@ -132,7 +132,7 @@ class ResumePoint:
     h : size of the next step, s; 0 to estimate one
     grid : number of completed fixed steps
     asked : number of output times already passed
-    sides : signs of event functions by key, see `EventMonitor.sides`
+    sides : signs of event functions by key, see `EventMonitor.sides` by key, see `EventMonitor.sides`
     judged : present method and its progress, see `Judged`
     """
 
@@ -170,15 +170,15 @@ OF_COUNTER = ("quadrants", "due", "counted", "lead", "spare", "clock", "kept")
 
 @dataclass(frozen=True)
 class RunMemory:
-    """All data from which a run continues, except those of its solver.
+    """All data from which a run continues, except the data of its solver.
 
     Attributes
     ----------
     method : name of the present method
     attributes : values by name
     across : end, size and method of a step across a singular configuration taken by another method, or None
-    pacing, strikes, evaluations : of `MethodSwitching`, `Functions` and `SparseFlow`
-    pieces, laws, arrays : copies
+    pacing, strikes, evaluations : state of `MethodSwitching`, strikes of `Functions`, evaluations of `SparseFlow`
+    pieces, laws, arrays : copies of the intervals between breaks, of the inputs and outputs of laws, and of arrays
     """
 
     method: str
@@ -321,7 +321,7 @@ class CompiledRun:
             self._change(first)
 
     def request(self, t: float) -> None:
-        """Set the next output time, at which the run then pauses."""
+        """Set the next output time t, s, at which the run then pauses."""
         run, clock = self.run, self.run.clock
         run.asked[0], run.counts[ASKED], self.paused = t, 0, False
         if self.settings.end == np.inf:
@@ -333,7 +333,7 @@ class CompiledRun:
                 self.settings = self.settings._replace(gap=gap, look=look)
 
     def _refer_to(self, t: float) -> None:
-        """Judge what counts as no time by that up to t, s, and by the size of steps: no end tells."""
+        """Scale negligible times by the requested time t, s, and by the step size, as a pausing run has no end time."""
         clock = self.run.clock
         clock[REQUESTED] = max(t, self.settings.start + PARTS * float(clock[H]))
 
@@ -354,9 +354,9 @@ class CompiledRun:
         return True
 
     def restart(self) -> None:
-        """Discard the rest of the step after the time at which the run pauses, as loads have been changed from outside.
+        """Discard the rest of the step behind the pause, as loads have been changed from outside.
 
-        The next step begins there with the present step size.
+        The next step begins at the time of the pause with the present step size.
         """
         run, table = self.run, self.watch.table
         if not self._begun:
@@ -380,7 +380,7 @@ class CompiledRun:
             run.clock[RESTART] = now
 
     def begin_anew(self) -> None:
-        """Bring the run between two steps, after `restart`."""
+        """Discard the step after `restart`, so that the run is between two steps."""
         if self.run.counts[RESTARTS]:
             self.proceed(0)
         self.count()
@@ -429,7 +429,7 @@ class CompiledRun:
         put_back(self._memory, saved.arrays)
 
     def learned(self) -> tuple[Any, ...]:
-        """Return data kept from one entry to the next: the present method, and the roughness of functions."""
+        """Return the data kept from one entry to the next: present method, and strikes of functions without jumps."""
         asked = self._functions.asked
         arrays = copies([asked.limit, asked.changes, self.watch.table.change])
         return self._method.name, self.settings, self._functions.strikes.copy(), arrays
@@ -444,7 +444,7 @@ class CompiledRun:
         put_back([self._functions.asked.limit, self._functions.asked.changes, self.watch.table.change], arrays)
 
     def _method_called(self, name: str) -> Method:
-        """Return the method with a name, among those to which the run may change."""
+        """Return the method with a given name, among the methods to which the run may switch."""
         given = self._given_method
         further = [given.instead] if isinstance(given, Taylor) else []
         every = [given, *further, PASSING, *TABLEAUX.values(), *IMPLICIT_METHODS.values()]

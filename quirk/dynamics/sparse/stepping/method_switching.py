@@ -32,9 +32,9 @@ from .stiffness_detection import FEWEST, fast_modes, smooth
 
 # Number of steps tried before the first decision, and growth of the work from each decision to the next.
 FIRST_LOOK, GROWTH = 400, 2
-# A number of steps that no run reaches.
+# Number of steps for "never".
 NEVER = 1 << 40
-# Cost of an implicit step in evaluations (50 to 120 were measured), and the least gain for a change of method.
+# Cost of an implicit step in evaluations (50 to 120 were measured), and the least gain for a switch of method.
 IMPLICIT_COST, WORTH = 100, 2
 # Number of intervals into which the explicit steps with the cost of WORTH implicit ones are divided; the state is
 # recorded at the ends of each.
@@ -42,21 +42,21 @@ SPANS = 13
 # Explicit steps are not limited by stability if the error estimate allows steps longer by one over this factor, as
 # after a jump, when they grow again.
 LEAST = 0.5
-# Cost of a change of method, in evaluations of one body: compilation of derivatives, without and with user functions or
-# laws. A change must be useful for at least as long.
+# Cost of a switch of method, in evaluations of one body: compilation of derivatives, without and with user functions or
+# laws. The implicit method must be in use for at least as long.
 PREPARED, PREPARED_FOR_USERS = 3e4, 3e5
 # Number of explicit steps in a trial; only the second half of them counts.
 TRIAL = 40
 # Modes count as damped if they decay faster than this fraction of the fastest rate. A mode is no longer visible in the
 # motion after it has decayed by this power of e since the last decision.
 DAMPED, GONE = 0.01, 10.0
-# First step after a change of method because the previous one failed, as a fraction of the duration.
+# First step after a switch of method because the previous one failed, as a fraction of the duration.
 AFRESH = 1e-8
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Progress of a run with each method, for the next interval of it with other active parts.
+    """Progress of a run with its present method, carried over when the active parts change.
 
     Attributes
     ----------
@@ -74,13 +74,13 @@ class Judged:
 
 @dataclass(frozen=True)
 class MethodChange:
-    """A change of method.
+    """A switch to another integration method.
 
     Attributes
     ----------
-    method : Method
+    method : the new method
     h : size of the next step, s, or 0 to keep the present one
-    told : whether it is recorded in the statistics
+    told : whether the switch is recorded in the statistics
     """
 
     method: Method
@@ -100,7 +100,7 @@ class MethodSwitching:
     method : initial method; without effect unless it is an explicit Runge-Kutta method
     switch : implicit method, or None to warn of stiffness
     stepper : returns the stepper of a method
-    of_users : whether the system has user functions or laws
+    of_users : whether the system has user-defined functions or laws
     """
 
     def __init__(
@@ -134,11 +134,11 @@ class MethodSwitching:
 
     @property
     def switches(self) -> bool:
-        """Whether the run changes to an implicit method where the system is stiff."""
+        """Whether the run switches to an implicit method where the system is stiff."""
         return self._looking and self._switch is not None
 
     def start(self, t: float, judged: Judged) -> MethodChange | None:
-        """Begin at time t with the progress so far; return the change to the initial method, or None to keep it."""
+        """Start at time t with the progress so far; return the switch to the method in use before, or None."""
         self._judged, self._urged, change = judged, False, None
         if self._switch is not None and self._looking:
             change = MethodChange(self._explicit, told=judged.implicit)
@@ -154,13 +154,13 @@ class MethodSwitching:
         return change
 
     def judged(self, t: float, tried: int) -> Judged:
-        """Return the progress at time t, after a number of steps tried."""
+        """Return the progress of the run at time t, after `tried` steps."""
         if self._looking:
             self._account(t, tried)
         return self._judged
 
     def due(self, tried: int) -> int:
-        """Return the number of steps to try, after `tried` steps, before the next call of `other`."""
+        """Return the number of further steps after `tried` until the next decision on the method, by `other`."""
         if not self._looking:
             return NEVER
         if tried < self._noting:
@@ -177,7 +177,7 @@ class MethodSwitching:
         return TRIAL // 2 if self._trial is not None else self._spacing
 
     def other(self, run: RunState, tried: int) -> MethodChange | None:
-        """Return the change of method between two steps, or None for none."""
+        """Decide on the method between two steps; return the switch to another method, or None."""
         if not self._looking or tried < self._noting:
             return None
         t = float(run.clock[T])
@@ -214,7 +214,7 @@ class MethodSwitching:
             self._noting, self._next = self._noting + FIRST_LOOK, self._next + FIRST_LOOK
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
-        """Return the change to a method that may continue where the present one fails, or None if there is none."""
+        """Return the switch to a method that may continue where the present one fails, or None."""
         if not self.switches:
             return None
         t = float(run.clock[T])
@@ -237,7 +237,7 @@ class MethodSwitching:
 
     @property
     def _needed(self) -> float:
-        """Work from the last decision to the next."""
+        """Work between the last decision and the next, in evaluations."""
         return max(FIRST_LOOK * self._explicit.stages, (GROWTH - 1) * self._judged.work)
 
     def _account(self, t: float, tried: int) -> None:
@@ -255,7 +255,7 @@ class MethodSwitching:
         return known.advanced
 
     def _plan(self, t: float, tried: int) -> None:
-        """Choose the number of steps at which to decide next, at time t after `tried` steps."""
+        """Choose the number of steps after which to decide next."""
         self._since, self._tried, self._trial = t, tried, None
         if not self._looking:
             return
@@ -284,7 +284,7 @@ class MethodSwitching:
         return smooth(np.array(self._times), states, self._settings.rtol, self._settings.atol)
 
     def _onward(self, y: np.ndarray, t: float, since: float) -> MethodChange | None:
-        """Return the change to the implicit method if it is faster, or warn; the last decision was `since` s ago."""
+        """Return the switch to the implicit method if it is faster, or warn; the last decision was `since` s ago."""
         if self._rough or len(self._pieces) != 1:
             return None
         took = self._times[-1] - self._times[0]
@@ -302,7 +302,7 @@ class MethodSwitching:
             if self._switch is not None:
                 return MethodChange(method)
         except InputError as error:
-            # The system has a part that it does not support, such as sliding friction.
+            # The system has a part that the implicit method does not support, such as sliding friction.
             advice = f'method="{method.name}" would allow longer steps, but: {error}'
         if stiff:
             self._looking = False
@@ -315,7 +315,7 @@ class MethodSwitching:
         return None
 
     def _worthwhile(self, t: float, h: float, rate: float, speed: float) -> bool:
-        """Return whether to change from steps h to the implicit method, for modes of this speed and decay rate, 1/s."""
+        """Return whether the implicit method is faster than explicit steps h, for modes of `rate` and `speed`, 1/s."""
         rest = (self._settings.end - t) / h * self._explicit.stages * self._solver.slots.bodies
         # The modes of internal variables are unknown.
         damped = rate > DAMPED * speed or self._solver.model.carried.internal

@@ -93,7 +93,7 @@ class SparseFlow:
         return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return y with unit quaternions, projected if the run uses projection; None if y is too far from the constraints."""
+        """Return y with unit quaternions, projected if `on_constraints`; None if y is too far from the constraints."""
         lanes = self.solver.slots.state_to_lanes(y)
         if not self.solver.project(lanes, t, self.on_constraints):
             return None

@@ -31,9 +31,9 @@ def is_compiled(function: Any) -> bool:
 
 @functools.cache
 def compiled_pointer(function: Any, sizes: tuple[int, ...]) -> Any:
-    """Return a C function that calls a user's numba function, compiled once per process.
+    """Return the address of a C function that calls a user's numba function, compiled once per process.
 
-    None if it cannot be compiled for arguments of these sizes, or if the type of its value is not numeric.
+    None if the function cannot be compiled for arguments of these sizes, or if the type of its value is not numeric.
     """
     wrapper = {OF_BODY: _of_body, OF_JOINT: _of_joint}.get(sizes)
     try:
@@ -72,12 +72,12 @@ def _of_joint(function: Any) -> Callable[..., None]:
 
 
 def take_vector(load: Any, outputs: Any) -> bool:
-    """Write a load to `outputs` and return True if it is three finite numbers. For use in numba functions only."""
+    """Write a load of three finite numbers to `outputs`; return False if it is not. For numba functions only."""
     raise NotImplementedError
 
 
 def take_number(load: Any, outputs: Any) -> bool:
-    """Write a load to `outputs` and return True if it is a finite number. For use in numba functions only."""
+    """Write a load that is a finite number to `outputs`; return False if it is not. For numba functions only."""
     raise NotImplementedError
 
 

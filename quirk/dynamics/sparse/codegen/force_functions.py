@@ -42,12 +42,12 @@ class Applied:
 
     Parameters
     ----------
-    row_lane : (m,) index of the multiplier of each row among those of all nodes
+    row_lane : (m,) index of each row's multiplier among the multipliers of all nodes
     refuse : returns whether a user function must run in Python even if it could be compiled
 
     Attributes
     ----------
-    table : Forces
+    table : force elements as arrays for kernels
     layouts : layout of the inputs and outputs of each law
     stop : (1,) set to 1 to make compiled code return soon
     latest : last exception of a user function, kept after later successful calls
@@ -76,7 +76,7 @@ class Applied:
         self._elements = [element for element, _ in model.forces]
         self.layouts = [element.layout() for element in self._elements]
         self.table = flat_forces(model, slots, row_lane)
-        # Angles with counted turns: the element, index of the angle, and index of its reference.
+        # For each angle with counted turns: index of the element, of the angle, and of its reference.
         self._turning = [
             (element, k, int(self.table.entries[ELEMENT_SIZE * e + INPUT]) + layout.parameters + REFERENCE * k)
             for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True))
@@ -101,7 +101,7 @@ class Applied:
         return next(iter(self._troubles.values()), None)
 
     def undefined(self, t: float) -> InputError | None:
-        """Error of the first law with non-finite loads in its last evaluation, at time t; None if all are finite."""
+        """Return the exception for the first law with non-finite loads in its last evaluation, at time t, or None."""
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             found = undefined(element, layout, t, *self._parts(e, layout))
             if found is not None:
@@ -109,9 +109,9 @@ class Applied:
         return None
 
     def check(self, t: float) -> None:
-        """Raise the error of a user function or law that failed in its last evaluation, at time t.
+        """Raise the exception of a user function or law that failed in its last evaluation, at time t.
 
-        For single states, where any failure is an error; in a run a failure may only mean that a step was too long.
+        Used for single states; in a run a failure may only mean that a step was too long.
         """
         trouble = self.trouble or self.undefined(t)
         if trouble is not None:
@@ -126,10 +126,10 @@ class Applied:
         return found
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray | None = None) -> None:
-        """Set the references for counting turns in laws: joint angles (K, 3), rad, at time t, and rates, rad/s.
+        """Set the references for counting turns in laws: joint angles (K, 3), rad, at time t, and their rates, rad/s.
 
-        Rates are zero by default. A law then uses the angle that is nearest to the reference extrapolated with its
-        rate, among those that differ by whole turns.
+        Rates are zero by default. Of all angles that differ by full turns, a law then uses the one nearest to the
+        reference, extrapolated with its rate.
         """
         if not self._turning:
             return
@@ -152,7 +152,7 @@ class Applied:
         return places, found
 
     def snapshot(self) -> list[np.ndarray]:
-        """Return copies of the last inputs and outputs of laws."""
+        """Return copies of the inputs and outputs of all laws."""
         return copies([self.table.inputs, self.table.outputs])
 
     def recall(self, saved: Sequence[np.ndarray]) -> None:
@@ -212,7 +212,7 @@ class Applied:
         return pointer.address if isinstance(pointer, Native) else address_of(pointer)
 
     def _parts(self, e: int, layout: LawLayout) -> tuple[np.ndarray, np.ndarray]:
-        """Return the inputs and outputs of an element, as views."""
+        """Return views of the inputs and outputs of element e."""
         first_in, first_out = (self.table.entries[ELEMENT_SIZE * e + which] for which in (INPUT, OUTPUT))
         return (
             self.table.inputs[first_in : first_in + layout.inputs],
@@ -246,7 +246,7 @@ class Applied:
         return self._keep(pointer_to_python(self.watched(law, f"{element}")))
 
     def _made(self, element: ForceElement, layout: LawLayout) -> Made:
-        """Return machine code for the law of an element, and which of its functions run in Python.
+        """Return machine code for the law of an element, and for each user function whether it runs in Python.
 
         Functions are inlined in the machine code, except those that are refused or cannot be compiled.
         """
@@ -262,7 +262,7 @@ class Applied:
             except Exception:
                 if not refused or all(refused):
                     raise
-                # A returned value has the wrong shape; values of called functions are checked.
+                # A returned value has the wrong shape; the function is called instead, with a check of its value.
                 self._written[key] = law_code(element, layout, [True for _ in refused])
         return self._written[key]
 
@@ -301,7 +301,7 @@ class Applied:
 
 
 def _call(value: Value, arguments: np.ndarray, returned: np.ndarray) -> Callable[[float], None]:
-    """Function of time that calls a user function with `arguments`, checks its value, and stores it in `returned`."""
+    """Return a function of time that stores the checked value of a user function at `arguments` in `returned`."""
     size = max(1, int(np.prod(value.shape, dtype=int)))
 
     def call(t: float) -> None:

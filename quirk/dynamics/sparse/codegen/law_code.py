@@ -1,4 +1,4 @@
-"""Machine code of force laws."""
+"""Generation of machine code for force laws."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from quirk.jit.simd import WIDTH, load
 
 from ..taylor.tapes import AnyKey
 
-# Function that fills outputs from a time and inputs, all dual numbers.
+# Function fill(t, inputs, outputs) of dual numbers.
 Fill = Callable[[Any, Any, Any], None]
 Watch = Callable[..., Callable[[float], Any]]
 
@@ -38,7 +38,7 @@ def law_pointer(
     watch: Watch,
     refuse: Callable[[Any], bool],
 ) -> Any:
-    """Return a C function that fills `outputs` of a law, with derivatives in eight directions, from `inputs`."""
+    """Return the address of a C function that fills `outputs` of a law, with derivatives in eight directions."""
 
     def fill(t: Any, given: Any, found: Any) -> None:
         laws.run(element, layout, [DualCall(value) for value in element.functions], t, given, found)
@@ -69,7 +69,7 @@ def _shared_law(structure: Any, prints: Any, layout: laws.LawLayout, one: AnyKey
 
 
 def _known(prints: Sequence[Any]) -> bool:
-    """Return whether the behavior of functions is fixed, so that code generated for them can be shared."""
+    """Return whether all functions have fingerprints, so that code generated for them can be shared."""
     try:
         hash(tuple(prints))
     except TypeError:
@@ -78,7 +78,7 @@ def _known(prints: Sequence[Any]) -> bool:
 
 
 def _written(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
-    """Return machine code of a function of dual numbers; the derivatives of time come after those of the inputs."""
+    """Return machine code of a function of dual numbers; derivatives of time come after derivatives of the inputs."""
 
     def write(t: Any, given: Any, found: Any) -> None:
         time, numbers = Dual(t, load(given, DualArray.size(inputs))), DualArray(given, inputs)

@@ -1,4 +1,4 @@
-"""Motions defined by functions of time, for kernels: machine code if possible, otherwise callbacks to Python."""
+"""Prescribed motions defined by functions of time, for kernels: machine code if possible, else callbacks to Python."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _written(functions: Sequence[Any]) -> Native | None:
 
 
 class _Alike:
-    """Functions wrapped so that they compare equal to any others and do not take part in the cache key."""
+    """Functions in a wrapper that is equal to any other wrapper, so that they are not part of a cache key."""
 
     def __init__(self, functions: Sequence[Any]) -> None:
         self.functions = functions

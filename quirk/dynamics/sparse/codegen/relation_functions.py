@@ -25,7 +25,7 @@ from .motion_functions import Watch, place_functions
 # Maximum number of functions in the cache of machine code; functions in use are kept by their owners in addition.
 MOST_COMPILED = 256
 
-# User functions known to branch on values, so that each solver of a run need not find this out again.
+# User functions known to branch on values, so that further solvers do not try to compile them again.
 BRANCHING: WeakSet[Any] = WeakSet()
 
 
@@ -80,9 +80,9 @@ class Related:
         self.called += called
 
     def gradient_starts(self, r: int, frame: int) -> np.ndarray:
-        """Return the first element in `table.outputs` of the gradient of each row of relation r relative to a frame.
+        """Return the index in `table.outputs` of the gradient of each row of relation r with respect to a frame.
 
-        Its Taylor coefficients follow from there, eight lanes each, order 0 first.
+        The Taylor coefficients of the gradient are stored from there, eight lanes each, order 0 first.
         """
         layout, terms = self.layouts[r], self.layouts[r].gradient_order + 1
         first = self.table.entry(r, OUTPUT) + layout.first_gradient
@@ -99,7 +99,7 @@ class Related:
             try:
                 return _compiled(relation, layout, self._resting)
             except BranchingError:
-                # It branches on values, which machine code does not support.
+                # The function branches on values, which machine code does not support.
                 with contextlib.suppress(TypeError):  # without weak references it is tried again
                     BRANCHING.add(relation.source)
         if relation.source is not None:
@@ -119,7 +119,7 @@ class Related:
 
 
 def _branches(source: Any) -> bool:
-    """Return whether a user function is known to branch on values."""
+    """Return whether a user function is already known to branch on values."""
     try:
         return source in BRANCHING
     except TypeError:
@@ -133,7 +133,7 @@ def _compiled(relation: Relation, layout: RelationLayout, resting: bool) -> Nati
     """
     prints = None if relation.source is None else fingerprint(relation.source)
     if relation.of_user and prints is None:
-        # The behavior of the function may have changed since the last time.
+        # The function's behavior may differ from that of the cached code.
         return _written(relation.function, relation.of_velocities, layout, resting, keep=False)
     return _shared(relation.function, prints, relation.of_velocities, layout, resting, not relation.of_user)
 

@@ -1,7 +1,7 @@
-"""Machine code of relations with derivatives in eight directions: of rows, and of the loads of given multipliers.
+"""Machine code of relations with derivatives, in eight directions, of rows and of the loads of multipliers.
 
 The function of a relation is recorded once on a tape, which has common subexpressions only once, and dual numbers are
-propagated through it: most terms of the gradients of rows are then already there.
+propagated through it, so that terms of the gradients of rows are computed once.
 
 Outputs are the values in the order of `quirk.constraints.relation.RelationLayout`; then eight derivatives of each time
 derivative of Phi, and eight of each component of the loads of the multipliers, six per frame and two of padding. The
@@ -35,12 +35,12 @@ COMPONENTS = 6
 
 
 def inputs_of(layout: RelationLayout) -> int:
-    """Return the number of inputs of a relation: inputs, their derivatives and those of time, and multipliers."""
+    """Return the total number of inputs: inputs and time derivatives in eight directions, and multipliers."""
     return DualArray.size(layout.inputs) + WIDTH + layout.rows
 
 
 def outputs_of(layout: RelationLayout) -> int:
-    """Return the number of outputs of a relation: values, and derivatives of Phi and of loads."""
+    """Return the total number of outputs of a relation: values, and derivatives of Phi and of loads."""
     return layout.outputs + WIDTH * (layout.first_gradient + LANES * layout.frames)
 
 
@@ -52,7 +52,7 @@ def relation_pointer(
     watch: Watch,
     refuse: Any,
 ) -> Any:
-    """Return a C function that fills `outputs` of a relation from `inputs`; both must be zero initially."""
+    """Return a C function that fills `outputs` of a relation from `inputs`; both arrays must be zero initially."""
     relation = placed.relation
     refused = relation.source is not None and refuse(relation.source)
     if relation.compilable and not refused and not plain_python():
@@ -94,9 +94,9 @@ def _written(relation: Relation, layout: RelationLayout, keep: bool) -> Native:
 
 
 def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[int], list[int]]:
-    """Return a tape with the outputs of a relation and the loads of its multipliers, with their positions on the tape.
+    """Return a tape of the outputs of a relation and the loads of its multipliers, and their positions on the tape.
 
-    The inputs of the tape are those of the relation, the time, and the multipliers.
+    The inputs of the tape are the inputs of the relation, the time, and the multipliers.
     """
     tape, inputs, outputs = recorded(functools.partial(relation.fill_dual, layout), layout.inputs)
     values = [outputs.found[k] for k in range(layout.outputs)]
@@ -105,14 +105,14 @@ def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[in
 
 
 class _Collected(Scalar):
-    """Outputs of dual numbers, collected before they are written."""
+    """Output array that collects dual numbers in Python before code to store them is generated."""
 
     def __init__(self) -> None:
         self.found: dict[int, Any] = {}
 
     @property
     def written(self) -> bool:
-        """False: the outputs may be any numbers."""
+        """False: initial values of the outputs are not assumed to be zero."""
         return False
 
     def __getitem__(self, index: int) -> Any:
@@ -122,11 +122,11 @@ class _Collected(Scalar):
         self.found[index] = x
 
     def store(self, index: int, lanes: Any) -> None:
-        """Store eight consecutive outputs."""
+        """Store eight consecutive outputs from `index`."""
         self.found.update((index + k, x) for k, x in enumerate(lanes.entries))
 
     def listed(self, count: int) -> list[Any]:
-        """Return the first `count` outputs."""
+        """Return the first `count` outputs as a list."""
         return [self.found[k] for k in range(count)]
 
 
@@ -135,7 +135,7 @@ def _multipliers(layout: RelationLayout, given: Any) -> list[Any]:
 
 
 def _loads(layout: RelationLayout, made: Any, multipliers: Sequence[Any]) -> list[Any]:
-    """Return the components of the loads on the bodies of all frames, eight each."""
+    """Return the components of the loads on the bodies of all frames, eight per frame."""
     components = []
     for frame in range(layout.frames):
         for c in range(LANES):
@@ -146,7 +146,7 @@ def _loads(layout: RelationLayout, made: Any, multipliers: Sequence[Any]) -> lis
 
 
 def _write(layout: RelationLayout, made: Sequence[Any], loads: Sequence[Any], found: Any) -> None:
-    """Write values and derivatives; derivatives that are identically zero keep their initial values."""
+    """Store values and derivatives; derivatives that are identically zero are not written."""
     for k, x in enumerate(made):
         put(found, k, 1.0 * (x.value if isinstance(x, Dual) else x))
     changing = [*made[: layout.first_gradient], *loads]

@@ -1,4 +1,4 @@
-"""Matrix of an implicit step, real or complex, in kernels."""
+"""Assembly of the matrix of an implicit step, real or complex, in kernels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, ImplicitTables
 
 @kernel
 def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
-    """Fill the matrix for a number e from the stored derivatives, which belong to the state y, and factorize it."""
+    """Fill the matrix for e, a multiple of the step size, from the stored derivatives at state y; factorize it."""
     coupling, blocks = implicit.coupling, implicit.blocks
     for o in range(0, implicit.turn, 8):
         erase(parts, o)
@@ -53,7 +53,7 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
 
 @kernel
 def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
-    """Write the rows of one side of a relation, and the loads of its multipliers."""
+    """Write the blocks of one side of a relation: its rows, and the loads of its multipliers."""
     blocks, moved = implicit.blocks, implicit.turn + 2 * PAIR * implicit.blocks.side_slot[side]
     upper, lower = blocks.side_upper[side], blocks.side_lower[side]
     for row in range(implicit.coupling.size[blocks.relation_node[blocks.side_row[side]]]):

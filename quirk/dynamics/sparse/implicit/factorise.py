@@ -15,7 +15,7 @@ from .tables import NODE, BodyCoupling
 
 @kernel
 def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
-    """Factorize in place: diagonal blocks become their inverses D^-1, lower ones L D^-1; upper ones stay."""
+    """Factorize in place: diagonal blocks become D^-1, lower blocks L D^-1; upper blocks remain."""
     place = 0
     for k in range(coupling.size.shape[0]):
         d, n = coupling.diagonal[k], coupling.size[k]
@@ -36,7 +36,7 @@ def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
 
 @kernel
 def take_away(parts: Any, target: int, left: int, right: int, rows: int, inner: int) -> None:
-    """Subtract the product of two blocks from a third one."""
+    """Subtract the product of the blocks `left` and `right` from the block `target`."""
     for row in range(rows):
         x = lanes(parts, target + 8 * row)
         for c in range(inner):
@@ -48,7 +48,7 @@ def take_away(parts: Any, target: int, left: int, right: int, rows: int, inner: 
 def invert(parts: Any, d: int, n: int, scratch: int) -> None:
     """Invert a block of n rows in place by Gauss-Jordan elimination with column pivoting.
 
-    A singular block becomes infinite or nan, which users of the solution must check.
+    A singular block becomes infinite or nan; callers must check the solution.
     """
     for row in range(n):
         erase(parts, scratch + 8 * row)
@@ -77,7 +77,7 @@ def invert(parts: Any, d: int, n: int, scratch: int) -> None:
 
 @kernel
 def exchange(parts: Any, one: int, two: int) -> None:
-    """Exchange two rows."""
+    """Exchange two rows of eight lanes, which start at elements `one` and `two`."""
     x = lanes(parts, one)
     keep(parts, one, lanes(parts, two))
     keep(parts, two, x)

@@ -1,6 +1,6 @@
 """Internal variables of force elements in the linear systems of implicit steps, in kernels.
 
-A variable s' = g(P, V, s) affects bodies through loads L(P, V, s). An implicit step changes it by
+A variable s' = g(P, V, s) affects bodies through loads L(P, V, s). In an implicit step it changes by
 
     delta s = K (r + e (g_P delta P + g_V delta V)),    K = (I - e g_s)^-1,
 
@@ -38,7 +38,7 @@ from .tables import BLOCK, NODE, PAIR, ImplicitTables
 
 @kernel
 def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
-    """Set the direction of each internal variable of an element to a unit direction of its own, or to zero."""
+    """Seed each internal variable of an element with its own unit direction if `moves`, or with zero."""
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):
         place = deltas + 8 * (elements.entries[o + VARIABLES] + 2 * n)
@@ -49,7 +49,7 @@ def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
 
 @kernel
 def keep_rates(elements: TangentElements, o: int, array: np.ndarray, block: int) -> None:
-    """Store the derivatives of the rates of the internal variables of an element."""
+    """Store the derivatives of the rates of an element's internal variables in a block of `array`."""
     deltas = elements.entries[o + OUTPUT] + elements.entries[o + OUTPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):
         store(array, block + 8 * n, load(elements.outputs, deltas + 8 * (elements.entries[o + RATES] + n)))
@@ -84,7 +84,7 @@ def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
 
 @kernel
 def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: int) -> None:
-    """Compute the changes of internal variables due to the scaled acceleration of the body of one frame."""
+    """Compute the derivatives of internal variables with respect to the scaled acceleration of one frame's body."""
     turn, right = implicit.turn + 2 * PAIR * implicit.tangents.laws.sides[g], implicit.scratch + BLOCK
     for row in range(count):
         x = multiple(lanes(parts, turn), 0.0)
@@ -102,7 +102,7 @@ def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: 
 
 @kernel
 def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) -> None:
-    """Add the load on the body of frame f due to the changes computed in `follow` to the block of a pair."""
+    """Add to the block of a pair the load on the body of frame f due to the internal variables, from `follow`."""
     follows = implicit.scratch + 2 * BLOCK
     for row in range(6):
         o = implicit.blocks.pair_block[pair] + 8 * row
@@ -114,7 +114,7 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
 
 @kernel
 def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
-    """Compute the changes of the internal variables of an element from those of poses and velocities."""
+    """Compute the variations of an element's internal variables from the variations of poses and velocities."""
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.found + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
     erase(parts, right)
@@ -140,7 +140,7 @@ def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, el
 
 @kernel
 def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int) -> None:
-    """Add the loads due to changes of internal variables, at constant accelerations, to the right-hand side."""
+    """Add the loads due to variations of internal variables, at constant accelerations, to the right-hand side."""
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * element
@@ -162,7 +162,7 @@ def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, firs
 
 @kernel
 def carry_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, u: Any, first: int) -> None:
-    """Fill the changes of internal variables in u from those of all poses and velocities."""
+    """Fill the variations of internal variables in u from the variations of all poses and velocities."""
     elements = implicit.tangents.laws
     for element in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * element

@@ -55,7 +55,7 @@ from ..tangent.tables import (
 from .internal import keep_rates, seed_variables
 from .tables import BLOCK, PAIR, ImplicitTables
 
-# Levels: changes of poses, or of velocities.
+# Levels of directions: poses, or velocities.
 POSES, VELOCITIES = range(2)
 
 
@@ -63,7 +63,7 @@ POSES, VELOCITIES = range(2)
 def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
     """Fill all derivatives at the state evaluated last; `ydot` is the result of that evaluation.
 
-    Sliding friction is differentiated at constant magnitude, as the direction of the slip changes faster.
+    Sliding friction is differentiated at constant magnitude: its stiffness is due to the direction of the slip.
     """
     work, tangents = mechanism.work, implicit.tangents
     give_magnitudes(mechanism, tangents, False)
@@ -118,7 +118,7 @@ def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: n
 
 @kernel
 def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, t: float, e: int) -> None:
-    """Fill the derivatives of a law's loads, and of its internal rates, with respect to internal variables."""
+    """Fill the derivatives of a law's loads and internal rates with respect to its internal variables."""
     elements, o = implicit.tangents.laws, ELEMENT * e
     begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
     seed_law(implicit.moving, elements, o, -1, 0)
@@ -138,9 +138,9 @@ def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, 
 
 @kernel
 def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
-    """Replace derivatives that are not finite, as of a norm at zero, by zeros.
+    """Set derivatives that are not finite, such as those of a norm at zero, to zero.
 
-    Implicit steps do not need exact derivatives, and one nan would make all others nan.
+    Implicit steps do not need exact derivatives, and one nan would spread to the whole solution.
     """
     for c in range(first, first + count):
         x = at(derivatives, c)
@@ -149,9 +149,9 @@ def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
 
 @kernel
 def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
-    """Set the direction of frame g of a law to that of its body in `moving`, from element `first`.
+    """Seed frame g of a law with the motion of its body in `moving`, from element `first`.
 
-    The other frames do not move.
+    The directions of all other frames are zero.
     """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
@@ -165,7 +165,7 @@ def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, firs
 
 @kernel
 def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: float) -> None:
-    """Fill rows and the derivatives of Phi'', and add those of the loads of their multipliers."""
+    """Fill rows and the derivatives of Phi'', and add the derivatives of the loads of their multipliers."""
     tangents, blocks, work = implicit.tangents, implicit.blocks, mechanism.work
     elements, lanes, half = tangents.relations, tangents.lanes, implicit.moving.shape[0] // 2
     for r in range(elements.entries.shape[0] // ELEMENT):
@@ -197,9 +197,9 @@ def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: 
 
 @kernel
 def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
-    """Set the direction of frame g of a relation to that of its body in `moving`, from element `first`.
+    """Seed frame g of a relation with the motion of its body in `moving`, from element `first`.
 
-    The other frames do not move.
+    The directions of all other frames are zero.
     """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
@@ -274,7 +274,7 @@ def add_loads(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add changes of an inertial-frame load to the derivatives of a pair, scaled as accelerations."""
+    """Add derivatives of a load, inertial frame, to the derivatives of a pair, scaled as accelerations."""
     array = implicit.by_pose if level == POSES else implicit.by_velocity
     add_scaled(array, PAIR * pair, constants, kin, implicit.blocks.pair_row[pair], outputs, place)
 
@@ -289,7 +289,7 @@ def add_scaled(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add scaled changes of a load on the body in a slot to six rows of an array."""
+    """Add derivatives of a load on the body in a slot, scaled as accelerations, to six rows of an array."""
     force, moment = load3(outputs, place), load3(outputs, place + 24)
     c, k = slot // 8 * CON + slot % 8, slot // 8 * KIN + slot % 8
     add3(array, o, scaled_force(constants, c, force))
@@ -298,7 +298,7 @@ def add_scaled(
 
 @kernel
 def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Add the derivatives of inertial torques, and the changes of loads due to rotation of the body axes."""
+    """Add the derivatives of inertial torques, and of load components due to rotation of the body axes."""
     half = implicit.seeds.shape[0] // 2
     for slot in range(implicit.blocks.own.shape[0]):
         pair = implicit.blocks.own[slot]
@@ -319,25 +319,25 @@ def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin:
 
 @traced
 def scaled_force(constants: Any, c: Any, force: Any) -> Any:
-    """Inertial-frame force, numbers or lanes, scaled to the acceleration of a body of unit mass."""
+    """Return a force, inertial frame, as the acceleration of the scaled body of unit mass; numbers or lanes."""
     return times(force, apply("sqrt", at(constants, c + 8 * INVERSE_MASS)))
 
 
 @traced
 def scaled_moment(constants: Any, c: Any, kin: Any, k: Any, moment: Any) -> Any:
-    """Inertial-frame moment, numbers or lanes, scaled to the acceleration of a body of unit inertia."""
+    """Return a moment, inertial frame, as the acceleration of the scaled body of unit inertia; numbers or lanes."""
     return columns_of(constants, c + 8 * FACTOR, back(kin, k, moment))
 
 
 @traced
 def add3(array: Any, o: Any, lanes: Any) -> None:
-    """Add three vectors of lanes to three rows."""
+    """Add three vectors of lanes to three consecutive rows from element o."""
     for c in range(3):
         store(array, o + 8 * c, load(array, o + 8 * c) + lanes[c])
 
 
 @traced
 def put3(array: Any, o: Any, numbers: Any) -> None:
-    """Write three consecutive numbers."""
+    """Write three numbers to consecutive elements from o."""
     for c in range(3):
         put(array, o + c, numbers[c])

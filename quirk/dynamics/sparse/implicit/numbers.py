@@ -13,76 +13,76 @@ from quirk.jit.tracing import traced
 
 @traced
 def lanes(parts: Any, o: int) -> Any:
-    """Load eight consecutive elements."""
+    """Load eight consecutive elements of each part, from element o."""
     return tuple(load(part, o) for part in parts)
 
 
 @traced
 def keep(parts: Any, o: int, x: Any) -> None:
-    """Store eight consecutive elements."""
+    """Store lanes x in eight consecutive elements of each part, from element o."""
     for part, of_part in zip(parts, x, strict=True):
         store(part, o, of_part)
 
 
 @traced
 def erase(parts: Any, o: int) -> None:
-    """Set eight consecutive elements to zero."""
+    """Set eight consecutive elements of each part to zero, from element o."""
     for part in parts:
         store(part, o, 0.0)
 
 
 @traced
 def number(parts: Any, o: int) -> Any:
-    """Load one element."""
+    """Load element o of each part."""
     return tuple(at(part, o) for part in parts)
 
 
 @traced
 def write(parts: Any, o: int, x: Any) -> None:
-    """Store one element."""
+    """Store x in element o of each part."""
     for part, of_part in zip(parts, x, strict=True):
         put(part, o, of_part)
 
 
 @traced
 def write_real(parts: Any, o: int, x: float) -> None:
-    """Store one real element; its imaginary part must be zero already."""
+    """Store a real number in element o; its imaginary part must be zero already."""
     put(parts[0], o, x)
 
 
 @traced
 def numbers(parts: Any, o: int) -> Any:
-    """Load three elements of one body, from arrays in blocks of eight."""
+    """Load the three components of a vector of one body, from arrays in blocks of eight bodies."""
     return number(parts, o), number(parts, o + 8), number(parts, o + 16)
 
 
 @traced
 def neighbours(parts: Any, o: int) -> Any:
-    """Load three consecutive elements."""
+    """Load three consecutive elements of each part, from element o."""
     return number(parts, o), number(parts, o + 1), number(parts, o + 2)
 
 
 @traced
 def summed(a: Any, b: Any) -> Any:
-    """Return a + b."""
+    """Return the sum a + b of two numbers."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 @traced
 def less(a: Any, b: Any) -> Any:
-    """Return a - b."""
+    """Return the difference a - b of two numbers."""
     return tuple(x - y for x, y in zip(a, b, strict=True))
 
 
 @traced
 def multiple(a: Any, c: Any) -> Any:
-    """Return a c, with a real c."""
+    """Return the product of a number `a` and a real c."""
     return tuple(x * c for x in a)
 
 
 @traced
 def product(a: Any, b: Any) -> Any:
-    """Return a b."""
+    """Return the product of two numbers."""
     if len(a) == 1:
         return (a[0] * b[0],)
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
@@ -90,13 +90,13 @@ def product(a: Any, b: Any) -> Any:
 
 @traced
 def square(a: Any) -> Any:
-    """Return the squared magnitude."""
+    """Return the squared magnitude of a number."""
     return a[0] * a[0] if len(a) == 1 else a[0] * a[0] + a[1] * a[1]
 
 
 @traced
 def reciprocal(a: Any) -> Any:
-    """Return 1 / a."""
+    """Return the reciprocal of a number."""
     if len(a) == 1:
         return (1.0 / a[0],)
     scale = 1.0 / (a[0] * a[0] + a[1] * a[1])
@@ -105,7 +105,7 @@ def reciprocal(a: Any) -> Any:
 
 @traced
 def plus_one(a: Any) -> Any:
-    """Return 1 + a."""
+    """Return a number plus one."""
     return (1.0 + a[0], *a[1:])
 
 
@@ -150,7 +150,7 @@ def unturned(a: Any, e: Any, w: Any) -> Any:
 def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -> Any:
     """Return the quaternion x with x + (e / 2) (follows w x - x w) = (scalar, vector + (e / 2) omega), for a real w.
 
-    For follows = 1 it is the change of a quaternion in axes that rotate with w, for follows = 0 in axes at rest.
+    x is the variation of a quaternion, in axes that rotate with w for follows = 1, in axes at rest for follows = 0.
     """
     half = multiple(e, 0.5)
     s = tuple(summed(v, product(half, o)) for v, o in zip(vector, omega, strict=True))

@@ -38,7 +38,7 @@ from .tables import AXES, BLOCK, NODE, PAIR, TRANSLATIONS, ImplicitTables
 
 @kernel
 def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
-    """Fill u, a change of y, with the solution of (I - e J) u = r; the matrix must have been assembled at y."""
+    """Fill u, a variation of y, with the solution of (I - e J) u = r; the matrix must have been assembled at y."""
     coupling, blocks, vector = implicit.coupling, implicit.blocks, implicit.vector
     for o in range(vector, implicit.pose, 8):
         erase(parts, o)
@@ -74,7 +74,7 @@ def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
 
 @kernel
 def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -> None:
-    """Fill the changes of poses and velocities at constant accelerations."""
+    """Fill the variations dq, dv of poses and velocities at constant accelerations."""
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:
             continue
@@ -96,7 +96,7 @@ def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -
 
 @kernel
 def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
-    """Fill u from the changes of accelerations in the solution."""
+    """Fill u from the acceleration variations in the solution."""
     for o in range(0, y.shape[0], 8):
         erase(u, o)
     for slot in range(implicit.blocks.body_node.shape[0]):

@@ -20,17 +20,17 @@ MOST_VARIABLES = 8
 
 
 class ImplicitSystem:
-    """Arrays of the linear systems of implicit steps, and the functions that compute their derivatives.
+    """Arrays of the linear systems of implicit steps, with functions of dual numbers for the derivatives.
 
     Parameters
     ----------
     turning : whether steps are computed in axes that rotate with the bodies
-        Their equations are then solved by iteration, for which approximate derivatives of friction suffice.
+        Such steps are solved by iteration, for which approximate derivatives of friction suffice.
 
     Attributes
     ----------
     tables : ImplicitTables
-    timed : whether any part may depend on time
+    timed : whether any element may depend explicitly on time
     """
 
     def __init__(self, solver: Solver, *, turning: bool) -> None:

@@ -1,16 +1,17 @@
 """Arrays of the linear systems of implicit steps.
 
 An implicit method solves (I - e J) u = r with J the Jacobian of y' = f(y) and e a real or complex multiple of the step.
-In terms of the changes da and dlambda of accelerations and multipliers due to u, it is a sparse system over bodies and
-relations,
+In terms of the variations da and dlambda of accelerations and multipliers due to u, this is a sparse system over bodies
+and relations,
 
     [ M - e V - e^2 P E    -A^T ] [ da      ]   [ P dq + V dv      ]
     [ A + e C_v + e^2 C_p E   0 ] [ dlambda ] = [ -C_p dq - C_v dv ]
 
-where P, V are derivatives of all loads on bodies with respect to poses and velocities, C_p, C_v those of the second
-derivative of Phi, E maps an angular velocity to a rotation, and dq, dv follow from r. Bodies are scaled so that M is
-the unit matrix, and rows to unit length. A method may use axes that rotate with the bodies at constant rates; J, r and
-u then refer to the motion relative to these axes, at a time when they coincide with the inertial ones.
+where P, V are derivatives of all loads on bodies with respect to poses and velocities, C_p, C_v are the derivatives of
+Phi'' with respect to poses and velocities, E maps an angular velocity to a rotation, and dq, dv follow from r. Bodies
+are scaled so that M is the unit matrix, and rows to unit length. A method may use axes that rotate with the bodies at
+constant rates; J, r and u then refer to the motion relative to these axes, at a time when they coincide with the
+inertial ones.
 """
 
 from __future__ import annotations
@@ -38,10 +39,14 @@ AXES = 48
 class BodyCoupling(NamedTuple):
     """Couplings of nodes (bodies and relations) in the order of elimination; N nodes.
 
-    size (N,): rows of each node · first (N + 1,): first coupling of each node with later ones · column: the later node
-    of each coupling · upper, lower: first elements of its blocks in the row, and in the column, of the earlier node ·
-    diagonal (N,): first element of the diagonal block · target: block that is updated by the elimination of a node, for
-    each pair of its couplings
+    Attributes
+    ----------
+    size : (N,) number of rows of each node
+    first : (N + 1,) index of the first coupling of each node with later nodes
+    column : later node of each coupling
+    upper, lower : first elements of the coupling's blocks in the row, and in the column, of the earlier node
+    diagonal : (N,) first element of the diagonal block of each node
+    target : first element of the block that is updated, for each pair of couplings of an eliminated node
     """
 
     size: np.ndarray
@@ -57,11 +62,19 @@ class BodyCoupling(NamedTuple):
 class CouplingBlocks(NamedTuple):
     """Storage of derivatives of loads and rows, and their blocks; Q pairs of bodies, S sides of relations.
 
-    body_node (slots,): node of each body, -1 for the ground · relation_node (R,) · pair_row, pair_column (Q,): slots of
-    the bodies of each pair · pair_block (Q,): first element of its block · law_pair, relation_pair: pair of each frame
-    with a load and each frame that moves, for each element, or -1; law_first, relation_first: first of these for each
-    element · own (slots,): pair of each body with itself, -1 for the ground · side_row (S,): relation of each side ·
-    side_slot, side_upper, side_lower (S,): its body, or -1 for the ground, and its blocks.
+    Attributes
+    ----------
+    body_node : (slots,) node of each body, -1 for the ground
+    relation_node : (R,) node of each relation
+    pair_row, pair_column : (Q,) slots of the bodies of each pair
+    pair_block : (Q,) first element of the block of each pair
+    law_pair, law_first : pair of each frame with a load and each frame that moves, or -1; and the index of the first
+        such pair of each law
+    relation_pair, relation_first : pairs of frames of relations, likewise
+    own : (slots,) pair of each body with itself, -1 for the ground
+    side_row : (S,) relation of each side
+    side_slot : (S,) slot of the side's body, or -1 for the ground
+    side_upper, side_lower : (S,) first elements of the blocks that couple the side's body and relation
     """
 
     body_node: np.ndarray
@@ -84,19 +97,31 @@ class CouplingBlocks(NamedTuple):
 class ImplicitTables(NamedTuple):
     """Derivatives at one state, patterns, and offsets in the arrays of one linear system.
 
-    seeds (2 * SEED slots,): unit changes of poses and of velocities · moving (2 * MOVING slots,): derived changes ·
-    by_pose, by_velocity (PAIR Q,): derivatives of scaled loads · rows, row_by_pose, row_by_velocity (BLOCK S,): rows A
-    and derivatives of Phi'', scaled · kept (8 R,): whether rows are independent · variables: number of internal
-    variables of force elements · by_variable, rate_by_pose, rate_by_velocity (BLOCK per side of a law): derivatives of
-    scaled loads with respect to internal variables, and of the rates of these · rate_by_variable (BLOCK per law) · axes
-    (AXES per block): angular velocities of the axes, zero for axes at rest · follows: 1.0 if the axes of rotations
-    rotate with the bodies, 0.0 if they are at rest
+    A system for one e is a tuple of one array (size,), or of two with real and imaginary parts. The fields from `turn`
+    to `speed` are the offsets of its parts.
 
-    A system for one e is a tuple of one array (size,), or of two, with real and imaginary parts. After the
-    factorization each has: from `turn` the dependence of poses and velocities of each body on its scaled acceleration
-    (2 * PAIR slots) · response: K of each law (BLOCK each) · found: changes of its internal variables (8 each) ·
-    scratch (3 BLOCK) · vector: right-hand side and solution (NODE N) · pose, speed: dq, dv of each body (NODE slots
-    each)
+    Attributes
+    ----------
+    tangents : functions of dual numbers
+    coupling, blocks : pattern of the matrix, and storage of its derivatives
+    seeds : (2 * SEED slots,) unit directions of poses and of velocities
+    moving : (2 * MOVING slots,) derivatives of the motion of bodies in these directions
+    by_pose, by_velocity : (PAIR Q,) derivatives of scaled loads with respect to poses and velocities
+    rows, row_by_pose, row_by_velocity : (BLOCK S,) rows A and derivatives of Phi'', scaled
+    kept : (8 R,) whether rows are independent
+    variables : number of internal variables of force elements
+    by_variable : (BLOCK per side of a law,) derivatives of scaled loads with respect to internal variables
+    rate_by_pose, rate_by_velocity : (BLOCK per side of a law,) derivatives of the rates of internal variables
+    rate_by_variable : (BLOCK per law,) derivatives of the rates with respect to internal variables
+    axes : (AXES per block,) angular velocities of the axes, zero for axes at rest
+    follows : 1.0 if the axes of rotations rotate with the bodies, 0.0 if they are at rest
+    turn : dependence of each body's pose and velocity on its scaled acceleration (2 * PAIR slots)
+    response : K of each law (BLOCK each)
+    found : variations of the internal variables of each law (8 each)
+    scratch : scratch (3 BLOCK)
+    vector : right-hand side and solution (NODE N)
+    pose, speed : dq and dv of each body (NODE slots each)
+    size : number of elements of one array
     """
 
     tangents: Tangents

@@ -2,9 +2,9 @@
 
 The coefficients of a block of bodies are contiguous, one order after the other, so that sums over orders read memory
 sequentially. The recurrences are those of r'' = F / m + g, J omega' = R^T T + J omega x omega in body axes, and q' = q
-omega / 2, with R a product of components of q. Contributions of loads of the highest order are linear and are added to
-what has been computed without them. Sums over orders are accumulated in several parts, so that products do not wait for
-each other.
+omega / 2, with R a product of components of q. Loads of the highest order enter linearly: their contributions are added
+to coefficients computed without them. Sums over orders are accumulated in several independent parts for
+instruction-level parallelism.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from quirk.jit.simd import halved, load, splat, store, zero_of
 
 from ..kernels.bodies import CON, KIN, STATE, WRENCH
 
-# Offsets of the quaternion, and of J omega, at the place of the metric, whose coefficients are not used.
+# Offsets of the quaternion and of J omega, stored in place of the metric, whose coefficients are not used.
 QUATERNION, MOMENTUM = METRIC, METRIC + 4
 
 
@@ -56,7 +56,7 @@ QUATERNION, MOMENTUM = METRIC, METRIC + 4
 def begin(
     constants: np.ndarray, y: np.ndarray, slope: np.ndarray, kin: np.ndarray, bodies: np.ndarray, orders: int
 ) -> None:
-    """Fill the coefficients given by a state and its rates: poses up to order 2, spins up to order 1."""
+    """Fill the coefficients that follow from a state and its y': poses up to order 2, spins up to order 1."""
     for block in range(constants.shape[0] // CON):
         s, k, c, at_state = block * STATE, block * KIN * orders, block * CON, block * KIN
         for row in range(9):
@@ -78,10 +78,10 @@ def begin(
 
 @kernel
 def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, spinning: bool, whole: int) -> None:
-    """Fill coefficient `order` > 0 of the accelerations under the present loads, and of the motion from them.
+    """Fill coefficient `order` > 0 of the accelerations under the present loads, and the resulting motion.
 
-    Positions and rotations then have two more orders, spins one. Angular velocities in the inertial frame are computed
-    only if a law depends on them (`spinning`). Only the first `whole` blocks have more than four bodies.
+    Positions and rotations are then known to two more orders, spins to one. Angular velocities in the inertial frame
+    are computed only if a law depends on them (`spinning`). Only the first `whole` blocks have more than four bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, k = block * CON, block * KIN * orders
@@ -93,9 +93,9 @@ def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, 
 
 @kernel
 def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order: int, spinning: bool) -> None:
-    """Fill coefficient `order` of the accelerations, and of the motion from them, for the block at k.
+    """Fill coefficient `order` of the accelerations, and the resulting motion, for the block of bodies at k.
 
-    Its constants are at c.
+    The constants of the block are at c.
     """
     accelerate(constants, c, bodies, k, order)
     turn(bodies, k, order + 2)
@@ -184,7 +184,7 @@ def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
 
 @kernel
 def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int, whole: int) -> None:
-    """Add constraint loads of one order to the loads, and their effect on the motion two orders higher."""
+    """Add constraint loads to the loads of one order, and their effect to the motion two orders higher."""
     for block in range(constants.shape[0] // CON):
         c, f, k = block * CON, block * WRENCH, block * KIN * orders
         if block < whole:
@@ -216,7 +216,7 @@ def release_block(
 
 @inlined
 def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
-    """Add a small rotation theta, in body axes, to a coefficient of quaternion and rotation at o."""
+    """Add the rotation vector theta, in body axes, to the coefficients of quaternion and rotation at o."""
     w, v = load(bodies, k + 8 * QUATERNION), load3(bodies, k + 8 * (QUATERNION + 1))
     half = times(theta, 0.5)
     store(bodies, o + 8 * QUATERNION, load(bodies, o + 8 * QUATERNION) - dot(v, half))
@@ -229,7 +229,7 @@ def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
 
 @kernel
 def state_at(bodies: np.ndarray, orders: int, order: int, h: float, y: np.ndarray) -> None:
-    """Fill the state at a time h later: positions and quaternions up to `order`, velocities up to `order` - 1."""
+    """Fill the state at time h, s, from the series: poses up to `order`, velocities up to `order` - 1."""
     for block in range(bodies.shape[0] // (KIN * orders)):
         s, k, zero = block * STATE, block * KIN * orders, splat(0.0)
         w = zero

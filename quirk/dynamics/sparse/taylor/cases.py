@@ -1,4 +1,4 @@
-"""Length of the part of a step in which force laws keep the branches that they take at its start.
+"""Length of the initial part of a step in which force laws do not switch branches.
 
 A quantity that a law compares with zero, a guard, is a polynomial along the series. Its values lie between its smallest
 and largest Bernstein coefficient (Farouki and Rajan, Computer Aided Geometric Design 4 (1987) 191), so it keeps its
@@ -11,16 +11,16 @@ from quirk.jit.compilation import kernel
 
 from .tables import GUARD, LANES, START, STRIDE, TaylorElements
 
-# Guards have two orders less than positions. Their truncation error is assumed to be less than LEFT_OUT times the sum
-# of the last two terms.
+# Series of guards have two orders less than series of positions. Their truncation error is assumed to be less than
+# LEFT_OUT times the sum of the last two terms.
 LEFT_OUT = 4.0
 
 
 @kernel
 def same_cases(elements: TaylorElements, h: float, least: float) -> float:
-    """Return a fraction of a step of size h in which no law changes its branch; 0 if shorter than `least`, or unknown.
+    """Return the length, at most h, in which no law switches its branch; 0 if shorter than `least`, or unknown.
 
-    The step is halved until no guard may change its sign in it.
+    h is halved until no guard may change its sign within it.
     """
     count = elements.guards.shape[0] // GUARD
     if count == 0:

@@ -1,7 +1,7 @@
-"""Code generation for the programs of a form: Taylor coefficients of any order, for a few elements side by side.
+"""Code generation for the programs of a form: Taylor coefficients of any order, for several elements per SIMD vector.
 
-The operations of a program become straight-line code, and the sums over lower orders in the recurrences a few loops. So
-one function serves all orders, and it does not branch at run time except for these loops.
+Operations are generated as straight-line code, and the sums over lower orders in the recurrences as a few loops. So one
+function serves all orders, and it does not branch at run time except for these loops.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class _Writer:
         self._entries: dict[tuple[int, int], Any] = {}
 
     def write(self) -> None:
-        """Write all programs, and the branch to the selected one."""
+        """Generate code for all programs, and the branch to the selected one."""
         build = self.build
         end = build.append_basic_block("end")
         choice = build.switch(self.desk[PROGRAM], end)
@@ -148,7 +148,7 @@ class _Writer:
         if program != FIRST:
             real = self.build.uitofp(self.k, DOUBLE)
             self.order, self.by_order = self._splat(real), self._splat(self.build.fdiv(_real(1.0), real))
-        # All inputs are read before anything is written, so that their addresses are loaded once.
+        # All inputs are read before any output is written, so that their addresses are loaded once.
         for place in lines:
             if self.tape.lines[place][0] == INPUT:
                 self.values[place] = self._input(place)
@@ -166,11 +166,11 @@ class _Writer:
         return self.build.inttoptr(self.desk[which], DOUBLE.as_pointer())
 
     def _lanes(self, first: Any) -> Any:
-        """Return a pointer to one stored vector of the group's numbers."""
+        """Return a pointer to the stored vector of lanes with index `first`."""
         return self.build.bitcast(self.build.gep(self.numbers, [first]), self.vector.as_pointer())
 
     def _slot(self, place: int, order: Any) -> Any:
-        """Return a pointer to a coefficient of a line whose coefficients are stored."""
+        """Return a pointer to coefficient `order` of a tape line whose coefficients are stored."""
         first = _word(self.width * len(self.programs.steady))
         slot = self.build.add(self.build.mul(self.desk[ORDERS], _word(self.programs.kept[place])), order)
         return self._lanes(self.build.add(first, self.build.mul(slot, _word(self.width))))
@@ -184,14 +184,14 @@ class _Writer:
         return self.build.load(pointer, align=8)
 
     def _place(self, slot: int, lane: int) -> Any:
-        """Return the entry of `places` of one lane; it is loaded once per program, before anything is written."""
+        """Return the entry of `places` for one lane; entries are loaded once, at the start of each program."""
         if (slot, lane) not in self._entries:
             pointer = self.build.gep(self.places, [_word(WIDTH * slot + lane)])
             self._entries[slot, lane] = self.build.load(pointer)
         return self._entries[slot, lane]
 
     def _gathered(self, array: int, slot: int, offset: Any) -> Any:
-        """Load the elements of an array at the entry of each lane plus an offset."""
+        """Generate loads of array elements: for each lane the element at its entry of `places` plus an offset."""
         base, lanes = self._array(array), ir.Constant(self.vector, ir.Undefined)
         for lane in range(self.width):
             pointer = self.build.gep(base, [self.build.add(self._place(slot, lane), offset)])
@@ -210,7 +210,7 @@ class _Writer:
         return 1 + self.form.frames + self.form.motions + row
 
     def _variable_slot(self, behind: int) -> int:
-        """Return the slot of the first internal variable, of the work of the element, or of the work of its rows."""
+        """Return the slot of the first internal variable (0), of the element's work (1), or of its rows' work (from 2)."""
         return self._row_slot(self.form.rows) + behind
 
     @property
@@ -313,7 +313,7 @@ class _Writer:
     # Coefficients of higher orders.
 
     def _sums(self, lines: Sequence[int]) -> dict[int, Any]:
-        """Return the sums over lower orders in the recurrences of a program's lines."""
+        """Generate the sums over lower orders in the recurrences of a program's lines; return them by line."""
         sums: dict[int, Any] = {}
         wanted = []
         for place in lines:
@@ -349,14 +349,14 @@ class _Writer:
             COSINE_H: [(1.0, BY_M, a, place - 1)],
             TANGENT_H: [(1.0, BY_M, a, place + 1)],
             SLOPE_H: [(1.0, PLAIN, place - 1, place - 1)],
-            # Without the exponent, a factor of the first sum.
+            # The exponent, a factor of the first sum, is applied later.
             POWER: [(1.0, BY_M, a, place), (-1.0, BY_REST, a, place)],
             # (x^2 + y^2) angle' = x y' - y x'
             ANGLE: [(1.0, BY_M, a, b), (-1.0, BY_M, b, a), (-1.0, BY_M, place, rest[-1] if rest else a)],
         }[code]
 
     def _loop(self, sums: Sequence[Sequence[Term]]) -> list[Any]:
-        """Write a loop for sums over m from 1 to k - 1; those of powers have two parts."""
+        """Generate a loop for sums over m from 1 to k - 1; sums of powers have two parts."""
         build = self.build
         steady, last = self.tape.steady, self.k
         before, body, after = build.block, build.append_basic_block(), build.append_basic_block()
@@ -425,7 +425,7 @@ class _Writer:
         a, b = operands[0], operands[-1]
 
         def product(x: int, y: int) -> Any:
-            """Return the present coefficient of x times the value of y; zero if x is an unknown multiplier."""
+            """Return coefficient k of x times coefficient 0 of y; zero if x is a multiplier that is still unknown."""
             unknown = self.programs.is_multiplier(x) and self.program == LOADS
             return self._filled(0.0) if unknown else self._times(now(x), first(y))
 
@@ -458,7 +458,7 @@ class _Writer:
         return self._minus(self._filled(0.0), found) if code == COSINE else found
 
     def _now(self, place: int) -> Any:
-        """Return the present coefficient of a line."""
+        """Return coefficient k, the order being computed, of a line."""
         if self.tape.steady[place]:
             return self._filled(0.0)
         if place not in self.values:
@@ -476,7 +476,7 @@ class _Writer:
     # Outputs.
 
     def _keep(self, lines: Sequence[int]) -> None:
-        """Store the coefficients that are needed later."""
+        """Generate stores of the coefficients that later programs or orders need."""
         for place in lines:
             if place in self.programs.kept and not (self.programs.is_multiplier(place) and self.program == LOADS):
                 self.build.store(self.values[place], self._slot(place, self.k), align=8)
@@ -485,7 +485,7 @@ class _Writer:
                 self.build.store(self.values[place], slot, align=8)
 
     def _outputs(self) -> list[tuple[int, Any]]:
-        """Return the outputs of this program."""
+        """Return the outputs of the present program: position on the tape and destination of each."""
         kinds = {
             FIRST: (LOAD, RATE, POWER_OF_LOADS, POWER_OF_ROW),
             LOADS: (LOAD, RATE, POWER_OF_LOADS),
@@ -507,7 +507,7 @@ class _Writer:
         return self._variable_slot({RATE: 0, POWER_OF_LOADS: 1}.get(kind, 2 + which))
 
     def _hand_on(self, outputs: Sequence[tuple[int, Any]]) -> None:
-        """Add loads, rates and powers, and write right-hand sides, for the lanes that have an element."""
+        """Generate code that adds loads, rates and powers, and stores right-hand sides, for all occupied lanes."""
         if not outputs:
             return
         build = self.build
@@ -531,7 +531,7 @@ class _Writer:
         build.position_at_end(after)
 
     def _hand_on_lane(self, outputs: Sequence[tuple[int, Any]], lane: Any, numbers: Any) -> None:
-        """Add or write the outputs of one lane, out of vectors of outputs."""
+        """Generate code that adds or stores the outputs of one lane; `numbers` points to the vectors of outputs."""
         build = self.build
         starts: dict[int, Any] = {}
         for n, (_, (kind, which, frame)) in enumerate(outputs):
@@ -561,7 +561,7 @@ class _Writer:
         return self._times(factor, self._now(place))
 
     def _added(self, place: int, kind: int) -> Any:
-        """Return the coefficient to add for an output: that of a load or, for a rate, the next one of its integral."""
+        """Return the coefficient to add to an output: coefficient k of a load, or k + 1 of the integral of a rate."""
         if kind == LOAD:
             return self.values[place]
         following = self.build.uitofp(self.build.add(self.k, _word(1)), DOUBLE)

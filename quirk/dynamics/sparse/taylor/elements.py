@@ -1,4 +1,4 @@
-"""Programs of constraints and force elements, called for each group of eight in turn."""
+"""Calls of the Taylor programs of constraints and force elements, for each group of eight."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BYTES = 8
 
 @kernel
 def expand_motions(elements: TaylorElements, t: float) -> None:
-    """Fill the Taylor coefficients of all functions of time."""
+    """Fill the Taylor coefficients of all prescribed motions at time t."""
     orders = elements.orders
     for m in range(elements.taylor.shape[0] // orders):
         motion_taylor(elements.motions, m, t, orders - 1, elements.taylor, m * orders)

@@ -1,6 +1,6 @@
 """Taylor series of a constrained motion, from one evaluation, with its factorization for all orders.
 
-Coefficient k of accelerations a and multipliers lambda solves the equations of the accelerations themselves,
+Coefficient k of accelerations a and multipliers lambda solves the same equations as the accelerations,
 
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
@@ -42,9 +42,9 @@ def expand(
     slope: np.ndarray,
     rtol: float,
 ) -> None:
-    """Fill all coefficients of the motion, `bodies` and `carried`, from a state evaluated last and its rates.
+    """Fill all coefficients of the motion, for bodies and auxiliary states, from the state evaluated last and its y'.
 
-    `second` is 1 if these arrays are the second half of those at the addresses in `elements`, otherwise 0. Terms
+    `second` is 1 if `coefficients` are the second half of the arrays at the addresses in `elements`, otherwise 0. Terms
     decrease about evenly from order to order, down to `rtol` of the first; multipliers are solved to the corresponding
     accuracy, since the remaining constraint violation is removed by projection at the end of a step.
     """

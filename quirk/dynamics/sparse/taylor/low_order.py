@@ -1,12 +1,12 @@
 """Taylor coefficients of accelerations and multipliers at a state, in kernels, with one factorization for all orders.
 
-Coefficient k of the accelerations and of the multipliers solves the same equations as the accelerations themselves,
+Coefficient k of the accelerations and of the multipliers solves the same equations as the accelerations,
 
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
 where Phi_(k+2) is the coefficient of Phi along the motion with a_k computed without lambda_k; see
-`quirk.dynamics.dense.derivatives`, the dense reference. Rows A_m are over velocities and spins in the inertial frame,
-moments multiplied by W^T R^T of the state itself.
+`quirk.dynamics.dense.derivatives`, the dense reference. Rows A_m refer to velocities and spins in the inertial frame;
+moments are multiplied by W^T R^T at order 0.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from .low_order_rows import LowOrderSeries, next_rows
 def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.ndarray, rank: int, driven: bool) -> None:
     """Fill all coefficients of accelerations and multipliers at a state on the constraints.
 
-    On return `work` has the factorization and the number of independent rows, which should be `rank`. If the motion is
-    `driven`, constraints leave no freedom, and loads are omitted: they would add only round-off.
+    On return `work` holds the factorization and the number of independent rows, which should be `rank`. If the motion
+    is `driven`, constraints leave no degree of freedom, and loads are omitted: they would add only round-off.
     """
     constants, nodes, forces, work = mechanism.constants, mechanism.nodes, mechanism.forces, mechanism.work
     size, count = work.kin.shape[0], work.x.shape[0]
@@ -54,7 +54,7 @@ def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.nd
             factorise_rows(mechanism)
         answer(mechanism)
         if k == 0 and watch(mechanism, t, y, rank):
-            # The selection of other rows has overwritten the present ones.
+            # The selection of other rows has overwritten work.G.
             next_rows(nodes, series, work, t, size, k)
             prepare_rows(mechanism, y, present)
             factorise_rows(mechanism)

@@ -43,11 +43,19 @@ THETA, ONCE = 0, 24
 class SeriesPath(NamedTuple):
     """Times at which derivatives are required, and the results.
 
-    times (nt,) · states (nt size,): given, or computed in tracking · present, trial, guess (size,): last state, next
-    state, and state predicted for the next time · turns: scratch for coefficients of rotation vectors · accelerations:
-    Taylor coefficients for each time and order · counts, clock: ROW to TRIED, REACHED to AHEAD · stop (1,): nonzero to
-    end · counter: revolution counter along tracked states · length: of the system, m · rank: number of independent rows
-    · tracking: whether only the first state is given, and drivers leave no freedom.
+    Attributes
+    ----------
+    times : (nt,) times, s
+    states : (nt size,) states at these times, given, or computed in tracking
+    present, trial, guess : (size,) last state, next state, and state predicted for the next time
+    turns : scratch for coefficients of rotation vectors
+    accelerations : Taylor coefficients of the accelerations for each time and order
+    counts, clock : data ROW to TRIED, and REACHED to AHEAD
+    stop : (1,) nonzero if a user function requests the end
+    counter : revolution counter along tracked states
+    length : length of the system, m
+    rank : number of independent rows
+    tracking : whether only the first state is given, for systems whose drivers leave no degree of freedom
     """
 
     times: np.ndarray
@@ -66,15 +74,16 @@ class SeriesPath(NamedTuple):
     tracking: bool
 
 
-# Entries of SeriesPath.counts after CORRECTIONS and FACTORISATIONS: number of times done, number of steps, and number
-# of steps tried since the last time.
+# Entries of SeriesPath.counts after CORRECTIONS and FACTORISATIONS: number of completed times, number of steps, and
+# number of steps tried since the last completed time.
 ROW, STEPS, TRIED = range(2, 5)
 COUNTS = 5
-# Entries of SeriesPath.clock: time reached, and size of the next step, 0 for the whole interval to the next time.
+# Entries of SeriesPath.clock: time reached, s, and size of the next step, s, 0 for the whole interval to the next time.
 REACHED, AHEAD = range(2)
 CLOCK = 2
 
-# Return values of `follow`: AGAIN to be called again; the last two are set by the caller.
+# Return codes of `follow`: all times done; call again; step size collapsed; singular configuration; stopped by a user
+# function. The last two are set by the caller: Ctrl-C; too many steps.
 ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 
 
@@ -82,7 +91,7 @@ ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_steps: int) -> int:
     """Fill the Taylor coefficients of the accelerations at each time; return after at most `most_steps` steps.
 
-    The return value is the reason: ARRIVED, AGAIN and so on.
+    Returns one of the return codes ARRIVED to STOPPED.
     """
     work = mechanism.work
     size = path.present.shape[0]
@@ -119,7 +128,7 @@ def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_
 def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end: float) -> int:
     """Advance the positions by one step towards the time `end`.
 
-    Returns ARRIVED, AGAIN if the step ends before, or the reason for a failure.
+    Returns ARRIVED; AGAIN if the step ends before `end`; or STUCK or SINGULAR.
     """
     constants, work = mechanism.constants, mechanism.work
     clock, length = path.clock, path.length
@@ -156,7 +165,7 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
 
 @kernel
 def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
-    """Return whether projection changed the velocities of `trial` only slightly; otherwise it is another branch."""
+    """Return whether projection changed the velocities of `trial` only slightly; otherwise it is on another branch."""
     largest, length = splat(0.0), path.length
     for block in range(constants.shape[0] // CON):
         v, w = block * STATE + 8 * VELOCITY, block * STATE + 8 * OMEGA
@@ -223,7 +232,7 @@ def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bo
 def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
     """Rotate the orientations of one block by rotation vectors in body axes.
 
-    The rotation vectors are stored in `trial` at the place of the results.
+    On entry `trial` holds the rotation vectors in place of the quaternions.
     """
     for lane in range(q, q + 8):
         a, b, c = at(trial, lane + 8), at(trial, lane + 16), at(trial, lane + 24)
@@ -239,7 +248,7 @@ def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
 
 @kernel
 def keep(series: LowOrderSeries, path: SeriesPath, size: int, regular: bool) -> None:
-    """Copy the coefficients of the accelerations at one time to `path`; nan beyond the first unless `regular`."""
+    """Copy the coefficients of the accelerations at one time to `path`; nan above order 0 unless `regular`."""
     row, order = path.counts[ROW], series.order
     for k in range(order):
         for block in range(size // KIN):

@@ -35,7 +35,7 @@ from ..kernels.bodies import CON, KIN, STATE, WRENCH, pose
 
 @kernel
 def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -> None:
-    """Fill the coefficients determined by the state y: all of order 0 except loads, and the position's of order 1."""
+    """Fill the coefficients determined by the state y: order 0 except for loads, and order 1 of positions."""
     for block in range(constants.shape[0] // CON):
         s, k = block * STATE, block * KIN
         pose(constants, y, bodies, s, k, block * CON)
@@ -60,8 +60,8 @@ def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, pre
 def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int, weight: float) -> None:
     """Fill coefficient `order` of the unconstrained accelerations under FORCE, TORQUE and `weight` times gravity.
 
-    Fills coefficient `order` + 2 of the position, `order` + 1 of spin and angular velocity, and those of the rotation
-    up to `order` + 2, which follow from these.
+    Fills coefficient `order` + 2 of positions, coefficient `order` + 1 of spins and angular velocities, and the
+    coefficients of rotations up to `order` + 2, which follow from them.
     """
     for block in range(size // KIN):
         k, c = block * KIN, block * CON
@@ -90,7 +90,7 @@ def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int,
 
 @kernel
 def turn(bodies: np.ndarray, size: int, k: int, order: int) -> None:
-    """Fill coefficient `order` of the rotation of one block from those of the spin: R' = omega x R."""
+    """Fill coefficient `order` of the rotation of one block from the coefficients of the spin: R' = omega x R."""
     for column in range(3):
         zero = splat(0.0)
         rate = zero, zero, zero

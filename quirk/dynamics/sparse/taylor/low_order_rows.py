@@ -46,11 +46,16 @@ from ..kernels.work import Workspace
 class LowOrderSeries(NamedTuple):
     """Arrays of Taylor coefficients that the low-order kernels write; K nodes.
 
-    bodies: coefficients of all bodies, one order after the other, two orders more than accelerations · rows: G of each
-    order from 1, at the offset of that order; order 0 is in `Workspace.G` · multipliers (order 8 K,) · terms: scratch
-    for one node · relations: relations compiled for higher orders · address (1,): of a function that fills applied
-    loads of higher orders, or 0 · asked (1,): the order that it must fill · order: number of coefficients of
-    accelerations.
+    Attributes
+    ----------
+    bodies : coefficients of all bodies, one order after the other, two orders more than accelerations
+    rows : coefficients of G of each order from 1, at the offset of that order; order 0 is in `Workspace.G`
+    multipliers : (order 8 K,) coefficients of the multipliers
+    terms : scratch for one node
+    relations : relations compiled for higher orders
+    address : (1,) address of a function that fills applied loads of higher orders, or 0
+    asked : (1,) order of the loads that this function must fill
+    order : number of coefficients of accelerations
     """
 
     bodies: np.ndarray
@@ -73,7 +78,7 @@ TERMS = 128
 def next_rows(nodes: Nodes, series: LowOrderSeries, work: Workspace, t: float, size: int, k: int) -> None:
     """Fill work.rhs with -(k + 1) (k + 2) Phi_(k+2) and, unless k is the last order, coefficient k + 1 of the rows.
 
-    For k = 0 also fill work.G, the rows themselves. `size` is that of one order of series.bodies.
+    For k = 0 also fill work.G, order 0 of the rows. `size` is the number of elements of one order of series.bodies.
     """
     length = work.G.shape[0]
     for n in range(nodes.rows.shape[0]):
@@ -99,7 +104,7 @@ def next_rows(nodes: Nodes, series: LowOrderSeries, work: Workspace, t: float, s
 def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.ndarray, m: int) -> None:
     """Fill coefficient m of x, y and their constituent vectors for the rows of node n; see `constraint_rows`.
 
-    `kin` is coefficient m of the bodies; `first` is 1.0 for m = 0 and 0.0 for others, as inertial axes are constant.
+    `kin` is coefficient m of the bodies; `first` is 1.0 for m = 0 and 0.0 for m > 0, as inertial axes are constant.
     """
     ki, kj, arm, o = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], 6 * n, TERMS * m
     lanes, direction = nodes.lanes[n], 48 * n
@@ -142,10 +147,10 @@ def node_rows(nodes: Nodes, n: int, series: LowOrderSeries, order: int, G: np.nd
 
 @kernel
 def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, size: int, k: int, o: int) -> None:
-    """Fill right-hand sides, from element o of work.rhs, and rows of relation r, as `next_rows` for other nodes.
+    """Fill right-hand sides, from element o of work.rhs, and rows of relation r; see `next_rows`.
 
-    Its function computes derivatives of Phi up to order + 1, and of the gradient up to order - 1. Unknown coefficients
-    of the motion are passed as zero.
+    The function of the relation computes derivatives of Phi up to order + 1, and of the gradient up to order - 1.
+    Unknown coefficients of the motion are passed as zero.
     """
     relations, length = series.relations, work.G.shape[0]
     e, last = RELATION_SIZE * r, series.order + 1

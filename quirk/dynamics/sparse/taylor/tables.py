@@ -1,8 +1,8 @@
 """Tables of constraints and force elements for Taylor series, in groups of elements of the same form.
 
-Kernels take in addition two arrays of Taylor coefficients: `bodies`, for each block of eight one order after the other,
-as in `quirk.dynamics.model.layout`, with the quaternion and J omega at the place of the metric; and `carried`, of the
-auxiliary states, one order after the other, their number rounded up to a multiple of eight.
+Kernels take in addition two arrays of Taylor coefficients: `bodies`, for each block of eight bodies one order after the
+other, as in `quirk.dynamics.model.layout`, with the quaternion and J omega in place of the metric; and `carried`, of
+the auxiliary states, one order after the other, their number rounded up to a multiple of eight.
 """
 
 from __future__ import annotations
@@ -45,15 +45,22 @@ DESK = 14
 class TaylorElements(NamedTuple):
     """Constraints and force elements of a model, in groups of eight of the same form.
 
-    groups (GROUP each): integers, those of constraints first · constraints: number of groups of constraints ·
-    spinning: whether any element depends on inertial angular velocities · places: for each group eight of each of
-    these: first of its fixed numbers; bodies of all frames; motions; multipliers; first internal variable; work of the
-    element, and of its rows; then the number of elements, which use the first lanes · numbers: stored numbers of groups
-    · motions, taylor (motions orders,): functions of time of all elements, and their coefficients · desk, handed
-    (DESK,): argument array of machine code, as integers and as doubles, sharing memory · first_places, first_numbers,
-    first_bodies, first_carried: addresses of these arrays · whole: number of leading blocks up to the last one with
-    more than four bodies · guards (GUARD each): integers; none if user functions may branch without guards · polynomial
-    (orders,): scratch · orders
+    Attributes
+    ----------
+    groups : (GROUP each,) integers of each group, groups of constraints first
+    constraints : number of groups of constraints
+    spinning : whether any element depends on inertial angular velocities
+    places : for each group, eight lanes of each of: index of the element's first fixed number; offsets of the bodies of
+        all frames; indices of motions, multipliers, first internal variable, work of the element, and work of its rows;
+        then the number of elements, which use the first lanes
+    numbers : stored coefficients of all groups
+    motions, taylor : prescribed motions of all elements, and their coefficients (motions orders,)
+    desk, handed : (DESK,) argument array of machine code, as integers and as doubles that share memory
+    first_places, first_numbers, first_bodies, first_carried : addresses of the arrays passed to machine code
+    whole : number of leading blocks up to the last one with more than four bodies
+    guards : (GUARD each,) integers of each guard; empty if user functions may branch without guards
+    polynomial : (orders,) scratch
+    orders : number of coefficients
     """
 
     groups: np.ndarray

@@ -1,4 +1,4 @@
-"""Programs of a form: assignment of the lines of its tape to programs, and the coefficients stored between them."""
+"""Programs of a form: assignment of tape lines to programs, and the coefficients stored between programs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from quirk.autodiff.tape import CHOOSE, CONSTANT, INPUT, MULTIPLY, NONLINEAR, PO
 from .tables import AFTER, FIRST, GOAL, LAW, LOADS, SHAPE
 from .tapes import LOAD, MULTIPLIER, POWER_OF_LOADS, POWER_OF_ROW, RATE, RESIDUAL, Form
 
-# Operands used by value: factors, exponents and truth values, which are constant along the series.
+# Operands that are constant along the series: factors, exponents and truth values.
 BY_VALUE = {SCALE: {1}, POWER: {1}, CHOOSE: {0}}
 
 
 class Programs:
-    """Programs of a form.
+    """Assignment of the tape lines of a form to its programs.
 
     Attributes
     ----------
-    lines : positions of lines and inputs of each program, in order; except for FIRST without constant lines
+    lines : tape positions of the lines and inputs of each program, in order; constant lines only in FIRST
     steady : slots of constant values that are needed after FIRST
     kept : slots of lines whose coefficients of all orders are stored
     sums : slots of lines whose sums over lower orders are computed by GOAL for SHAPE
@@ -43,7 +43,7 @@ class Programs:
         return width * (len(self.steady) + orders * len(self.kept) + len(self.sums))
 
     def starts_of_guards(self, orders: int, width: int) -> list[int]:
-        """First elements of the coefficients of guards in the numbers of a group, one order after the other."""
+        """Return the index of each guard's coefficients, one order after the other, in the numbers of a group."""
         return [width * (len(self.steady) + orders * self.kept[place]) for place in self.form.guards]
 
     def is_multiplier(self, place: int) -> bool:
@@ -69,7 +69,7 @@ class Programs:
         }
 
     def _depending(self, places: Sequence[int]) -> set[int]:
-        """Return the lines that depend on multipliers."""
+        """Return those of the lines `places` that depend on multipliers."""
         dependent: set[int] = set()
         for place in places:
             code, *operands = self.tape.lines[place]
@@ -88,7 +88,7 @@ class Programs:
         return sorted(needed)
 
     def _kept(self, programs: Iterable[Sequence[int]]) -> list[int]:
-        """Lines with stored coefficients: guards, lines in sums over lower orders, and inputs of other programs."""
+        """Return lines with stored coefficients: guards, lines in sums over lower orders, inputs of other programs."""
         kept: set[int] = set(self.form.guards)
         for lines in programs:
             here = set(lines)

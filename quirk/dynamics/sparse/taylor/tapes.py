@@ -1,4 +1,4 @@
-"""Constraints and force elements recorded as tapes."""
+"""Recording of constraints and force elements on tapes."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class Form:
     ----------
     inputs : source of each input, by its position on the tape
     outputs : position on the tape and source of each output
-    guards : positions on the tape of quantities that change sign where the function changes its branch
+    guards : positions on the tape of quantities that change sign where the function switches its branch
     level : POSE_ROWS, VELOCITY_ROWS or LAW
-    of_user : whether it includes a user function
+    of_user : whether the tape includes a user function
     """
 
     tape: Tape
@@ -77,12 +77,12 @@ class Form:
 
     @property
     def components(self) -> set[int]:
-        """Components of the motion of bodies on which it depends."""
+        """Components of the motion of bodies on which the element depends."""
         return {which for kind, which, _ in self.inputs.values() if kind in (BODY, BODY_RATE)}
 
     @property
     def chooses(self) -> bool:
-        """Whether the function branches, rounds, or wraps an angle."""
+        """Whether the element's function branches, rounds, or wraps an angle."""
         return any(code in (CHOOSE, NEAREST, ANGLE) for code, *_ in self.tape.lines)
 
 
@@ -95,7 +95,7 @@ class _Recording:
         self._numbers: dict[Source, int] = {}
 
     def input(self, kind: int, which: int = 0, frame: int = 0) -> Recorded:
-        """Return an input, the same one for the same source."""
+        """Return the tape input of a source, created on first use."""
         source = kind, which, frame
         number = self._numbers.setdefault(source, len(self._numbers))
         line = self.tape.input(number, steady=kind in STEADY)
@@ -108,12 +108,12 @@ class _Recording:
         return moving + [self.input(BODY, SPIN + c, frame) for c in range(3)]
 
     def placed(self, outputs: Iterable[tuple[Any, Source]]) -> tuple[tuple[int, Source], ...]:
-        """Return the positions on the tape of outputs that are not zero."""
+        """Return the tape positions and sources of the outputs that are not identically zero."""
         return tuple((self.tape.place(x), source) for x, source in outputs if not is_nothing(x))
 
 
 def relation_form(relation: Relation, layout: relations.RelationLayout, working: bool) -> Form:
-    """Return the form of a relation; `working` tells whether the power of its rows is an output."""
+    """Return the form of a relation; if `working`, the power of its rows is an output."""
     if relation.of_user:
         return _recorded_relation(relation.function, relation.of_velocities, layout, working, of_user=True)
     return _shared_relation(relation.function, relation.of_velocities, layout, working)
@@ -175,7 +175,7 @@ def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
 
 
 def law_form(element: ForceElement, layout: laws.LawLayout, working: bool) -> Form:
-    """Return the form of the law of an element; `working` tells whether the power of its loads is an output."""
+    """Return the form of the law of an element; if `working`, the power of its loads is an output."""
     prints = prints_of(element)
     if prints is None:
         return _recorded_law(element, layout, working)
@@ -183,7 +183,7 @@ def law_form(element: ForceElement, layout: laws.LawLayout, working: bool) -> Fo
 
 
 def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
-    """Fingerprints of an element's functions; elements of equal structure and fingerprints share machine code.
+    """Return fingerprints of an element's functions; elements of equal structure and fingerprints share machine code.
 
     None for user-defined elements, and for functions whose behavior may change.
     """
@@ -239,7 +239,7 @@ def _recorded_law(element: ForceElement, layout: laws.LawLayout, working: bool) 
 
 
 def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
-    """Append guards, which change sign where lines of a tape change their branch; return their positions.
+    """Append guards, which change sign where lines of a tape switch branches; return their positions.
 
     Branches are those of comparisons, the sign under a root, the turns of an angle, and rounding.
     """
@@ -262,14 +262,14 @@ def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
 
 
 class _Smooth(DualCall):
-    """A user function in a recorded law; it must be smooth."""
+    """Call of a user function in a recorded law; the function must be smooth."""
 
     def __init__(self, value: Value, tape: Tape) -> None:
         super().__init__(value)
         self._tape = tape
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the function's value; raise BranchingError if it branches."""
+        """Return the value of the user function; raise BranchingError if it branches."""
         before = len(self._tape.lines)
         value = super().__call__(t, *arguments)
         if any(code in (CHOOSE, NEAREST) for code, *_ in self._tape.lines[before:]):

@@ -18,11 +18,11 @@ from quirk.jit.simd import at, put, splat, store
 
 from .bodies import KIN
 
-# Entries per force element: address of its law; first element of its inputs, and of its outputs; first input of its
-# motions, and of its frames; range of its motions among those of all elements, and of its frames likewise; first input
-# of its internal variables, first output of their rates, index of the first in y, and their number; index of its work
-# in y, -1 for none; whether its loads are those of a unit friction force, whose magnitude is solved for with the
-# constraints.
+# Entries per force element: address of its law; index of its first input and of its first output; offsets of its
+# motions and frames in its inputs; range of its motions among the motions of all elements, and of its frames among all
+# frames; offset of its internal variables in its inputs, of their rates in its outputs, index of the first variable in
+# y, and their number; index of its work in y, -1 for none; whether its loads are those of a unit friction force, whose
+# magnitude is solved for with the constraints.
 (
     ADDRESS, INPUT, OUTPUT, PROFILES, FRAMES, MOTION, MOTION_END, SIDE, SIDE_END,
     VARIABLES, VARIABLE_RATES, VARIABLES_IN_Y, VARIABLE_COUNT, WORK_IN_Y, COUPLED,
@@ -38,7 +38,8 @@ SIDE_ENTRIES = 2
 REFERENCE_AT, COORDINATE_AT = range(2)
 TURN_ENTRIES = 2
 
-# Entries per row that may do work: index of its multiplier among those of all nodes, and of its work in y.
+# Entries per row whose work is integrated: index of its multiplier among the multipliers of all nodes, and of its work
+# in y.
 MULTIPLIER, ROW_WORK_IN_Y = range(2)
 WORKING_ENTRIES = 2
 
@@ -52,10 +53,15 @@ FRAME_SIZE = PLACEMENT + 22
 class Forces(NamedTuple):
     """Force elements of a model as flat arrays for kernels.
 
-    entries (ELEMENT_SIZE per element), sides (SIDE_ENTRIES per frame), turns (TURN_ENTRIES per counted coordinate),
-    working (WORKING_ENTRIES per row that may do work): integers · work, work_end: range of the elements of y with work,
-    J · motions: of all laws · inputs, outputs: those of all laws, one after the other, see
-    `quirk.forces.law.LawLayout`.
+    Attributes
+    ----------
+    entries : (ELEMENT_SIZE per element,) integers of each element
+    sides : (SIDE_ENTRIES per frame,) integers of each frame
+    turns : (TURN_ENTRIES per coordinate,) integers of each coordinate with counted turns
+    working : (WORKING_ENTRIES per row,) integers of each row whose work is integrated
+    work, work_end : range of the elements of y with work, J
+    motions : prescribed motions of all laws
+    inputs, outputs : inputs and outputs of all laws, concatenated; see `quirk.forces.law.LawLayout`
     """
 
     entries: np.ndarray
@@ -102,7 +108,7 @@ def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) ->
 
 @kernel
 def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Write the inputs of the law of element e that depend on time and state."""
+    """Write those inputs of the law of element e that depend on time and state."""
     o = ELEMENT_SIZE * e
     begin, place = forces.entries[o + MOTION], forces.entries[o + PROFILES]
     for m in range(begin, forces.entries[o + MOTION_END]):

@@ -1,8 +1,8 @@
 """Factorization of the equations of motion of a forest by the freedoms of its joints: articulated inertias.
 
-The articulated inertia I of a body is that of the body with all its descendants in the tree. From the tips to the
-roots, each joint transmits the inertia of its child to its parent, except in the directions n of its freedoms, which
-are eliminated one after the other (R. Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7):
+The articulated inertia I of a body is the inertia of the body with all its descendants in the tree. From the tips to
+the roots, each joint transmits the inertia of its child to its parent, except in the directions n of its freedoms,
+which are eliminated one after the other (R. Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7):
 
     U = I n,  I <- I - U U^T / (n . U).
 

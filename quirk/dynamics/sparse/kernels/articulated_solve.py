@@ -52,7 +52,7 @@ from .tree import (
 def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
     """Solve M a + tree.bias = A^T x, A a = rhs for tree.acceleration and the multipliers x; rhs and x are (8 K,).
 
-    tree.bias is overwritten with that of the articulated bodies.
+    tree.bias is overwritten with the bias loads of the articulated bodies.
     """
     for o in range(0, x.shape[0], 8):  # also the lanes without rows
         store(x, o, splat(0.0))
@@ -67,7 +67,7 @@ def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
-    """Compute the relative acceleration prescribed by the rows of a joint, and add its load to that of the parent."""
+    """Compute the relative acceleration prescribed by the rows of a joint, and add the joint's load to the parent's."""
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child = at(entries, e + NODE), at(entries, e + WRENCH_CHILD)
     sign = 1.0 if at(entries, e + CHILD_IS_J) != 0 else -1.0
@@ -106,7 +106,7 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
 
 @kernel
 def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tuple[Triple, Triple]:
-    """Return the force and moment that a joint transmits at an acceleration of its point, before its freedoms move."""
+    """Return the force and moment that a joint transmits at a given acceleration of its point, with locked freedoms."""
     inertia = o + TRANSMITTED
     force = plus(symmetric_times(joints, inertia, shift), matrix_times(joints, inertia + MIXED, turn))
     moment = plus(transposed_times(joints, inertia + MIXED, shift), symmetric_times(joints, inertia + TURNS, turn))
@@ -177,7 +177,7 @@ def follow(tree: Tree, x: np.ndarray, t: int) -> None:
 
 @kernel
 def put_child(tree: Tree, child: int, shift: Triple, turn: Triple) -> None:
-    """Write the acceleration of a body."""
+    """Write the acceleration of a child body to tree.acceleration."""
     for k in range(3):
         put(tree.acceleration, child + 8 * k, shift[k])
         put(tree.acceleration, child + MOMENT + 8 * k, turn[k])

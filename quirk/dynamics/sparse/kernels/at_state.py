@@ -25,9 +25,14 @@ from .work import RANK, TOLERANCE
 class StateQuery(NamedTuple):
     """A state with the parameters and results of a task.
 
-    y (size,): changed by NORMALISE and PROJECT · ydot (size,): filled by EVALUATE · alpha, beta: Baumgarte's rates,
-    1/s · length: of the system, m · rank: number of independent rows, for EVALUATE and CHOOSE · counts: numbers of
-    projection steps and factorizations, see `project`
+    Attributes
+    ----------
+    y : (size,) the state, modified by NORMALISE and PROJECT
+    ydot : (size,) y', filled by EVALUATE
+    alpha, beta : Baumgarte's rates, 1/s
+    length : length of the system, m
+    rank : number of independent rows, for EVALUATE and CHOOSE
+    counts : numbers of projection steps and factorizations, see `project`
     """
 
     y: np.ndarray

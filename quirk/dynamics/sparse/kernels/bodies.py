@@ -74,8 +74,7 @@ def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) ->
 def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Fill rotation, metric, spin and unconstrained accelerations of all bodies in one pass.
 
-    It combines `poses` and `free_accelerations`, for models without force elements, whose loads must be computed
-    between the two.
+    Combines `poses` and `free_accelerations`, for models without force elements (whose loads are computed in between).
     """
     for block in range(constants.shape[0] // CON):
         s, k, c = block * STATE, block * KIN, block * CON
@@ -153,7 +152,7 @@ def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np
 
 @kernel
 def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: np.ndarray) -> None:
-    """Fill `bias` with the loads in `wrench`, with the opposite sign and in body axes, moments not scaled."""
+    """Fill `bias` with minus the loads in `wrench`, in body axes and with unscaled moments."""
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
         store3(bias, f, times(columns_times(kin, k + 8 * ROTATION, load3(wrench, f)), -1.0))
@@ -163,7 +162,7 @@ def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: 
 
 @kernel
 def give_accelerations(constants: np.ndarray, kin: np.ndarray, acceleration: np.ndarray, wrench: np.ndarray) -> None:
-    """Fill `wrench` with the loads that accelerate bodies as `acceleration` has it, in body axes."""
+    """Fill `wrench` with the loads that cause the accelerations `acceleration` (body axes)."""
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
         linear = rows_times(kin, k + 8 * ROTATION, load3(acceleration, f))
@@ -198,7 +197,7 @@ def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndar
 
 @kernel
 def normalise(constants: np.ndarray, y: np.ndarray) -> None:
-    """Scale quaternions to unit length."""
+    """Scale the quaternions of all bodies in y to unit length."""
     for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
         a, b, c, d = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
@@ -224,7 +223,7 @@ def finite(y: np.ndarray) -> bool:
 def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, length: float) -> float:
     """Subtract M^-1 times `wrench` from the poses or, at level VELOCITIES, from the velocities in `y`.
 
-    Returns the largest change: rotations in rad or rad/s, translations over `length`.
+    Returns the largest displacement: rotations in rad or rad/s, translations over `length`.
     """
     largest = splat(0.0)
     check = splat(0.0)
@@ -274,7 +273,7 @@ def reach(constants: np.ndarray, y: np.ndarray) -> float:
 
 @kernel
 def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: int, motion: np.ndarray) -> None:
-    """Fill `motion` with a change of y at one level, poses or velocities, for products with rows.
+    """Fill `motion` with a variation of y at one level, poses or velocities, for products with rows.
 
     Translations are in the inertial frame; rotations are W^-1 times the rotation in body axes.
     """
@@ -314,7 +313,7 @@ def error_ratio(
 ) -> float:
     """Return the largest ratio of error to tolerance over the vectors of all bodies; see `integrators.Tolerance`.
 
-    `motion` is the error as in `motion_of`, at one level, poses or velocities.
+    `motion` is the error at one level, poses or velocities, in the form filled by `motion_of`.
     """
     largest = splat(0.0)
     check = splat(0.0)
@@ -325,7 +324,7 @@ def error_ratio(
         size = root(greater(dot(load3(y, o), load3(y, o)), dot(load3(y_new, o), load3(y_new, o))))
         a = root(dot(shift, shift)) / (atol + rtol * size)
         if level == POSES:
-            # Quaternions have unit length, and change by half the rotation.
+            # The variation of a unit quaternion is half the rotation.
             b = 0.5 * root(dot(turn, turn)) * (1.0 / (atol + rtol))
         else:
             o = s + 8 * OMEGA

@@ -35,13 +35,19 @@ NUMBERS = 13
 
 @record
 class Readings(NamedTuple):
-    """R readings.
+    """R readings, scalars computed from an evaluation.
 
-    kind (R,) · entries (READING R,), numbers (NUMBERS R,): entries of each · nodes: of all constraints, one after the
-    other · energies: indices of the energies among the outputs of laws · wrench: scratch · multipliers: indices of the
-    multipliers in combinations · weights: of these · patches: for dependent contacts the inverse friction coefficients,
-    weights and redistributions of load, see `quirk.events.names.Patch` · shared, scratch: loads of dependent contacts,
-    and scratch
+    Attributes
+    ----------
+    kind : (R,) kind of each reading
+    entries, numbers : (READING R,) integers and (NUMBERS R,) floats of each reading
+    nodes : nodes of the constraints of all readings, concatenated
+    energies : indices of energies among the outputs of laws
+    wrench : scratch
+    multipliers, weights : indices of the multipliers in combinations, and their weights
+    patches : for dependent contacts the inverse friction coefficients, weights and redistributions of load, see
+        `quirk.events.names.Patch`
+    shared, scratch : loads of dependent contacts, and scratch
     """
 
     kind: np.ndarray
@@ -59,21 +65,29 @@ class Readings(NamedTuple):
 
 @record
 class FrictionTables(NamedTuple):
-    """C sliding friction elements, followed by S sticking ones.
+    """C sliding friction elements, followed by S sticking ones. Arrays from `x` on are written by kernels.
 
-    Sliding only: element (C,): index of the force element · slip, direction (C,): first output with the slip, and first
-    input with the direction · size (C,): number of components · wrenches (2 C,): offsets of bodies i and j in arrays of
-    wrenches
-
-    Both: coefficient (C + S,) · takes (C + S,): kind of the normal load, see `quirk.forces.friction` · place (C + S,):
-    first of two readings of a joint load, or 0 for a contact; -1 without load · terms (C + S + 1,): first term of each
-    contact in `multipliers` and `weights`, which give its normal load · kinematics (2 (C + S),): offsets of bodies i
-    and j · axis (3 (C + S),): in body i · length (C + S,): m · readings: of the joint loads
-
-    Written by kernels: x, wrench: multipliers and wrenches without friction, then for a unit force of each friction, C
-    + 1 times · load (6 C (C + 1),): relevant loads for each of these · present (6,): one load at the present magnitudes
-    · varied (6,): scratch for one load · matrix (C C,), rest, magnitude (C,): Newton's method · solvable (1,): positive
-    if the solution is unique
+    Attributes
+    ----------
+    element : (C,) index of the force element
+    slip, direction : (C,) index of the first output with the slip, and of the first input with its direction
+    size : (C,) number of slip components
+    wrenches : (2 C,) offsets of bodies i and j in arrays of wrenches
+    coefficient : (C + S,) coefficient of friction
+    takes : (C + S,) kind of the normal load, see `quirk.forces.friction`
+    place : (C + S,) index of the first of two readings of a joint load, 0 for a contact, -1 without load
+    terms : (C + S + 1,) index of each contact's first term in `multipliers` and `weights`, which give its normal load
+    multipliers, weights : indices of the multipliers in these terms, and their weights
+    kinematics : (2 (C + S),) offsets of bodies i and j in arrays of kinematics
+    axis : (3 (C + S),) axis in body i
+    length : (C + S,) distance of the bearings, m
+    readings : readings of the joint loads
+    x, wrench : multipliers and wrenches without friction, then for a unit force of each sliding element, C + 1 in all
+    load : (6 C (C + 1),) constraint loads that determine the normal loads, in each of these cases
+    present : (6,) one such load at the present magnitudes
+    varied : (6,) scratch for one load
+    matrix, rest, magnitude : (C C,), (C,), (C,) Newton's matrix, its right-hand side, and the friction magnitudes
+    solvable : (1,) positive if the solution is unique
     """
 
     element: np.ndarray

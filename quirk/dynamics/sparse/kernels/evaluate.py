@@ -35,8 +35,7 @@ from .work import FREEDOMS, METHOD, PASSES
 def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Evaluate rows and right-hand sides, factorize, and substitute forward, for STRETCH nodes at a time.
 
-    All three are done for one group of nodes before the next, while its blocks are in the processor's cache; three
-    passes over all nodes of a large system would read memory three times.
+    All three are done for one group of nodes before the next group, so that its blocks stay in the processor's cache.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     count, ready = pattern.rows.shape[0], 0
@@ -50,10 +49,10 @@ def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: flo
 
 @kernel
 def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float, ydot: np.ndarray) -> None:
-    """Fill `ydot` with y' at (t, y): the constrained accelerations nearest to the unconstrained ones.
+    """Fill `ydot` with y' at (t, y), from the constrained accelerations nearest to the unconstrained ones.
 
-    Nearest in the mass metric (Gauss's principle). `alpha` and `beta`, 1/s, are Baumgarte's rates, 0 for none. On
-    return the multipliers are in work.x.
+    The distance is taken in the mass metric (Gauss's principle). `alpha` and `beta`, 1/s, are Baumgarte's rates, 0 for
+    none. On return the multipliers are in work.x.
     """
     constants, nodes, pattern = mechanism.constants, mechanism.nodes, mechanism.pattern
     forces, tree, work = mechanism.forces, mechanism.tree, mechanism.work

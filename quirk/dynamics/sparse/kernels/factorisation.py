@@ -21,7 +21,7 @@ from .orthogonal import substitute, triangularise
 from .rows import HUB
 from .work import BLOCKS, FOREST, FREEDOMS, LEAST, METHOD, PASSES, REFLECTIONS
 
-# Number of solves by blocks until the pivots are known, which determine it: one refinement.
+# Number of solves by blocks before the pivots, which determine it, are known: one refinement.
 UNTOLD_PASSES = 2
 
 
@@ -29,7 +29,7 @@ UNTOLD_PASSES = 2
 def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
     """Compute the geometry of joints, if these are eliminated by freedoms, from work.G and the rotations in `kin`.
 
-    If the rows of a joint are nearly dependent, the method is changed to blocks.
+    If the rows of a joint are nearly dependent, the method switches to BLOCKS.
     """
     work = mechanism.work
     if work.summary[METHOD] == FREEDOMS and not place_joints(mechanism, y, kin):
@@ -40,10 +40,10 @@ def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
 
 @kernel
 def factorise_rows(mechanism: Mechanism) -> None:
-    """Factorize the rows in work.G by the method in the summary: S by blocks, G^T by reflections, or by freedoms.
+    """Factorize the rows in work.G by work.summary[METHOD]: S by blocks, G^T by reflections, or by freedoms.
 
-    Only reflections decide which rows are dependent: if blocks leave out any row, the method is changed to reflections.
-    Freedoms use the joint geometry of the last `prepare_rows`.
+    Only reflections decide which rows are dependent: if the block factorization drops any row, the method switches to
+    REFLECTIONS. The elimination by freedoms uses the joint geometry of the last `prepare_rows`.
     """
     pattern, work = mechanism.pattern, mechanism.work
     if work.summary[METHOD] == FREEDOMS:
@@ -87,11 +87,10 @@ def solve_rows(mechanism: Mechanism) -> None:
 
 @kernel
 def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
-    """Return the numbers of rows kept and left out by the factorization, and the smallest pivot; fill work.pivots.
+    """Return the numbers of rows kept and dropped by the factorization, and the smallest pivot; fill work.pivots.
 
-    Pivots are relative to the squared lengths of rows at the last selection, which change little; computing the lengths
-    again would take time. The rows of a forest do not become dependent: their pivots are 1, and the smallest pivot
-    remains that of the selection.
+    Pivots are relative to the squared lengths of rows at the last selection, which vary little during a run. The rows
+    of a forest do not become dependent: their pivots are 1, and the smallest pivot remains that of the selection.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     kept, left_out, least = 0, 0, 1.0
@@ -112,7 +111,7 @@ def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
                 kept += 1
                 put(work.pivots, 8 * n + r, 1.0)
                 continue
-            # Square root of a pivot, or its inverse; zero for a row that is left out.
+            # Square root of a pivot, or its inverse; zero for a row dropped as dependent.
             entry, pivot = at(factor, d + 9 * r) if there else 0.0, 0.0
             if entry == 0.0:
                 left_out += 1

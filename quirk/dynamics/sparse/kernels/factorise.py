@@ -6,11 +6,10 @@ constraints:
     [ S     G_h ] [ lambda ]   [ b - A a ]
     [ G_h^T -1  ] [  z_h   ] = [    0    ]
 
-with G = A W and S taken over all bodies that are not hubs. Blocks are rows of eight lanes. Each node n of the order
-keeps its blocks B to later nodes as they are at its elimination, and Q = B^T D^- with D^- the inverse of its diagonal
-block, which replaces that block: B has a row for each row of node n, Q for each row of the later node. D^- is zero in
-rows that depend on rows before them: their pivot, the squared distance of the row from the span of those, is below a
-floor.
+with G = A W and S taken over all bodies that are not hubs. Blocks are rows of eight lanes. Each node n keeps its blocks
+B to later nodes, as they are at its elimination, and Q = B^T D^- with D^- the inverse of its diagonal block, which
+replaces that block: B has a row for each row of node n, Q for each row of the later node. D^- is zero in rows that
+depend on rows before them: their pivot, the squared distance of the row from the span of those, is below a floor.
 """
 
 from __future__ import annotations
@@ -39,14 +38,22 @@ CONSTANT, TURNING = range(2)
 class Pattern(NamedTuple):
     """Pattern of the blocks: their positions, and the products and updates that form each; K nodes, L blocks.
 
-    rows (K,): number of rows, 0 of nodes that are left out · sign (K,): of the pivots, 1, and -1 for hubs · first (K +
-    1,): first block of each node, its diagonal one · start, turned (L,): first element of each block of B and of Q ·
-    column (L,): the later node · term (L + 1,): first product of each block · kind, left, right, left_force,
-    right_force (T,): elements of G, three lanes each, that form a product · weight (T,): of the forces · update (L +
-    1,): first update of a block by earlier nodes · Q, B, source (U,): elements of both factors of an update, and the
-    number of rows of B · visits (K,): nodes in the order in which their rows are needed, by their own elimination or
-    that of an earlier node · due: number of visits completed before each group of STRETCH nodes · narrow (K,): whether
-    four lanes suffice.
+    Attributes
+    ----------
+    rows : (K,) number of rows of each node, 0 for nodes without selected rows
+    sign : (K,) sign of the pivots: 1, and -1 for hubs
+    first : (K + 1,) first block of each node, its diagonal block
+    start, turned : (L,) first element of each block of B and of Q
+    column : (L,) later node of each block
+    term : (L + 1,) first product of each block
+    kind, left, right, left_force, right_force : (T,) kind of each product, and the elements of G, three lanes each,
+        that form it
+    weight : (T,) weight of the forces in each product
+    update : (L + 1,) first update of each block by earlier nodes
+    Q, B, source : (U,) elements of both factors of each update, and the number of rows of B
+    visits : (K,) nodes in the order in which their rows are needed, by their own elimination or that of an earlier node
+    due : number of visits completed before each group of STRETCH nodes
+    narrow : (K,) whether four lanes suffice for the node
     """
 
     rows: np.ndarray
@@ -77,8 +84,8 @@ def factorise(
 ) -> None:
     """Fill B, with D^- in place of diagonal blocks, and Q, for the nodes from `begin` to `end`.
 
-    Rows with a pivot not above `floor` (8 K,) are left out. Four lanes are used if neither the node nor any node with a
-    block in its row has more than four rows.
+    Rows with a pivot not above `floor` (8 K,) are dropped as dependent. Four lanes are used if neither the node nor any
+    node with a block in its row has more than four rows.
     """
     for n in range(begin, end):
         rows = at(pattern.rows, n)
@@ -233,7 +240,7 @@ def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarr
 
 @kernel
 def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
-    """Backward substitution: turn the result of `forward` in x into the solution; rows left out get zero."""
+    """Backward substitution: turn the result of `forward` in x into the solution; entries of dropped rows are zero."""
     count = pattern.rows.shape[0]
     for k in range(count):
         n = count - 1 - k
@@ -247,6 +254,6 @@ def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Fill x (8 K,) with the solution for `rhs` (8 K,), which is overwritten; rows left out get zero."""
+    """Fill x (8 K,) with the solution for `rhs` (8 K,), which is overwritten; entries of dropped rows are zero."""
     forward(pattern, 0, pattern.rows.shape[0], B, rhs, x)
     backward(pattern, Q, x)

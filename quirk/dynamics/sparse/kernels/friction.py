@@ -1,10 +1,10 @@
-"""Friction proportional to constraint loads, solved for together with them.
+"""Friction proportional to constraint loads, solved simultaneously with these loads.
 
 Loads are affine in the magnitudes f (c,) of all friction forces: lambda = lambda_0 + sum of f_l lambda_l, with lambda_l
-the multipliers due to a unit force of friction l. Each takes one more solve with the same factorization. Then f_k =
-mu_k N_k(lambda) are c equations for c magnitudes: linear where N is a multiplier, as for a contact, otherwise solved by
-Newton's method. Their Jacobian I - mu dN/df has a positive determinant unless friction affects its own load so much
-that there is no solution, or several (Painleve 1895).
+the multipliers due to a unit force of friction l. Each lambda_l requires one more solve with the same factorization.
+Then f_k = mu_k N_k(lambda) are c equations for c magnitudes: linear where N is a multiplier, as for a contact,
+otherwise solved by Newton's method. Their Jacobian I - mu dN/df has a positive determinant unless friction affects its
+own load so much that there is no solution, or several (Painleve 1895).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .mechanism import Mechanism
 LOAD = 6
 # Maximum number of Newton iterations.
 MOST_ITERATIONS = 50
-# Changes of magnitudes below this fraction of the largest are round-off.
+# Corrections of magnitudes below this fraction of the largest are round-off.
 CONVERGED = 4e-16
 # Number of bodies per friction element, i and j.
 ENDS = 2
@@ -75,13 +75,13 @@ def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
 
 @kernel
 def first_output(forces: Forces, e: int) -> int:
-    """Return the index of the first load of element e in the outputs."""
+    """Return the index of element e's first load in the outputs."""
     return forces.entries[ELEMENT_SIZE * e + OUTPUT]
 
 
 @kernel
 def unit_force(mechanism: Mechanism, k: int) -> None:
-    """Add the loads of friction k at unit magnitude to work.wrench."""
+    """Add the loads of friction element k at unit magnitude to work.wrench."""
     rubbing, work, forces = mechanism.frictions, mechanism.work, mechanism.forces
     out = first_output(forces, rubbing.element[k])
     for end in range(ENDS):
@@ -96,7 +96,7 @@ def unit_force(mechanism: Mechanism, k: int) -> None:
 
 @kernel
 def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarray) -> None:
-    """Write the load that determines the normal load of friction k, from work.x, to an array from element `o`."""
+    """Write the constraint load that determines the normal load of friction k, from work.x, to `into` from o."""
     rubbing = mechanism.frictions
     for c in range(LOAD):
         put(into, o + c, 0.0)
@@ -215,7 +215,7 @@ def reserve(mechanism: Mechanism) -> float:
 
 @kernel
 def normal(mechanism: Mechanism, k: int, loads: np.ndarray, o: int) -> float:
-    """Return the normal load N of friction k, N, for a load from element `o`."""
+    """Return the normal load of friction k, N, from the constraint load at element `o` of `loads`."""
     takes = mechanism.frictions.takes[k]
     if takes == NORMAL:
         return at(loads, o)
@@ -225,7 +225,7 @@ def normal(mechanism: Mechanism, k: int, loads: np.ndarray, o: int) -> float:
 
 @kernel
 def normal_rate(mechanism: Mechanism, k: int, loads: np.ndarray, o: int, changes: np.ndarray, p: int) -> float:
-    """Derivative of the normal load N of friction k at a load from element `o`, for its change from element `p`."""
+    """Return the derivative of normal load k at the load from o, for the variation in `changes` from p."""
     takes = mechanism.frictions.takes[k]
     if takes == NORMAL:
         return at(changes, p)
@@ -245,7 +245,7 @@ def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> 
 def carried(
     mechanism: Mechanism, k: int, loads: np.ndarray, o: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Return the forces, N, inertial frame, in both bearings of a joint; the second one is zero without `length`."""
+    """Return the forces, N, inertial frame, in both bearings of a joint; the second one is zero if `length` is."""
     rubbing, kin = mechanism.frictions, mechanism.work.kin
     force = at(loads, o), at(loads, o + 1), at(loads, o + 2)
     nothing = 0.0, 0.0, 0.0
@@ -269,7 +269,7 @@ def carried(
 
 @kernel
 def turn_on_slip(mechanism: Mechanism) -> None:
-    """Set the direction of each friction force to the slip at the last evaluation, unless the slip has reversed."""
+    """Set each friction direction to the slip direction at the last evaluation, unless the slip has reversed."""
     rubbing, forces = mechanism.frictions, mechanism.forces
     for k in range(rubbing.element.shape[0]):
         size = rubbing.size[k]

@@ -1,12 +1,13 @@
 """Constraint loads from right-hand sides, by solution with the factorized rows and iterative refinement.
 
-Used by evaluations, projections and derivatives. The residual of refinement is goal - A M^-1 (loads), computed from
-rows and accelerations and not from S = A M^-1 A^T. So the condition of S, the square of that of A, slows refinement but
-does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are
-summed per body: where light bodies are constrained between heavy ones the sums are small, and so is their round-off.
+These functions are used by evaluations, projections and derivatives. The residual of refinement is goal - A M^-1
+(loads), computed from rows and accelerations and not from S = A M^-1 A^T. So the condition of S, the square of that of
+A, slows refinement but does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5).
+Loads of all rows are summed per body: where light bodies are constrained between heavy ones the sums are small, and so
+is their round-off.
 
-The residual also verifies a solution: for any factorization the loads are combinations of rows, so loads that satisfy
-all rows are correct. If solves with blocks do not achieve this, reflections are used.
+The residual also verifies the solution: with any factorization the loads are combinations of rows, so loads that
+satisfy all rows are correct. If the block factorization does not achieve this, reflections are used.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .rows import BILINEAR, HUB, RELATION, Nodes, along_with_terms
 from .work import LEAST, METHOD, PASSES, RATE, REFLECTIONS, REMAINS, Workspace
 
 # A row is satisfied if its residual is at most MET times the sum of the magnitudes of its terms. Corrections that no
-# longer decrease are round-off if they change accelerations by less than NOISE of them. A residual of reflections
+# longer decrease are round-off if they change accelerations by less than the fraction NOISE. A residual of reflections
 # beyond ASTRAY is an error. Reflections replace blocks if a solve leaves more than SLOW of the residual.
 MET, NOISE, ASTRAY, SLOW = 1e-13, 1e-11, 1e-8, 1e-3
 
@@ -62,7 +63,7 @@ def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
 
 @kernel
 def measure_goal(work: Workspace) -> None:
-    """Initialize the magnitudes of the terms of rows with those of work.goal."""
+    """Initialize work.terms with the magnitudes of work.goal."""
     for o in range(0, work.x.shape[0], 8):
         goal = load(work.goal, o)
         store(work.terms, o, greater(goal, -1.0 * goal))
@@ -72,7 +73,7 @@ def measure_goal(work: Workspace) -> None:
 def find_rest(mechanism: Mechanism) -> None:
     """Fill work.rhs and work.rest with the residual of work.goal under the loads in work.wrench.
 
-    The magnitudes of the terms that cancel in it are added to work.terms.
+    The magnitudes of the terms that cancel in the residual are added to work.terms.
     """
     nodes, work = mechanism.nodes, mechanism.work
     released(mechanism.constants, work.wrench, work.motion)
@@ -85,7 +86,7 @@ def find_rest(mechanism: Mechanism) -> None:
 
 @kernel
 def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
-    """Add the loads that remove the residual work.rest (also in work.rhs) to work.wrench, by `passes` solves or more.
+    """Add loads that remove the residual work.rest (also in work.rhs) to work.wrench, with at least `passes` solves.
 
     If blocks do not reduce the residuals to a fraction `left` of the terms of each row, the solution is repeated with
     reflections. If these fail, loads and multipliers become nan.
@@ -110,11 +111,11 @@ def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
 
 @kernel
 def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool:
-    """Add the loads that remove the residual work.rest to work.wrench, by `passes` solves or more while these converge.
+    """Add loads that remove the residual work.rest to work.wrench, with at least `passes` solves while they converge.
 
     Returns whether the rows are then satisfied, up to a fraction `left` of their terms, or the rest is round-off: less
     than a fraction `noise` of the accelerations. If the smallest pivot guarantees the accuracy, the residual is not
-    checked. Blocks that reduce the residual too slowly are given up.
+    checked. Refinement with blocks stops if it reduces the residual too slowly.
     """
     nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
@@ -150,7 +151,7 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
         for o in range(0, work.x.shape[0], 8):
             store(work.sum, o, load(work.sum, o) + load(work.x, o))
         wrenches(nodes, work.G, work.x, work.wrench, False)
-        # Fraction of the last correction left by blocks, from their smallest pivot.
+        # Fraction of the last correction left by a block solve, from the smallest pivot.
         if done or (by_blocks and turn == passes - 1 and LOSS * now <= left * least * least * first):
             done = True
             break
@@ -161,7 +162,7 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
 
 @kernel
 def accelerated(work: Workspace) -> float:
-    """Norm, in the mass metric, of the accelerations due to work.wrench, which are left in work.motion."""
+    """Return the norm, in the mass metric, of the accelerations due to work.wrench; fill work.motion with them."""
     square = splat(0.0)
     for o in range(0, work.wrench.shape[0], 8):
         square = square + load(work.wrench, o) * load(work.motion, o)

@@ -1,7 +1,7 @@
-"""Inertias of articulated bodies: symmetric matrices (6, 6) of the velocity of a point and the angular velocity.
+"""Inertias of articulated bodies: symmetric matrices (6, 6) over the velocity of a point and the angular velocity.
 
-An inertia consists of three blocks (3, 3), row by row: of translations, mixed (translations times rotations), and of
-rotations. In arrays it takes 21 numbers, in the order of `tree`.
+An inertia consists of three blocks (3, 3), stored by rows: translations, mixed (translations times rotations), and
+rotations. In arrays it takes 21 numbers, in the order described in `tree`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def transposed_times(array: Any, o: Any, a: Any) -> Any:
 
 @traced
 def inertia_of(array: Any, o: Any) -> Any:
-    """Return the blocks of an inertia, each row by row: of translations, mixed and of rotations."""
+    """Return the blocks of an inertia, each by rows: translations, mixed, and rotations."""
     return (
         _symmetric([at(array, o + k) for k in range(MIXED)]),
         tuple(numbers3(array, o + MIXED + 3 * row) for row in range(3)),
@@ -74,14 +74,14 @@ def _upper(rows: Any) -> Any:
 
 @traced
 def put_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Write an inertia to an array."""
+    """Write an inertia to an array from element o."""
     for k, x in enumerate(_numbers(inertia)):
         put(array, o + k, x)
 
 
 @traced
 def add_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Add an inertia to the one in an array."""
+    """Add an inertia to the inertia stored from element o of an array."""
     for k, x in enumerate(_numbers(inertia)):
         add(array, o + k, x)
 
@@ -93,7 +93,7 @@ def _numbers(inertia: Any) -> list[Any]:
 
 @traced
 def shifted(inertia: Any, r: Any) -> Any:
-    """Return an inertia for the velocity u of another point, at r; the velocity of the first is u + r x omega."""
+    """Return an inertia referred to the velocity u of a new point, at r; the old point has u + r x omega."""
     shifts, mixed, turns = inertia
     later = tuple(plus(mixed[i], cross(shifts[i], r)) for i in range(3))
     before, after = tuple(zip(*mixed, strict=True)), tuple(zip(*later, strict=True))
@@ -103,7 +103,7 @@ def shifted(inertia: Any, r: Any) -> Any:
 
 @traced
 def rotated(inertia: Any, C: Any) -> Any:
-    """Return an inertia in other axes; C is the rotation to these, row by row."""
+    """Return an inertia in rotated axes; C is the rotation matrix to the new axes, by rows."""
     shifts, mixed, turns = (_rows_times(C, block) for block in inertia)
     return (
         _symmetric([dot(shifts[i], C[j]) for i, j in UPPER]),

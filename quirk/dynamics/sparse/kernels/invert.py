@@ -2,7 +2,7 @@
 
 Any block is inverted by exchange steps, row by row; each waits for the division of the one before. Blocks of three and
 five rows, those of most joints, are inverted by cofactors, with one division for three rows and one for the other two,
-provided that no row is left out and at most four binary digits are lost.
+provided that no row is dropped and at most four binary digits are lost.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _invert_5(rows: Any, sign: float, h: int, floor: np.ndarray) -> Any:
 
 @inlined
 def _three_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
-    """Whether three pivots are above their floors and the determinant is accurate relative to Hadamard's bound."""
+    """Return whether three pivots exceed their floors and the determinant is accurate relative to Hadamard's bound."""
     first, second, determinant, bound = minors
     # One branch, which almost always has the same outcome.
     above = (first > at(floor, h)) & (second > at(floor, h + 1) * first) & (determinant > at(floor, h + 2) * second)
@@ -72,7 +72,7 @@ def _exchange(rows: Any, sign: Any, h: Any, floor: Any) -> tuple[Any, ...]:
     """Invert by exchange steps (Gauss-Jordan)."""
     rows = list(rows)
     for r in range(len(rows)):
-        # Zero leaves the row out: all later terms are multiplied by it.
+        # Zero drops the row: all later terms are multiplied by it.
         pivot = lane_of(rows[r], r)
         inverse = reciprocal_above(pivot * sign, at(floor, h + r), pivot)
         mine = replaced(rows[r], r, 1.0) * inverse
@@ -133,6 +133,6 @@ def _with(row: Any, numbers: Sequence[Any], begin: int = 0) -> Any:
 
 
 def _combined(factors: Any, rows: Sequence[Any], begin: int = 0) -> Any:
-    """Return the sum of rows, each times a lane of `factors`, from lane `begin`."""
+    """Return the sum of rows, each multiplied by a lane of `factors`, from lane `begin` on."""
     products = [spread(factors, lane) * row for lane, row in enumerate(rows, begin)]
     return sum(products[1:], products[0])

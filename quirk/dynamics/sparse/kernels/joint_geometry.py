@@ -60,7 +60,7 @@ def place_joints(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> bool:
 
 @kernel
 def place_joint(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray, t: int) -> bool:
-    """Compute the geometry of one joint; False if its rows are nearly dependent."""
+    """Compute the geometry of one joint; return False if its rows are nearly dependent."""
     tree, nodes, G = mechanism.tree, mechanism.nodes, mechanism.work.G
     joints, entries, e, o = tree.joints, tree.entries, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child, parent = at(entries, e + NODE), at(entries, e + KIN_CHILD), at(entries, e + KIN_PARENT)
@@ -128,7 +128,7 @@ def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int)
 
 @kernel
 def invert_rows(joints: np.ndarray, o: int, freedoms: int, count: int) -> bool:
-    """Replace `count` vectors, from o on, by their inverses; store the perpendicular directions from `freedoms` on.
+    """Replace `count` vectors, from element o, by their dual vectors g; store the freedoms from element `freedoms`.
 
     Returns False if the vectors are nearly dependent.
     """

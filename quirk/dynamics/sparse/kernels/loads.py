@@ -1,4 +1,4 @@
-"""Load of one constraint at an evaluation, in kernels."""
+"""Load of one constraint from the last evaluation, in kernels."""
 
 from __future__ import annotations
 

@@ -20,9 +20,15 @@ from .work import Workspace
 class Mechanism(NamedTuple):
     """Tables of a system, and the arrays that kernels write.
 
-    constants: of bodies, see `quirk.dynamics.model.layout` · nodes: the joints · pattern: elimination order and blocks
-    of S · forces: the force elements · frictions: friction proportional to constraint loads · tree: joints that are
-    eliminated by their freedoms · work: workspace arrays
+    Attributes
+    ----------
+    constants : constants of the bodies, see `quirk.dynamics.model.layout`
+    nodes : joints in the order of elimination
+    pattern : elimination order and blocks of S
+    forces : force elements
+    frictions : friction proportional to constraint loads
+    tree : joints that are eliminated by their freedoms
+    work : workspace arrays
     """
 
     constants: np.ndarray

@@ -2,8 +2,8 @@
 
 G = A W has a row for each constraint row, over the scaled velocities of all bodies. Householder reflections make G^T
 upper triangular, one node of the elimination after the other (multifrontal QR: Duff and Reid, ACM Trans. Math. Softw. 9
-(1983); Davis, ACM Trans. Math. Softw. 38 (2011)). A diagonal entry of R is the distance of a row from the span of those
-eliminated before it, and not its square: so dependent rows are distinguished from badly scaled ones down to round-off.
+(1983); Davis, ACM Trans. Math. Softw. 38 (2011)). A diagonal entry of R is the distance of a row from the span of the
+rows eliminated before it, not its square: so dependent rows are distinguished from badly scaled ones down to round-off.
 
 Hub bodies are separate unknowns. With L = (R | X)^T the matrix is L diag(+1, -1) L^T, +1 for joints, -1 for hubs; R
 couples nodes of one kind and comes from reflections, X couples nodes of different kinds and comes from substitution.
@@ -25,13 +25,22 @@ from quirk.jit.simd import at, load, put, splat, store, total
 class Fronts(NamedTuple):
     """Pattern of the fronts, the dense matrices in which nodes are eliminated; K nodes, L blocks, see `Pattern`.
 
-    rows, sign, first, column, start: as in `Pattern`, of all nodes and blocks · order (K,): nodes in postorder of the
-    elimination tree · place (L,): position of a block in the front of the parent · child (C,) and child_first (K + 1,):
-    children of each node · bound (2 K,): maximum number of rows over joints, and over hubs, in each front · body_first
-    (K + 1,): first of the bodies that are assembled at each node · side_first: first joint of each body · side_place:
-    block of the front for each joint · side_force, side_moment: its elements of G · term_first (L + 1,), left, right,
-    left_force, right_force: products that form couplings of joints with hubs, see `Pattern` · pair_first (K + 1,):
-    first pair of each node; the product of blocks one and two, with pair_rows rows, is subtracted from block target
+    Attributes
+    ----------
+    rows, sign, first, column, start : as in `Pattern`, for all nodes and blocks
+    order : (K,) nodes in postorder of the elimination tree
+    place : (L,) position of each block in the front of the parent
+    child, child_first : (C,) and (K + 1,) children of each node, and the index of its first child
+    bound : (2 K,) maximum number of rows over joints, and over hubs, in each front
+    body_first : (K + 1,) index of the first body assembled at each node
+    side_first : index of the first joint of each body
+    side_place : block of the front for each joint
+    side_force, side_moment : elements of G with the force and moment of each joint
+    term_first : (L + 1,) index of the first product of each block
+    left, right, left_force, right_force : products that form the couplings of joints with hubs, see `Pattern`
+    pair_first : (K + 1,) index of the first pair of each node
+    one, two, target, pair_rows : the product of blocks one and two, with pair_rows rows, is subtracted from block
+        target
     """
 
     rows: np.ndarray
@@ -65,10 +74,13 @@ class Fronts(NamedTuple):
 class Triangle(NamedTuple):
     """Orthogonal factor, with the scratch arrays of `triangularise`.
 
-    factor: R and X by blocks, a row of eight lanes for each row of the earlier node; rows left out are zero · distance
-    (8 K,): of each row from the span of those before it, over its length · front, stack, reflector: scratch · left (2
-    K,): number of rows of both kinds that a node passes to its parent, and where (K,): their position on the stack, as
-    floats
+    Attributes
+    ----------
+    factor : R and X by blocks, eight lanes for each row of the earlier node; dropped rows are zero
+    distance : (8 K,) distance of each row from the span of the rows before it, over its length
+    front, stack, reflector : scratch
+    left : (2 K,) number of rows over joints, and over hubs, that a node passes to its parent
+    where : (K,) position of these rows on the stack, as a float
     """
 
     factor: np.ndarray
@@ -93,8 +105,8 @@ def triangularise(
 ) -> int:
     """Fill `factor` and `distance` of the triangle; return the number of rows kept.
 
-    Rows are left out if their distance is at most `tolerance` times their length, or if its square is at most `floor`
-    (8 K,). `scale` has the factor of each force in G, `weight` those of couplings; `lengths` (8 K,) are squared.
+    Rows are dropped if their distance is at most `tolerance` times their length, or if its square is at most `floor` (8
+    K,). `scale` holds the factor of each force in G, `weight` the factors of couplings; `lengths` (8 K,) are squared.
     """
     couple(fronts, G, weight, triangle.factor)
     kept, top = 0, 0
@@ -128,7 +140,8 @@ def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray
 def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.ndarray, top: int) -> int:
     """Assemble the front of node n from the remainders of its children and the rows of its bodies.
 
-    Returns the new top of the stack. Rows over joints come first, then those over hubs; `left` gets their numbers.
+    Returns the new top of the stack. Rows over joints come first, then rows over hubs; their numbers are stored in
+    `left`.
     """
     front, stride, rows = triangle.front, front_stride(fronts, n), triangle.left
     for o in range(0, (fronts.bound[2 * n] + fronts.bound[2 * n + 1]) * stride, 8):
@@ -196,7 +209,7 @@ def eliminate(
                 o = base + p * stride + 8 * (block - fronts.first[n])
                 store(factor, fronts.start[block] + 8 * r, load(front, o) if kept else splat(0.0))
         p += 1 if kept else 0
-    # Clear unreflected entries below the diagonal and in the columns of rows left out.
+    # Clear unreflected entries below the diagonal and in the columns of dropped rows.
     for r in range(m):
         for c in range(m):
             if c < r or at(factor, diagonal + 9 * c) == 0.0:
@@ -311,7 +324,7 @@ def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
 
 @kernel
 def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Fill x (8 K,) with the solution for `rhs`, which is overwritten; rows left out get zero."""
+    """Fill x (8 K,) with the solution of S x = rhs; `rhs` is overwritten, entries of dropped rows are zero."""
     forward_orthogonal(fronts, triangle.factor, rhs, x)
     backward_orthogonal(fronts, triangle.factor, x)
 
@@ -338,7 +351,7 @@ def forward_orthogonal(fronts: Fronts, factor: np.ndarray, rhs: np.ndarray, x: n
 
 @kernel
 def backward_orthogonal(fronts: Fronts, factor: np.ndarray, x: np.ndarray) -> None:
-    """Backward substitution: turn the result of `forward_orthogonal` in x into the solution; rows left out get zero."""
+    """Backward substitution: turn the result of `forward_orthogonal` in x into the solution; zero in dropped rows."""
     count = fronts.rows.shape[0]
     for k in range(count):
         n = count - 1 - k

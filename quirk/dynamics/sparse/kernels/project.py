@@ -1,8 +1,8 @@
 """Projection of a state onto the constraints, and of an error onto their tangent space.
 
-The projection is the nearest state in the mass metric: poses by steps delta = -W (A W)^+ Phi, velocities likewise with
-Phi_dot. Rows and factorization are those of a nearby state (chord steps) and are renewed if the steps contract too
-slowly.
+The projection is the nearest state in the mass metric: poses are corrected by steps delta = -W (A W)^+ Phi, velocities
+likewise with Phi_dot. Rows and factorization of a nearby state are used (chord steps) and renewed if the steps contract
+too slowly.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CURVATURE, LEFT = 100.0, 1e-8
 # Steps below this that no longer decrease are round-off, amplified by nearly dependent rows.
 STAGNANT = 1e-8
 
-# Normal fraction that may remain in a change after projection onto the tangent space.
+# Normal fraction that may remain in a variation after projection onto the tangent space.
 ACROSS = 1e-9
 
 # Maximum number of steps for poses, and for velocities.
@@ -50,9 +50,10 @@ CORRECTIONS, FACTORISATIONS = range(2)
 def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: np.ndarray, away: bool) -> bool:
     """Project y onto the constraints; return False if it is too far from them.
 
-    The factorization in `work` belongs to a nearby state, or is replaced. If it belongs to a state further `away`, such
-    as the start of a long step, it is replaced unless one step with it suffices, and the convergence with the new one
-    is estimated instead of tested by another step. Numbers of steps and factorizations are added to `counts`.
+    The factorization in `work` belongs to a nearby state, or is replaced. If `away` is true, it belongs to a more
+    distant state, such as the start of a long step: it is replaced unless one step with it suffices, and convergence
+    with the new factorization is estimated instead of tested by another step. Numbers of steps and factorizations are
+    added to `counts`.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length
@@ -97,9 +98,9 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
 
 @kernel
 def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: int, constrained: bool) -> None:
-    """Fill work.motion with a change of y at one level, poses or velocities.
+    """Fill work.motion with a variation of y at one level, poses or velocities.
 
-    If `constrained`, the change is projected onto the tangent space of the constraints.
+    If `constrained`, the variation is projected onto the tangent space of the constraints.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     motion_of(constants, y, change, level, work.motion)

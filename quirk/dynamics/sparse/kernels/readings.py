@@ -52,7 +52,7 @@ from .room import LOADS, room
 
 @kernel
 def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
-    """Return a reading minus its level, after an evaluation at y."""
+    """Return reading r minus its threshold level, after an evaluation at y."""
     kind, o = readings.kind[r], READING * r
     level = at(readings.numbers, NUMBERS * r + LEVEL)
     if kind == OF_CONSTRAINT:
@@ -81,7 +81,7 @@ def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> 
 
 @kernel
 def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> float:
-    """Return one force of a reading, N or N m, that is a combination of multipliers."""
+    """Return force `force` of a reading that is a combination of multipliers, N or N m."""
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
     total_force = at(readings.numbers, NUMBERS * r + OFFSETS + force)
@@ -130,7 +130,7 @@ def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
 
 @kernel
 def exerted_load(mechanism: Mechanism, readings: Readings, r: int) -> tuple[float, float, float]:
-    """Force, or the moment about the center of mass, of a force element on one of its bodies, inertial frame."""
+    """Return the force, or the moment about the center of mass, of a force element on one body, inertial frame."""
     forces, o = mechanism.forces, READING * r
     e = readings.entries[o + ELEMENT]
     out = forces.entries[ELEMENT_SIZE * e + OUTPUT] + LANES * readings.entries[o + END]

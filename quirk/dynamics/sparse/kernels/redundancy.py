@@ -1,7 +1,7 @@
 """Redundant constraint rows: detection of rows that depend linearly on others, and selection of independent rows.
 
-A row is redundant if its distance from the span of the rows kept before it, in the order of elimination, is at most
-`rank_tolerance` times its length. Lengths and distances are those of A W in the uniform metric
+A row is redundant if its distance from the span of the independent rows before it, in the order of elimination, is at
+most `rank_tolerance` times its length. Lengths and distances are those of A W in the uniform metric
 (`quirk.dynamics.model.metric`), which does not depend on masses; the orthogonal factorization computes them to
 round-off.
 
@@ -101,8 +101,8 @@ def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 def judge(work: Workspace, tolerance: float) -> int:
     """Factorize the rows in work.G in the uniform metric; return the number of rows that are independent.
 
-    Independent rows have relative distances above the tolerance. On return work.triangle has the distances of rows from
-    the span of those before them.
+    Independent rows have relative distances above the tolerance. On return work.triangle holds the distance of each row
+    from the span of the rows before it.
     """
     clear(work.x)
     alike = work.uniform
@@ -136,7 +136,7 @@ def choose(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
     if work.summary[RANK] < rank:
         weighed_rows(mechanism, t, y)
         return False
-    # Store the distance of each row that is kept, and zero for the others.
+    # Store the distance of each selected row, and zero for all other rows.
     fronts, triangle = work.fronts, work.triangle
     for n in range(nodes.rows.shape[0]):
         d = fronts.start[fronts.first[n]]
@@ -162,7 +162,7 @@ def weighed_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Factorize the selected rows in the mass metric, and set their floors and the method from the resulting pivots.
 
-    The selected rows are those with a nonzero distance in work.measure; the others get an infinite floor. The floor of
+    Selected rows have a nonzero distance in work.measure; the floor of all other rows is set to infinity. The floor of
     a selected row allows its distance in the mass metric to decrease by the same factor as from work.measure down to
     `rank_tolerance`.
     """
@@ -192,7 +192,7 @@ def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def every_row(mechanism: Mechanism) -> bool:
-    """Whether all rows are kept."""
+    """Return whether all rows are selected."""
     nodes, work = mechanism.nodes, mechanism.work
     for n in range(nodes.rows.shape[0]):
         for r in range(nodes.rows[n]):
@@ -205,8 +205,8 @@ def every_row(mechanism: Mechanism) -> bool:
 def adapt(work: Workspace) -> None:
     """Set METHOD and PASSES, the number of solves, from the smallest pivot and the convergence rate.
 
-    A forest whose smallest pivot is at most PLAIN is eliminated by freedoms from then on. The residual of their solves
-    is assumed to be that of reflections at most, unless RATE is larger.
+    A forest whose smallest pivot is at most PLAIN is eliminated by freedoms from then on. The residual of such a solve
+    is assumed not to exceed that of reflections, unless RATE is larger.
     """
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > PLAIN:
@@ -232,7 +232,7 @@ def adapt(work: Workspace) -> None:
 
 @kernel
 def passes_for(rate: float, least: float) -> int:
-    """Number of solves, at least two, that reduce the residual below ENOUGH if each leaves a fraction `rate`.
+    """Return the number of solves, at least two, for a residual below ENOUGH if each leaves a fraction `rate`.
 
     The residual is measured in the mass metric. Accelerations of light bodies may have errors larger by one over the
     square root of the smallest pivot, which is taken into account.
@@ -245,7 +245,7 @@ def passes_for(rate: float, least: float) -> int:
 def count(mechanism: Mechanism) -> int:
     """Set RANK and LEAST to the number of rows kept by the factorization and their smallest pivot.
 
-    Returns the number of rows left out.
+    Returns the number of dropped rows.
     """
     kept, left_out, least = pivots(mechanism)
     put(mechanism.work.summary, RANK, kept)
@@ -258,7 +258,7 @@ def watch(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
     """Check the selected rows at a state on the constraints, after evaluation of y' there.
 
     Makes a new selection if the smallest pivot has become too small, and adapts method and passes. Returns whether y'
-    must be evaluated again: with other rows, another method, or more passes.
+    must be evaluated again because rows, method or number of passes have changed.
     """
     work = mechanism.work
     method, passes = work.summary[METHOD], work.summary[PASSES]

@@ -42,9 +42,13 @@ SIDE_ENTRIES = 4
 class Relations(NamedTuple):
     """Relations of a model as flat arrays for kernels.
 
-    entries (RELATION_SIZE per relation), sides (SIDE_ENTRIES per side): integers · inverse_mass (S,): 1/m of
-    the body of each side · motions: of all relations · inputs, outputs: those of all functions, one after the other,
-    see `quirk.constraints.relation.RelationLayout`.
+    Attributes
+    ----------
+    entries : (RELATION_SIZE per relation,) integers of each relation
+    sides : (SIDE_ENTRIES per side,) integers of each side
+    inverse_mass : (S,) 1/m of the body of each side
+    motions : prescribed motions of all relations
+    inputs, outputs : inputs and outputs of all functions, concatenated; see `quirk.constraints.relation.RelationLayout`
     """
 
     entries: np.ndarray
@@ -159,7 +163,7 @@ def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarr
 def relation_along_with_terms(
     relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray, o: int
 ) -> None:
-    """Write rows times a motion as `relation_along`, and add the magnitudes of the summands to `terms`."""
+    """Write rows times a motion as `relation_along` does, and add the magnitudes of the summands to `terms`."""
     row, size = splat(0.0), load(terms, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]

@@ -21,13 +21,13 @@ from quirk.jit.simd import at, put
 
 # Components of the load of a contact: normal, and two tangential.
 LOADS = 3
-# Weights tau of the margin, over the largest load: the first, the factor from one to the next, and the last.
+# Weights tau of the margin, over the largest load: first weight, factor between successive weights, and last weight.
 FIRST, GROWS, LAST = 1.0, 30.0, 1e13
 # Bound on the sum of all normal loads, over the number of contacts times the largest component of the initial loads.
 BOUND = 100.0
 # Maximum number of Newton steps at one weight; Newton decrement at convergence; maximum number of halvings of one step.
 MOST_STEPS, DECREMENT, MOST_HALVINGS = 30, 1e-3, 40
-# Least pivot as a fraction of the diagonal element, for directions that change nothing.
+# Least pivot as a fraction of the diagonal element, for directions without effect.
 REGULAR = 1e-14
 
 
@@ -105,7 +105,7 @@ def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inver
 
 @kernel
 def along(z: np.ndarray, basis: np.ndarray, part: float, count: int, free: int, scratch: np.ndarray) -> None:
-    """Change the loads z by a fraction of the step in the scratch array."""
+    """Add the fraction `part` of the Newton step in the scratch array to the loads z."""
     for o in range(LOADS * count):
         change = 0.0
         for f in range(free):

@@ -115,7 +115,7 @@ def constraint_rows(
             e = load3(halved(UNITS), 0)
             on_i = scaled(kin, ki, cross(back(kin, ki, e), arm_i))
             on_j = scaled(kin, kj, cross(arm_j, back(kin, kj, e)))
-            # All lanes are written, as nan would remain in the others.
+            # All lanes are written, as nan might remain in unused lanes.
             store3(G, g + G_I, (widened(on_i[0]), widened(on_i[1]), widened(on_i[2])))
             store3(G, g + G_J, (widened(on_j[0]), widened(on_j[1]), widened(on_j[2])))
             put(rhs, 8 * n, -d2[0])
@@ -222,7 +222,7 @@ def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> N
 
 @kernel
 def along_with_terms(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray) -> None:
-    """Fill `out` (8 K,) as `along`, and add the magnitudes of the summands of each row to `terms` (8 K,)."""
+    """Fill `out` (8 K,) as `along` does, and add the magnitudes of each row's summands to `terms` (8 K,)."""
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             store(out, 8 * n, splat(0.0))

@@ -49,12 +49,16 @@ ROOT_NUMBERS = 40
 class Tree(NamedTuple):
     """A forest of T joints over n bodies, with R roots that are bodies; empty where joints are eliminated by rows.
 
-    entries (JOINT_ENTRIES T,) from the tips to the roots, roots (ROOT_ENTRIES R,): integers · own
-    (INERTIA n,): the inertia of each body about its center of mass.
-
-    Written: inertia (INERTIA n,): articulated inertias · joints (JOINT_NUMBERS T,) · factors (ROOT_NUMBERS R,) · bias,
-    acceleration: of bodies, in the layout of wrenches and in body axes: forces and moments that articulated bodies
-    need to be at rest; accelerations of centers of mass, and angular ones
+    Attributes
+    ----------
+    entries : (JOINT_ENTRIES T,) integers of each joint, from the tips to the roots
+    roots : (ROOT_ENTRIES R,) integers of each root
+    own : (INERTIA n,) inertia of each body about its center of mass
+    inertia : (INERTIA n,) written by kernels: articulated inertias
+    joints : (JOINT_NUMBERS T,) written: geometry and solution of each joint
+    factors : (ROOT_NUMBERS R,) written: triangular factors of the roots' inertias
+    bias : written, in the layout of wrenches and in body axes: loads that articulated bodies need for zero acceleration
+    acceleration : written, in the same layout: accelerations of centers of mass, and angular accelerations
     """
 
     entries: np.ndarray

@@ -15,8 +15,12 @@ from .orthogonal import Fronts, Triangle
 class Uniform(NamedTuple):
     """Constants of the uniform metric, which replace arrays of the same names in the rank decision.
 
-    constants: of bodies · inverse_mass, side_inverse_mass: summed over the bodies of nodes, and of the sides of
-    relations · scale, weight: factors of forces in the orthogonal factorization.
+    Attributes
+    ----------
+    constants : constants of the bodies
+    inverse_mass, side_inverse_mass : inverse masses, summed over the bodies of each node; and of each side of a
+        relation
+    scale, weight : factors of forces in the orthogonal factorization
     """
 
     constants: np.ndarray
@@ -28,18 +32,27 @@ class Uniform(NamedTuple):
 
 @record
 class Workspace(NamedTuple):
-    """Arrays that kernels write, allocated once per solver, as kernels do not allocate. K nodes.
+    """Arrays that kernels write, allocated once per solver, as kernels do not allocate; K nodes.
 
-    kin: kinematics of bodies · G: rows of nodes · rhs, x (8 K,): right-hand sides and multipliers · goal (8 K,):
-    required value of A M^-1 (wrench) · sum, rest, terms (8 K,): multipliers and residual during refinement, and the sum
-    of the magnitudes of the terms that cancel in the residual · B, Q: factorization of S by blocks · wrench, given:
-    loads on bodies, and their values before constraint loads were added · motion, change: velocities or displacements
-    of bodies, rotations multiplied by W^-1 · lengths (8 K,): squared lengths of the rows A W · measure (8 K,):
-    distances of rows in the uniform metric at their selection, zero for rows left out · floor (8 K,): pivots up to it
-    count as zero; infinite for rows left out · pivots, pivots_before, pivots_earlier (8 K,): of the rows at the last
-    evaluation, and at the starts of the present and the previous step of a run, over the squared lengths of rows; zero
-    for rows left out · summary: RANK to REMAINS · fronts, scale, weight, triangle: the orthogonal factorization, see
-    `orthogonal` · uniform: constants of the uniform metric.
+    Attributes
+    ----------
+    kin : kinematics of bodies
+    G : rows of nodes
+    rhs, x : (8 K,) right-hand sides and multipliers
+    goal : (8 K,) required value of A M^-1 (wrench)
+    sum, rest, terms : (8 K,) multipliers and residual during refinement, and the sum of the magnitudes of the terms
+        that cancel in the residual
+    B, Q : factorization of S by blocks
+    wrench, given : loads on bodies, and their values before constraint loads were added
+    motion, change : velocities or displacements of bodies, rotations multiplied by W^-1
+    lengths : (8 K,) squared lengths of the rows A W
+    measure : (8 K,) distances of rows in the uniform metric at their selection, zero for dropped rows
+    floor : (8 K,) pivots up to this value count as zero; infinite for dropped rows
+    pivots, pivots_before, pivots_earlier : (8 K,) pivots over the squared lengths of rows at the last evaluation, and
+        at the starts of the present and the previous step of a run; zero for dropped rows
+    summary : RANK to REMAINS and further entries, see below
+    fronts, scale, weight, triangle : data of the orthogonal factorization, see `orthogonal`
+    uniform : constants of the uniform metric
     """
 
     kin: np.ndarray

@@ -43,7 +43,7 @@ def exchanged(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
 
 @kernel
 def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
-    """Return the ratio of the error of all work to the tolerance, J; `change` holds the errors."""
+    """Return the ratio of the error of all work variables to `tolerance`, J; `change` holds the errors."""
     error = 0.0
     for o in range(forces.work, forces.work_end):
         error += abs(at(change, o))
@@ -80,7 +80,8 @@ def work_tolerance(
 def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turning: float) -> tuple[float, float]:
     """Return the sums of the magnitudes of all working loads, and of their power, W.
 
-    The power of forces and moments is that at the largest velocity, m/s, and angular velocity, rad/s, of any body.
+    The power of forces and moments is taken at the largest velocity `fastest`, m/s, and angular velocity `turning`,
+    rad/s.
     """
     forces, loads, power = mechanism.forces, 0.0, 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):

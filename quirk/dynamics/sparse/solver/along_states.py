@@ -23,7 +23,7 @@ def constrained_motion(solver: Solver, t: float, kin: Kinematics, y: np.ndarray)
     ----------
     solver : Solver
         With independent rows selected at this state; see `Solver.settle_near`.
-    kin, y : the state, as kinematics and as a flat array in blocks of eight
+    kin, y : the state, as kinematics and in the layout of kernels (blocks of eight bodies)
     """
     rates = solver.slots.body_states(solver.rates(t, y))
     solver.applied.check(float(t))
@@ -54,7 +54,7 @@ class Dynamics:
     linear, angular : (nt, n, 3) accelerations, in the inertial frame and in body axes
     joints : force and torque (nt, 3) of each joint by name, inertial frame
     forces : loads, energy and coordinates of each force element by name
-    multipliers : (nt, m) of all rows
+    multipliers : (nt, m) multipliers of all rows
     carried : (nt, k) rates of the auxiliary states; for work, power in W
     """
 
@@ -69,7 +69,7 @@ class Dynamics:
 def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Dynamics:
     """Return accelerations, joint loads and loads of force elements at all times, from flat states (nt, 13 n + k).
 
-    Laws get the joint angles nearest to `angles` (nt, K, 3), rad, among those that differ by whole turns.
+    Laws use the joint angles nearest to `angles` (nt, K, 3), rad, of all angles that differ by full turns.
     """
     accelerations = np.empty((len(times), solver.slots.bodies, 6))
     loads = JointLoads(solver, solver.related)
@@ -96,7 +96,7 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
 def _evaluated(
     solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Evaluate y' at each time in turn; yield the state (n, 13), and y' as a flat array in blocks of eight."""
+    """Evaluate y' at each time in turn; yield the state (n, 13), and y' in the layout of kernels."""
     for row, t in enumerate(times):
         y = solver.slots.state_to_lanes(states[row])
         if row == 0:

@@ -51,7 +51,7 @@ MOST_STEPS = 200_000
 
 
 def highest_order(model: Model) -> int:
-    """Highest order of derivatives of velocities (1 for accelerations) of the constraints, at most HIGHEST_ORDER."""
+    """Return the highest available order of velocity derivatives, 1 for accelerations, at most HIGHEST_ORDER."""
     order = 1
     while order < HIGHEST_ORDER and not any(placed.relation.missing(order + 2) for placed in model.relations):
         order += 1
@@ -78,8 +78,8 @@ class FoundDerivatives:
 
     Attributes
     ----------
-    states : (nt, 13 n)
-    quadrants : (nt, 2 K) of joint angles, counted along tracked states
+    states : (nt, 13 n) states of the bodies
+    quadrants : (nt, 2 K) quadrants of joint angles, counted along tracked states
     linear : (nt, K, n, 3) accelerations of the centers of mass and their derivatives, inertial frame
     angular : (nt, K, n, 3) derivatives of the components of angular velocities in body axes
     steps, corrections, factorisations : numbers of steps, projections and factorizations in tracking
@@ -108,12 +108,12 @@ class UnreachedError(Exception):
 
     Attributes
     ----------
-    reason : STUCK, SINGULAR, INTERRUPTED or TOO_MANY
+    reason : return code STUCK, SINGULAR, INTERRUPTED or TOO_MANY of `low_order_along`
     row : index of the first time that was not reached
     time : s, last time reached in tracking
     tried : number of steps since the last output time that was reached
-    state : (13 n,) at `time`
-    states, quadrants : (row, 13 n), (row, 2 K) at the output times that were reached
+    state : (13 n,) state at `time`
+    states, quadrants : (row, 13 n) and (row, 2 K) at the output times that were reached
     cause : last exception of a user function, or None
     """
 
@@ -171,11 +171,11 @@ class Differentiator:
         Parameters
         ----------
         angles : (nt, K, 3), rad, optional
-            Of joints; laws get the angles nearest to these among those that differ by whole turns.
+            Joint angles; of all angles that differ by full turns, laws use the nearest ones.
         tracking : bool
-            Whether only the first state is given, and the others are tracked from it, as prescribed by drivers.
+            Whether only the first state is given, and later states are tracked from it, as prescribed by drivers.
         watch : function
-            Called at intervals with the time that has been reached.
+            Called at intervals with the time reached, s.
 
         Raises
         ------
@@ -270,8 +270,7 @@ class Differentiator:
                 row, steps = path.counts[ROW], 1
                 applied.refer(float(path.times[row]), angles[row])
                 self._angles = angles_by_name(solver.model.joints, angles[row])
-            # The number of steps per call keeps calls short, so that an interruption from the keyboard takes effect
-            # soon.
+            # The number of steps per call keeps calls short, so that Ctrl-C takes effect soon.
             began = time.perf_counter()
             with applied.calling():
                 outcome = int(follow(

@@ -1,9 +1,9 @@
 """Distribution of loads over redundant rows: the multipliers of minimum norm with given constraint forces.
 
 With weights D that make multipliers comparable, min |D lambda| subject to A^T lambda = Q_c has the solution
-lambda = D^-2 A y, (A^T D^-2 A) y = Q_c at all times, so that derivatives follow by Leibniz' rule. y has an unknown for
-each body, coupled by joints, with the freedoms of the mechanism as null space. D^-1 A is factorized like the rows of
-joints (`orthogonal`), with the roles of joints and bodies exchanged.
+lambda = D^-2 A y, (A^T D^-2 A) y = Q_c at all times, so that derivatives follow by Leibniz' rule. y has six unknowns
+for each body, coupled by joints; its null space is the space of motions allowed by the constraints. D^-1 A is
+factorized like the rows of joints (`orthogonal`), with the roles of joints and bodies exchanged.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ..symbolic.fronts import BodySides, orthogonal
 from ..symbolic.ordering import gathered, minimum_degree
 from ..symbolic.tables import SIDES, SIGNS, Tables
 
-# Rank decision: columns with a distance from others below FREEDOM times their length are freedoms. If these are fewer
-# than follows from the number of independent rows, the threshold is multiplied by MORE, up to MOST.
+# Rank decision: columns whose distance from other columns is below FREEDOM times their length are degrees of freedom.
+# If they are fewer than the number of independent rows implies, the threshold is multiplied by MORE, up to MOST.
 FREEDOM, MORE, MOST = 1e-10, 3.0, 1e-2
 
 # Number of refinements, as the error of a solve is round-off over the smallest distance of a column.
@@ -94,7 +94,7 @@ class MinimumNormLoads:
         self.inverse_scale[self.row_place] = 1 / model.row_scale
 
     def _elements(self, sides: Sequence[tuple[int, int, int]], tables: Tables) -> tuple[np.ndarray, np.ndarray]:
-        """Indices in G of forces and moments of each side, (2, s, 3, 6), and the signs (s,) of the forces."""
+        """Return the indices in G of each side's forces and moments, (2, s, 3, 6), and the forces' signs (s,)."""
         starts, signs = np.empty((2, len(sides)), dtype=np.int64), np.ones(len(sides))
         for s, (e, side, _) in enumerate(sides):
             k, joint = self.placed[e]
@@ -164,7 +164,7 @@ class MinimumNormLoads:
         return rows * self.inverse_scale[self.joint][..., None]
 
     def _lengths(self, rows: np.ndarray) -> np.ndarray:
-        """Return the squared lengths (8 n,) of the columns."""
+        """Return the squared lengths (8 n,) of the columns of D^-1 A W."""
         diagonal = np.zeros((self.count + 1, WIDTH))
         np.add.at(diagonal, self.place, (rows**2).sum(axis=1))
         lengths = aligned(WIDTH * self.count)

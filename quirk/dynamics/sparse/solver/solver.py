@@ -56,10 +56,10 @@ NEARBY = 1e-2
 NEARBY_STATES = 3
 
 # Largest violation of the constraints, over the length of the system, that is removed by projection before the rank is
-# determined; larger ones count as intended.
+# determined; larger violations count as intended.
 NEAR = 1e-2
 
-# Rows with pivots below this fraction of their squared length are left out in projections in the uniform metric.
+# Rows with pivots below this fraction of their squared length are dropped in projections in the uniform metric.
 ALIKE_FLOOR = 1e-12
 
 # Range of lengths of rows: squares of shorter ones lose digits, and squares of longer ones overflow.
@@ -73,7 +73,8 @@ class Verdict:
     Attributes
     ----------
     kept : (m,) bool, whether a row is independent
-    distance : (m,) of each row from the span of the rows kept before it, over its length, in the uniform metric
+    distance : (m,) distance of each row from the span of the independent rows before it, over its length, in the
+    uniform metric
     """
 
     kept: np.ndarray
@@ -87,11 +88,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class SolverMemory:
-    """Data that evaluations leave for later ones.
+    """Data of a solver that later evaluations depend on.
 
     Attributes
     ----------
-    pruned : (K,) bool, nodes of a reduced block pattern, or None for the full pattern
+    pruned : (K,) bool, nodes of the reduced block pattern in use, or None for the full pattern
     laws, arrays : copies of arrays that kernels write
     """
 
@@ -116,7 +117,7 @@ class Solver:
         self.applied = Applied(model, tables.slots, tables.row_lane)
         self.related = Related(model, tables.nodes.relations, self.applied.watched)
         called = [*self.applied.called, *self.related.called, *beside]
-        # Functions that read data which these may change must run in Python as well.
+        # Functions that read data modified by these functions must run in Python as well.
         self.refuse = Changes(called)
         if called:
             self.applied = Applied(model, tables.slots, tables.row_lane, self.refuse)
@@ -209,8 +210,8 @@ class Solver:
     def settle(self, y: np.ndarray, t: float) -> int:
         """Select the independent rows for a run, at a state on the constraints; return their number, the rank.
 
-        The rank is the largest of those at the state and at some states near it: rows that are dependent almost
-        everywhere are left out, and rows that are dependent only at a singular configuration are kept.
+        The rank is the maximum over the state and random states near it: rows that are dependent almost everywhere are
+        dropped, and rows that are dependent only at a singular configuration are kept.
         """
         if not len(self.tables.nodes.rows):
             return 0
@@ -229,7 +230,7 @@ class Solver:
     def settle_near(self, y: np.ndarray, t: float) -> None:
         """Select the independent rows at one state, which may violate the constraints slightly.
 
-        Rows are left out that are dependent at the nearest state on the constraints or, if its distance exceeds NEAR,
+        Rows are dropped if they are dependent at the nearest state on the constraints or, if its distance exceeds NEAR,
         at the state itself.
         """
         if not len(self.tables.nodes.rows):
@@ -269,7 +270,7 @@ class Solver:
                     )
 
     def _choose(self, y: np.ndarray, t: float) -> bool:
-        """Select independent rows at a state (size,), as many as almost everywhere; return False if there are fewer."""
+        """Select the generic number of independent rows at a state (size,); return False if fewer are independent."""
         return self._do(CHOOSE, y, t)
 
     def keep(self, y: np.ndarray, t: float, threshold: float) -> int:
@@ -287,7 +288,7 @@ class Solver:
         return self.rank
 
     def settle_state(self, state: State, t: float) -> int:
-        """Select the independent rows as `settle`, at a `State`."""
+        """Select the independent rows at a `State`, as `settle` does."""
         return self.settle(self.slots.state_to_lanes(state.pack()), t)
 
     def choose_state(self, state: State, t: float) -> None:
@@ -297,7 +298,7 @@ class Solver:
     def verdict(self, state: State, t: float) -> Verdict:
         """Return the independent rows at the state on the constraints nearest to a `State`.
 
-        If the distance exceeds NEAR, return those at the given state.
+        If the distance exceeds NEAR, the given state itself is used.
         """
         m = self.model.rows
         if not m:
@@ -309,12 +310,12 @@ class Solver:
 
     @property
     def kept(self) -> np.ndarray:
-        """Mask (m,) of the rows that are kept."""
+        """Mask (m,) of the rows selected as independent."""
         return np.isfinite(self.work.floor[self.tables.row_lane])
 
     @property
     def rank(self) -> int:
-        """Number of rows kept in the last factorization."""
+        """Number of independent rows in the last factorization."""
         return int(self.work.summary[RANK])
 
     def _forget(self) -> None:
@@ -325,7 +326,7 @@ class Solver:
         self.work.floor[:] = 0.0
 
     def _keep_all(self, y: np.ndarray, t: float) -> None:
-        """Set floors in the uniform metric, so that only dependent rows are left out in the next factorizations."""
+        """Set floors in the uniform metric, so that the next factorizations drop only dependent rows."""
         self.count(y, t)
         floor = self.model.rank_tolerance**2 if self.model.slack > 0 else 0.0
         self.work.floor[:] = max(ALIKE_FLOOR, floor) * self.work.lengths
@@ -351,7 +352,7 @@ class Solver:
             self.work.summary[PRUNED] = 1.0
 
     def _prune_to(self, nodes: np.ndarray) -> None:
-        """Use the block pattern of some of the nodes (K,) from now on."""
+        """Switch to the block pattern of the nodes in the mask `nodes` (K,)."""
         self._pruned = nodes
         self.pattern = self.tables.blocks.of(nodes)
         size = block_size(self.pattern)
@@ -413,12 +414,12 @@ class Solver:
         return found
 
     def respond(self, y: np.ndarray, t: float, rates: np.ndarray, wrench: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return changes of velocities (n, 6), inertial frame and body axes, and impulses (m,) of the rows.
+        """Return velocity jumps (n, 6), inertial frame and body axes, and impulses (m,) of the rows.
 
         Parameters
         ----------
-        y : (size,)
-        rates : (m,) required changes of the rates of the rows
+        y : (size,) state
+        rates : (m,) required jumps of the rates of the rows
         wrench : (n, 6) applied impulses on the bodies: linear, and moments about the centers of mass, inertial frame
         """
         model, n = self.model, self.slots.bodies
@@ -442,12 +443,12 @@ class Solver:
     def left_free(self, y: np.ndarray, t: float, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the part of loads that constraints do not balance, and the loads, in the mass metric: (k, 6 n) each.
 
-        In this metric a load is W^T times force and torque, with W W^T = M^-1; the part is its projection onto the
-        motions that the rows allow.
+        In this metric a load is W^T times force and torque, with W W^T = M^-1; the unbalanced part is its projection
+        onto the motions allowed by the constraints.
 
         Parameters
         ----------
-        y : (size,)
+        y : (size,) state
         loads : (k, n, 6) forces, and moments about the centers of mass, inertial frame
         """
         model, work = self.model, self.work
@@ -493,7 +494,7 @@ class Solver:
         return bool(self.counts[BEST_RANK] < self.model.rows)
 
     def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the multipliers of minimum norm with the same forces as x, (m,) for each order, with rows G."""
+        """Return the minimum-norm multipliers (m,) with the forces of x, for each Taylor order; G holds the rows."""
         if not self.redundant:
             return x
         return self._sharing().multipliers(x, G, self.rank, self._factorised)

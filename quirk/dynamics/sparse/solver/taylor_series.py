@@ -53,8 +53,8 @@ class Member:
 
     Attributes
     ----------
-    form : its tapes
-    places : first elements of its data, -1 for none, in the order of `TaylorElements.places`
+    form : tape of the member
+    places : indices of the member's data, -1 for none, in the order of `TaylorElements.places`
         Fixed numbers, bodies of all frames, motions, multipliers, internal variables, and work of the element and of
         its rows.
     """
@@ -66,8 +66,8 @@ class Member:
 def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) -> None:
     """Raise NoSeriesError if a force, constraint or function of time has no series of this order.
 
-    There is also none if machine code is disabled. `changed(function)` returns whether a user function reads data that
-    other functions may change during the run.
+    The error is also raised if machine code is disabled. `changed(function)` returns whether a user function reads data
+    that other functions may modify during the run.
     """
     if plain_python():
         raise NoSeriesError("NUMBA_DISABLE_JIT is set: Taylor series need machine code")
@@ -103,8 +103,8 @@ def chosen_by_user(model: Model) -> bool:
 def may_jump(model: Model) -> bool:
     """Return whether accelerations may be discontinuous while the enabled parts stay the same.
 
-    They may with functions of time, user functions, and friction (which reverses with the slip), but not with built-in
-    laws without branches.
+    True with functions of time, user functions, and friction (which reverses with the slip); false with built-in laws
+    without branches.
     """
     if chosen_by_user(model) or any(placed.relation.motions for placed in model.relations):
         return True
@@ -142,7 +142,7 @@ class ElementTables:
     ----------
     table : TaylorElements
     bodies, carried : arrays of doubled coefficients, at the addresses in `table`
-    kept : owners of the other addresses
+    kept : owners of all other addresses
     """
 
     table: TaylorElements
@@ -212,7 +212,7 @@ def _whole_blocks(slots: Slots) -> int:
 
 
 def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion], np.ndarray]:
-    """Return all rows as members of groups, the functions of time on which they depend, and their numbers."""
+    """Return all rows as members of groups, their functions of time, and their fixed numbers."""
     model, slots, row_lane = solver.model, solver.slots, solver.tables.row_lane
     members: list[Member] = []
     motions: list[Motion] = []
@@ -242,7 +242,7 @@ def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion
 
 
 def _laws(solver: Solver, motions: list[Motion], orders: int) -> list[Member]:
-    """All force elements as members of groups; append the functions of time on which they depend to `motions`."""
+    """Return all force elements as members of groups; append their functions of time to `motions`."""
     model, slots = solver.model, solver.slots
     members: list[Member] = []
     for e, (element, bodies) in enumerate(model.forces):

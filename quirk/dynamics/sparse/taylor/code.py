@@ -210,7 +210,7 @@ class _Writer:
         return 1 + self.form.frames + self.form.motions + row
 
     def _variable_slot(self, behind: int) -> int:
-        """Return the slot of the first internal variable (0), of the element's work (1), or of its rows' work (from 2)."""
+        """Return the slot of the first internal variable (0), of the element's work (1) or of row work (from 2)."""
         return self._row_slot(self.form.rows) + behind
 
     @property

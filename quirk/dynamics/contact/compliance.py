@@ -63,7 +63,7 @@ def _limit(grip: Grip, slides: bool) -> float:
 
 
 def _loads(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z: np.ndarray) -> np.ndarray | None:
-    """Return the loads (r,) at the smallest compliance, or None if the continuation fails."""
+    """Return the loads (r,) at the smallest compliance, by continuation from initial loads z; None if it fails."""
     largest = float((np.diag(problem.W) / problem.compliance).max(initial=0.0))
     answers = np.array([np.linalg.eigvalsh(problem.W[np.ix_(g.rows, g.rows)])[-1] for g in problem.grips])
     part, lower = SOFT, LOWER
@@ -86,7 +86,7 @@ class _Soft:
 
     Attributes
     ----------
-    limits : coefficient in effect of each friction element
+    limits : friction coefficient in effect for each friction element
     soft : (r,) compliance of each row
     answers : largest response of the rows of each friction element to a unit force along them
     """

@@ -1,4 +1,4 @@
-"""Forces along the rows of contacts and friction for given contact modes: loaded or open, sticking or sliding.
+"""Forces along the rows of contacts and friction for given contact modes (loaded or open, sticking or sliding).
 
 `quirk.dynamics.contact.coulomb` searches for the modes that violate no inequality.
 """
@@ -32,7 +32,7 @@ class Grip:
     rows : rows of its slip components
     coefficient, static : friction coefficients, sliding and sticking
     contact : row of its contact, or None for a joint
-    load : normal load of a joint as a function of the forces z (r,) along all rows
+    load : normal load of a joint's friction as a function of the forces z (r,) along all rows; None for a contact
     moving : unit direction (d,) of the slip, or None if it does not slip
     at_limit : whether its force is known to be at the limit of sticking
     """
@@ -52,10 +52,10 @@ class Problem:
 
     Attributes
     ----------
-    W : (r, r)
-    q : (r,)
+    W : (r, r) accelerations of all rows per unit force along each
+    q : (r,) accelerations without these forces
     grips : friction among the rows
-    noise : (r,) accelerations that are round-off
+    noise : (r,) round-off of the accelerations
     compliance : (r,) relative compliances of the rows: 1 for forces, 1/m^2 for torques
     """
 
@@ -104,10 +104,10 @@ class ContactModes:
     ----------
     z, w : (r,) forces along the rows and accelerations, or impulses and velocities
     held : (r,) bool, rows with w = 0 as a constraint
-    rows : (r,) bool, a maximal set of independent rows among these
+    rows : (r,) bool, a maximal set of independent rows among the rows `held`
     sliding : unit direction of w of each sliding friction element, None if it sticks or has no load
     driven : whether the slip of each sliding friction element is determined by constrained rows, and cannot grow
-    slow : (r,) magnitude of w below which it counts as zero
+    slow : (r,) magnitude of w below which a row counts as at rest
     """
 
     z: np.ndarray

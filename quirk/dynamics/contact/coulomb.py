@@ -7,7 +7,7 @@ or, for incipient sliding, with w along e. The modes are found by changing the o
 for given modes z solves equations that are linear except for the normal loads N of joints, which are norms, and for
 directions of slip.
 
-Where rows are dependent, the forces may be distributed among contacts in many ways; one of these is returned. A maximal
+Where rows are dependent, forces may be distributed among contacts in many ways; one distribution is returned. A maximal
 set of independent rows is then added to the equation of motion, and all forces follow from their multipliers.
 """
 
@@ -38,7 +38,7 @@ from .gauss_seidel import swept
 from .lcp import completed
 from .load_sharing import held_by_all
 
-# Relative tolerance of a force at its limit, used if an event has located this.
+# Relative tolerance of a friction force at its limit, used if an event has located the instant.
 AT_LIMIT = 1e-10
 # Relative reduction of friction limits in a second search if the first one fails; large compared with the accuracy of
 # slip directions.
@@ -63,10 +63,10 @@ def coulomb(
 
     Parameters
     ----------
-    W : (r, r)
-    q : (r,)
+    W : (r, r) accelerations of all rows per unit force along each
+    q : (r,) accelerations without these forces
     contacts : rows of all closed contacts
-    grips : all friction
+    grips : all friction elements
     noise : (r,) round-off of w
     compliance : (r,) relative compliances of the rows
     """
@@ -131,7 +131,7 @@ def _agrees(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case
 
 
 def _lowered(grip: Grip) -> Grip:
-    """Friction with slightly lower coefficients, to separate several that reach their limits at the same time."""
+    """Return friction with slightly lower coefficients, to separate elements that reach their limits simultaneously."""
     return replace(grip, coefficient=(1.0 - LOWERED) * grip.coefficient, static=(1.0 - LOWERED) * grip.static)
 
 
@@ -236,7 +236,7 @@ def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -
 
 
 def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
-    """Return the ContactModes for modes without violations."""
+    """Return the ContactModes of modes and forces z without violations."""
     W, grips, r = problem.W, problem.grips, len(z)
     held = held_rows(W, grips, case)
     pushing = np.isin(np.arange(r), sorted(case.pushing)) & held

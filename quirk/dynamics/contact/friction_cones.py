@@ -23,12 +23,12 @@ SERVES = 1e-9
 
 
 def least_norm(V: np.ndarray, c: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
-    """Return the loads z (3 m,) of minimum norm inside the cones with V^T z = c; None if none are found.
+    """Return the loads z (3 m,) of minimum norm inside the cones with V^T z = c, or None if the search fails.
 
     Parameters
     ----------
-    V : (3 m, r) with orthonormal columns
-    c : (r,)
+    V : (3 m, r) matrix with orthonormal columns
+    c : (r,) total load in the coordinates of these columns
     coefficients : (m,) friction coefficients, which may be infinite
     """
     y, size = c.copy(), float(np.linalg.norm(c))

@@ -62,7 +62,7 @@ def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str,
 
 
 def with_change(y: np.ndarray, change: np.ndarray) -> np.ndarray:
-    """Return y (13 n + k,) with velocities changed by (n, 6): linear in the inertial frame, angular in body axes."""
+    """Return y (13 n + k,) with velocity jumps (n, 6) added: linear in the inertial frame, angular in body axes."""
     y, n = y.copy(), len(change)
     y[: STATE_SIZE * n].reshape(n, STATE_SIZE)[:, 7:] += change
     return y
@@ -96,10 +96,10 @@ def distance(model: Model, y: np.ndarray, other: np.ndarray) -> float:
 
 
 def with_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarray, bodies: np.ndarray) -> np.ndarray:
-    """Return y with a spin added to some bodies, so that their angular momentum is that of the state `before`.
+    """Return y with a spin added to the bodies in a mask, so that their angular momentum equals that in `before`.
 
-    Moving bodies onto a constraint changes the angular momentum of the bodies attached to them. The bodies, a mask
-    (n,), must be free to rotate as one rigid body.
+    Moving bodies onto a constraint changes the angular momentum of the bodies attached to them. `bodies` is a mask
+    (n,); they must be free to rotate as one rigid body.
     """
     model = plant.model
     wanted, present = model.carried.state(before).copy(), model.carried.state(y).copy()

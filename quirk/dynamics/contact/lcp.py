@@ -19,7 +19,7 @@ MISSED = 1e-9
 
 
 def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
-    """Mask (c,) of independent columns: all of the mask `first` (c,), then further ones of the mask `more` (c,)."""
+    """Return a mask (c,) of independent columns: all in the mask `first`, then further ones from the mask `more`."""
     held = first.copy()
     for k in np.flatnonzero(more & ~first):
         A = W[np.ix_(held, held)]
@@ -29,7 +29,7 @@ def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
 
 
 def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
-    """Return the solution x (c,) of the complementarity problem of W (c, c) and q (c,), or None if there is none.
+    """Return the solution x (c,) of the complementarity problem of W (c, c) and q (c,), or None without a solution.
 
     The positive entries of x belong to independent columns of W.
     """

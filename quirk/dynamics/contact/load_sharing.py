@@ -18,13 +18,14 @@ NO_PART = 1e-6
 class Sharing:
     """Forces along all constrained rows as functions of the multipliers x of an independent set of rows.
 
-    z = weights x is the distribution of minimum norm; offset + weights x is the one nearest to the computed forces.
+    z = weights x is the distribution of minimum norm; z = offset + weights x is the distribution nearest to the
+    computed forces.
 
     Attributes
     ----------
     rows : (h,) indices of the independent rows, with multipliers x
-    weights : (r, h)
-    offset : (r,)
+    weights : (r, h) forces along all rows per unit multiplier
+    offset : (r,) constant part of the distribution nearest to the computed forces
     groups : lists of rows that can take over load from each other
     ways : (r, d) force redistributions without effect on the motion, an orthonormal basis in units of the rows
     """
@@ -90,7 +91,7 @@ def dependent(part: np.ndarray, every: Sequence[int], together: Sequence[Sequenc
 def held_by_all(
     W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip]
 ) -> tuple[np.ndarray, float] | None:
-    """Forces (r,) that keep all contacts and all non-sliding friction at rest, and their distance inside the cones.
+    """Return forces (r,) that keep contacts and non-sliding friction at rest, and their distance inside the cones.
 
     The forces are those of minimum norm if these are inside the cones, otherwise those farthest inside (or least
     outside). None if no forces keep all at rest.

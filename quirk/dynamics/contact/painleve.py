@@ -18,7 +18,7 @@ AGREES = 1e-7
 def has_one_solution(
     W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], found: ContactModes
 ) -> bool:
-    """Whether no other subset of contacts could be loaded, at the same slip directions, with other accelerations.
+    """Return whether no other subset of contacts could be loaded, at equal slip directions, with other accelerations.
 
     For joint friction the test is that the normal load produced by a unit friction force is less than 1.
     """

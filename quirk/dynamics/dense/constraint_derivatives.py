@@ -1,4 +1,4 @@
-"""Right-hand sides of the differentiated constraints of any order, and kappa.
+"""Right-hand sides of the constraints differentiated to any order, and kappa = (d/dt A^T) lambda.
 
 Source: "Two-dimensional constraints", which prints A q' = nu, A q'' = gamma, and so on up to sigma, and
 kappa = (d/dt A^T) lambda, for planar joints. Here q' is (v_0, omega_0, v_1, ...), and one recurrence covers all
@@ -37,7 +37,7 @@ class ConstraintDerivatives:
     labels: list[str]
 
     def kappa(self, multipliers: np.ndarray) -> np.ndarray:
-        """(d/dt A^T) lambda (6 n,) for multipliers (m,): forces in the inertial frame and torques in body axes."""
+        """Return (d/dt A^T) lambda (6 n,) for multipliers (m,): forces in the inertial frame, torques in body axes."""
         return self.A_dot.T @ multipliers
 
 
@@ -54,8 +54,8 @@ def constraint_derivatives(
     position[:-1, 2:], omega[:-1, 1:-1] = np.swapaxes(linear, 0, 1), np.swapaxes(angular, 0, 1)
     right_hand_sides = np.zeros((model.rows, order))
     for k in range(1, order + 1):
-        # Phi's derivative without the highest derivative of the motion, which A multiplies, is minus the right-hand
-        # side.
+        # The derivative of Phi, without the term of A times the highest derivative of the motion, is minus the
+        # right-hand side.
         known, spins = position[:, : k + 1].copy(), omega[:, :k].copy()
         known[:, k], spins[:, k - 1] = 0.0, 0.0
         motion = MotionTower.in_body_axes(known, kin.orientation, spins)

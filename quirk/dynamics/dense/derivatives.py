@@ -109,8 +109,8 @@ def _free_turn(model: Model, motion: MotionTower, torque: np.ndarray, k: int) ->
 class DenseSharing:
     """Multipliers of minimum norm, with their time derivatives, where rows are redundant.
 
-    With row scales D, lambda has minimum norm at all times if D^2 lambda = A y for some y(t); y is differentiated as
-    well.
+    With row scales D, lambda has minimum norm at all times if D^2 lambda = A y with a function y(t), which is
+    differentiated as well.
     """
 
     def __init__(self, model: Model, rank: int) -> None:
@@ -122,7 +122,7 @@ class DenseSharing:
 
         Parameters
         ----------
-        multipliers : (m,) any that satisfy the equations of this order
+        multipliers : (m,) any multipliers that satisfy the equations of this order
         rows : (m, n, k + 1, 6) constraint rows with k time derivatives
         """
         k, D = rows.shape[2] - 1, self.scale

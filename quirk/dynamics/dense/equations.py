@@ -43,7 +43,7 @@ def with_magnitudes(model: Model, t: float, kin: Kinematics, kept: np.ndarray | 
 def _equations(
     model: Model, t: float, kin: Kinematics, baumgarte: tuple[float, float], kept: np.ndarray | None, least: float
 ) -> tuple[list[Exerted], Solve]:
-    """Loads of all force elements, friction with the magnitude in its law, and a function that solves the equations."""
+    """Return all loads, with the friction magnitudes in the laws, and a function that solves the equations."""
     rows, moving = constraint_rows(model, kin, t), MotionTower.of(kin, 1)
 
     def solve(force: np.ndarray, torque: np.ndarray) -> ConstrainedMotion:

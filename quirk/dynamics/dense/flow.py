@@ -39,10 +39,10 @@ class Chooser(Protocol):
         """Mask (m,) of the rows selected as independent."""
 
     def settle_state(self, state: State, t: float) -> int:
-        """Select rows that are independent almost everywhere near a state; return their number."""
+        """Select the rows that are independent almost everywhere near a state; return their number."""
 
     def choose_state(self, state: State, t: float) -> None:
-        """Select the same number of rows again at another state on the constraints."""
+        """Select as many rows again at another state on the constraints."""
 
 
 class Flow:
@@ -51,14 +51,14 @@ class Flow:
     Attributes
     ----------
     rank : int
-        Number of rows that are independent almost everywhere. Inner stages of a step violate the constraints by more
-        than the distance of a redundant row from the others, so they use the rows selected on the constraints.
+        Number of rows that are independent almost everywhere. Inner stages of a step violate the constraints slightly,
+        so that redundant rows appear independent; they use the rows selected on the constraints.
     evaluations : int
         Number of evaluations of the right-hand side.
     trouble : Exception or None
         Cause of the failure of the last evaluation, such as an error in a user function.
     working_loads : WorkingLoads
-        At the state of the last evaluation.
+        Sums over the working loads at the state of the last evaluation.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Flow:
         self.refer(t, *np.zeros((2, len(model.joints.ends), 3)))
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
-        """Set the reference for counting turns: joint angles (K, 3), rad, at time t, s, with rates (K, 3), rad/s."""
+        """Set the reference for counting turns: joint angles (K, 3), rad, and rates (K, 3), rad/s, at time t, s."""
         self._reference = t, angles, rates
 
     def angles(self, t: float) -> dict[str, np.ndarray]:
@@ -117,7 +117,7 @@ class Flow:
         return np.full_like(y, np.nan)
 
     def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n + k,), or raise the error of the evaluation."""
+        """Return y' (13 n + k,), or raise the exception of the evaluation."""
         state = self.model.carried.state(y)
         if self.model.reads_angles:
             state.angles = self.angles(t)
@@ -188,7 +188,7 @@ class Flow:
         return rates(carried, internal, power)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return y with unit quaternions and, if selected, on the constraints; None if it is too far from them."""
+        """Return y with unit quaternions, projected if the run uses that; None if y is too far from the constraints."""
         state = self.model.carried.state(y).copy()
         state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
         if self.on_constraints:
@@ -230,14 +230,14 @@ class Flow:
         return max(ROUND_OFF, self.model.rank_tolerance * self._chosen)
 
     def _lengths(self, rows: ConstraintRows) -> np.ndarray:
-        """Approximate lengths (m,) of rows in the mass metric; a rotation is twice the change of the quaternion."""
+        """Return approximate lengths (m,) of rows in the mass metric; a rotation is twice the quaternion's variation."""
         A = rows.A.reshape(self.model.rows, -1, 7)
         scaled = np.concatenate([A[..., :3] * self._roots[:-1, :1], 0.5 * A[..., 3:] * self._roots[:-1, 1:]], axis=2)
         return np.asarray(np.linalg.norm(scaled.reshape(len(A), -1), axis=1))
 
     @property
     def _least_pivot(self) -> float:
-        """Approximate smallest pivot of the rows, over the squared length of its row, at the last projection."""
+        """Return the approximate smallest pivot, over the squared length of its row, at the last projection."""
         s = np.ones(1) if self._projected is None else self._projected.pseudo_inverse.s
         return float(s[-1] / s[0]) ** 2 if s.size else 1.0
 

@@ -1,4 +1,4 @@
-"""Friction proportional to constraint loads, dense: the reference for `quirk.dynamics.sparse.kernels.friction`."""
+"""Friction proportional to constraint loads, dense: reference for `quirk.dynamics.sparse.kernels.friction`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def with_friction(
 
     Parameters
     ----------
-    acts : loads of each force element, with zero friction
+    acts : loads of each force element, with zero friction magnitudes
     solve : function that returns the motion under applied forces (n, 3), inertial frame, and torques (n, 3), body axes
     """
     acts = list(acts)
@@ -110,7 +110,7 @@ def share_of(friction: Friction, model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _solved(loads: Sequence[Load]) -> np.ndarray:
-    """Solve f = mu N(f) by Newton's method."""
+    """Return the friction magnitudes with f = mu N(f), by Newton's method."""
     f = np.zeros(len(loads))
     for _ in range(MOST_ITERATIONS):
         values = [load(f) for load in loads]

@@ -1,7 +1,7 @@
 """Directional derivatives of friction, dense: the reference for `quirk.dynamics.sparse.tangent.friction`.
 
-The tangent at constant friction magnitudes f is known, along the requested directions and along each magnitude. From
-f = mu N follows (I - mu dN/df) df = dmu N + mu dN; the tangent along the magnitudes times df is then added.
+The tangent at constant friction magnitudes f is computed for the requested directions and for each magnitude. From f =
+mu N follows (I - mu dN/df) df = dmu N + mu dN; the tangent for the magnitudes times df is then added.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ ORIGIN = 3
 
 @dataclass(frozen=True)
 class AtConstantFriction:
-    """Tangent along D directions and then along the magnitudes of C friction elements.
+    """Tangent in D directions, followed by the magnitudes of C friction elements as directions.
 
     Attributes
     ----------
-    tangent : with D + C directions
-    multipliers : (m,) of the motion itself
-    rows : (m, n + 1, 6, D + C) changes of rows over velocities and angular velocities in the inertial frame
+    tangent : tangent in all D + C directions
+    multipliers : (m,) multipliers of the motion
+    rows : (m, n + 1, 6, D + C) derivatives of rows over velocities and angular velocities in the inertial frame
     """
 
     tangent: Tangent
@@ -67,7 +67,7 @@ def along_magnitudes(model: Model, directions: Directions) -> Directions:
 def with_changed_friction(
     model: Model, kin: Kinematics, t: float, directions: Directions, constant: AtConstantFriction
 ) -> Tangent:
-    """Return the tangent along D directions with friction magnitudes that vary with the normal loads."""
+    """Return the tangent in D directions with friction magnitudes that vary with the normal loads."""
     frictions, D = frictions_of(model), directions.count
     loads = [_normal(model, kin, t, friction, directions, constant) for friction in frictions.values()]
     N, dN = np.array([one for one, _ in loads]), np.array([change for _, change in loads])
@@ -90,7 +90,7 @@ def frictions_of(model: Model) -> dict[int, Friction]:
 
 
 def _input(inputs: Mapping[int, Mapping[int, np.ndarray]], number: int, place: int, count: int) -> np.ndarray:
-    """Return the changes (count,) of one input of a law or relation."""
+    """Return the derivatives (count,) of one input of a law or relation."""
     change = inputs.get(number, {}).get(place, np.zeros(count))
     return np.concatenate([change, np.zeros(count - len(change))])
 
@@ -98,7 +98,7 @@ def _input(inputs: Mapping[int, Mapping[int, np.ndarray]], number: int, place: i
 def _normal(
     model: Model, kin: Kinematics, t: float, friction: Friction, directions: Directions, constant: AtConstantFriction
 ) -> tuple[float, np.ndarray]:
-    """Return the normal load N of a friction element, and its changes (D + C,)."""
+    """Return the normal load N of a friction element, and its derivatives (D + C,)."""
     own, changes = model.joint_rows.get(friction.on.name, slice(0, 0)), constant.tangent.multipliers
     if friction.takes == NORMAL:
         rows, weights = share_of(friction, model)
@@ -113,7 +113,7 @@ def _normal(
 def _bearing(
     model: Model, kin: Kinematics, t: float, friction: Friction, directions: Directions, constant: AtConstantFriction
 ) -> tuple[Changing, Changing, Changing]:
-    """Return the axis of a joint and its force and torque on body j at the joint point of j, with their changes."""
+    """Return a joint's axis and its force and torque on body j at the joint point of j, with derivatives."""
     count = len(constant.tangent.multipliers)
     own_rows = model.joint_rows[friction.on.name]
     i, j = next(pair for one, pair in model.joint_bodies if one.name == friction.on.name)
@@ -123,7 +123,7 @@ def _bearing(
     layout = layout_of(placed.relation, 2, 2)
 
     def fixed(body: int, side: int, vector: np.ndarray, places: tuple[int, ...]) -> Changing:
-        """Return a vector fixed in a body, with changes; `places` are the inputs with its coordinates."""
+        """Return a vector (3,) fixed in a body, inertial frame, with derivatives; `places` index its coordinates."""
         first = layout.first_frame + side * layout.frame_size
         moved = np.array([_input(directions.relations, number, first + place, count) for place in places])
         R = kin.rotation[body]

@@ -57,7 +57,7 @@ Known = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 def residuals(model: Model, kin: Kinematics, t: float, order: int, known: Known | None = None) -> np.ndarray:
-    """Return Phi and its derivatives up to `order` (m, order + 1), for bodies without acceleration.
+    """Return Phi and its time derivatives up to `order` (m, order + 1), for bodies without acceleration.
 
     Column 2 is then -b, the second derivative of Phi minus A xdd.
     """
@@ -115,8 +115,8 @@ def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: Moti
 def spatial_rows(model: Model, kin: Kinematics, t: float, known: Known | None = None) -> np.ndarray:
     """Return rows (m, n + 1, 6) over velocities and angular velocities in the inertial frame; body n is the ground.
 
-    A unit multiplier of a row exerts the first three numbers as a force on a body, and the others as a moment about its
-    center of mass.
+    A unit multiplier of a row exerts the first three numbers as a force on a body, and the last three as a moment about
+    its center of mass.
     """
     # User-defined rows may depend on velocities.
     return row_tower(model, MotionTower.of(kin, 1), t, 0, known)[..., 0, :]
@@ -127,7 +127,7 @@ def row_tower(
 ) -> np.ndarray:
     """Return the rows of `spatial_rows` with K time derivatives along a motion, (m, n + 1, K + 1, 6).
 
-    K is `order`, by default that of the motion, and 0 if `known` is used.
+    K is `order`, by default the order of the motion, and 0 if `known` is used.
     """
     order = motion.order if order is None else order
     low = motion.up_to(order)
@@ -151,7 +151,7 @@ def tangent_rows(model: Model, kin: Kinematics, t: float) -> np.ndarray:
 
 
 def in_body_axes(model: Model, kin: Kinematics, spatial: np.ndarray) -> np.ndarray:
-    """Convert rows (m, n + 1, 6) of `spatial_rows` to those of `tangent_rows`."""
+    """Convert rows (m, n + 1, 6) of `spatial_rows` to rows (m, 6 n) as in `tangent_rows`."""
     A = spatial[:, :-1]
     turned = np.einsum("nkl,mnk->mnl", kin.rotation[:-1], A[..., 3:])
     return np.concatenate([A[..., :3], turned], axis=2).reshape(model.rows, 6 * len(model.mass))

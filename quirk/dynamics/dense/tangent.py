@@ -51,7 +51,7 @@ def tangent(
 def _at_constant_friction(
     model: Model, metric: Metric, state: State, t: float, directions: Directions, kept: np.ndarray | None
 ) -> AtConstantFriction:
-    """Return the tangent at constant friction magnitudes, those in the friction laws."""
+    """Return the tangent at constant friction magnitudes, which are stored in the friction laws."""
     kin = Kinematics.of(state)
     accelerations = derivatives(model, metric, state, t, 1, kept)
     motion = MotionTower.of(kin, 2)
@@ -97,12 +97,12 @@ def _at_constant_friction(
 def row_changes(
     model: Model, state: State, t: float, directions: Directions, multipliers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivatives of the rows along directions at a state without accelerations.
+    """Return the derivatives of the rows in D directions at a state without accelerations.
 
     Returns
     -------
-    loads : (n, 6, D) of the constraint loads of constant multipliers (m,), inertial frame
-    levels : (m, 3, D) of Phi and its first two time derivatives
+    loads : (n, 6, D) derivatives of the constraint loads at constant multipliers (m,), inertial frame
+    levels : (m, 3, D) derivatives of Phi and its first two time derivatives
     """
     bare, motion = replace(model, forces=[]), MotionTower.of(Kinematics.of(state), 2)
     parts = [
@@ -115,7 +115,7 @@ def row_changes(
 def _free(
     model: Model, kin: Kinematics, linear: np.ndarray, angular: np.ndarray, loads: np.ndarray, directions: Directions
 ) -> np.ndarray:
-    """Changes (n, 6, D) of accelerations at constant multipliers, from changes (n, 6, D) of inertial-frame loads."""
+    """Return derivatives (n, 6, D) of accelerations at constant multipliers, from derivatives (n, 6, D) of loads."""
     R, omega, J = kin.rotation[:-1], kin.angular_velocity[:-1], model.inertia
     momentum = np.einsum("nij,nj->ni", J, omega)
     torque = np.einsum("nij,nj->ni", J, angular) + np.cross(omega, momentum)
@@ -131,14 +131,14 @@ def _free(
 
 
 class _Eight:
-    """Derivatives along eight directions at constant accelerations and multipliers.
+    """Derivatives in eight directions at constant accelerations and multipliers.
 
     Attributes
     ----------
-    loads : (n, 6, 8) of forces and moments about the centers of mass on all bodies, inertial frame
-    levels : (m, 3, 8) of Phi and its first two time derivatives
-    rows : (m, n + 1, 6, 8) of the rows over velocities and angular velocities in the inertial frame
-    rates : (k, 8) of the rates of internal variables
+    loads : (n, 6, 8) derivatives of forces and moments about the centers of mass on all bodies, inertial frame
+    levels : (m, 3, 8) derivatives of Phi and its first two time derivatives
+    rows : (m, n + 1, 6, 8) derivatives of the rows over velocities and angular velocities in the inertial frame
+    rates : (k, 8) derivatives of the rates of internal variables
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class _Eight:
         self.loads = self.loads[:-1] + np.einsum("mncd,m->ncd", self.rows[:, :-1], multipliers)
 
     def _eight(self, x: np.ndarray) -> np.ndarray:
-        """Return these eight columns of an array (..., D), padded with zeros."""
+        """Return the eight columns in use of an array (..., D), padded with zeros."""
         taken = x[..., self.columns]
         return np.concatenate([taken, np.zeros((*x.shape[:-1], WIDTH - taken.shape[-1]))], axis=-1)
 
@@ -241,7 +241,7 @@ class _Eight:
             self.rows[placed.rows, body] += gradient[:, f, :6]
 
     def _change(self, deltas: np.ndarray, inputs: Inputs) -> None:
-        """Add the changes of parameters to the inputs."""
+        """Add the directions in parameters to the derivatives of the inputs."""
         for place, change in inputs.items():
             deltas[place] += self._eight(change)
 

@@ -30,7 +30,7 @@ CORRECTIONS = 3
 class PseudoInverse:
     """Pseudo-inverse of A in a metric: (A W)^+ = V s^-1 U^T D, with D scaling rows to unit length.
 
-    U (m, r), s (r,), Vt (r, k) belong to the r singular values counted as nonzero; U is zero in rows that are left out.
+    U (m, r), s (r,), Vt (r, k) belong to the r singular values counted as nonzero; U is zero in rows not used.
     """
 
     U: np.ndarray
@@ -61,7 +61,7 @@ class PseudoInverse:
         return cls(U, s[:rank], Vt[:rank], D)
 
     def solve(self, residual: np.ndarray) -> np.ndarray:
-        """Return the shortest z (k,) with A W z = residual (m,), by least squares where rows contradict each other."""
+        """Return the minimum-norm z (k,) with A W z = residual (m,), by least squares where rows are inconsistent."""
         return self.Vt.T @ ((self.U.T @ (self.D * residual)) / self.s)
 
     def multipliers(self, residual: np.ndarray) -> np.ndarray:
@@ -85,7 +85,7 @@ def constrained_motion(
     Parameters
     ----------
     t : s
-    rows : those of the model at this state
+    rows : constraint rows of the model at this state
     force : (n, 3) applied forces, inertial frame
     torque : (n, 3) applied torques about the centers of mass, body axes
     baumgarte : alpha and beta, 1/s: b is reduced by 2 alpha Phi_dot + beta^2 Phi

@@ -31,7 +31,7 @@ def without_value(model: Model, state: State, t: float) -> str | None:
 
 
 def lost_ahead(model: Model, state: State, t: float, step: float) -> str | None:
-    """Clause naming a constraint or force that is undefined shortly after a state, and why; None if there is none.
+    """Return a clause naming a constraint or force that is undefined shortly after a state, and why, or None.
 
     States ahead are extrapolated with constant velocities up to a step.
     """

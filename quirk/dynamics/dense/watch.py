@@ -30,7 +30,8 @@ LEAST_PARTS = 6
 # Outlier test of the second differences of the samples: larger than OUTLIER times their lower octile plus ROUND_OFF
 # times the largest value. At most MOST intervals of a step are examined.
 OUTLIER, ROUND_OFF, MOST = 8.0, 1e-9, 4
-# A step has missed a change if y' differs from the slope of the interpolant by this fraction of the slope's variation.
+# A step has missed a jump or pulse if y' differs from the slope of the interpolant by this fraction of the slope's
+# variation.
 HIDDEN = 0.5
 # Difference quotients of the interpolant are taken over this fraction of the step.
 DIFFERENCE = 1e-4
@@ -39,7 +40,7 @@ DIFFERENCE = 1e-4
 def asked_values(
     model: Model, angles: Callable[[float], Mapping[str, np.ndarray]], fixed: bool
 ) -> Callable[[float, np.ndarray], np.ndarray] | None:
-    """Return a function of (t, y) for the sampled values of all user functions in one array; None if there are none.
+    """Return a function of (t, y) that returns the sampled values of all user functions; None without user functions.
 
     The values are loads, derivatives of motions, and entries of b; nan if a function fails. Without `fixed` step size
     the loads of laws that switch on and off are sampled as well. `angles` returns approximate joint angles at a time,
@@ -72,18 +73,18 @@ def asked_values(
 
 
 def _asks(element: ForceElement, fixed: bool) -> bool:
-    """Whether a force element is sampled: it has a user function or follows one, or its law may switch on and off."""
+    """Return whether an element is sampled: it has or follows a user function, or its law may switch on and off."""
     of_law = element.of_user if fixed else element.wakes
     return of_law or any(element.motion(name).kind == FUNCTION for name in element.motions)
 
 
 class ChangeMonitor:
-    """Search of accepted steps for abrupt changes of user functions, with restart of the step at the change.
+    """Search of accepted steps for jumps of user functions; a step with a jump is repeated to end at it.
 
     Parameters
     ----------
     f, values : y' and the values of all user functions, as functions of (t, y)
-    breaks : times at which steps must end; changes that are located are added
+    breaks : times at which steps must end; located jumps are added
     gap : maximum time between two samples of the functions, s
     """
 
@@ -126,7 +127,7 @@ class ChangeMonitor:
         return any(added)
 
     def _placed(self, value: Values, slope: np.ndarray, step: Sampled, a: float, b: float, fixed: bool) -> bool:
-        """Add a break at a change between times a and b that exceeds the usual slope; return whether one was added."""
+        """Add a break at a jump between times a and b that exceeds the usual slope; return whether it was added."""
         change = located(lambda t: value(t) - slope * (t - a), a, b)
         if change is not None and change.jump:
             before, after = step.near(change.before), step.near(change.after)

@@ -20,7 +20,7 @@ class WorkingLoads:
     Attributes
     ----------
     forces, moments, multipliers : sums of magnitudes: forces, N, moments, N m, and multipliers of constraint rows
-    power : W, sum of the magnitudes of the power of these rows
+    power : sum of the magnitudes of the power of the constraint rows, W
     scaled, largest : sum over the working loads, and the largest of all loads, in the mass metric, N / kg^(1/2)
     least : smallest pivot of all rows, over the squared length of its row
     """
@@ -34,7 +34,7 @@ class WorkingLoads:
     least: float = 1.0
 
     def with_force(self, loads: np.ndarray, roots: np.ndarray, works: bool) -> WorkingLoads:
-        """Return the sums with the loads of a force element added; `works` tells whether it does work.
+        """Return the sums with the loads of a force element added; `works` is true if it does work.
 
         `loads` (frames, 6) are force and moment at each frame, `roots` (frames, 2) the square roots of the inverse of
         mass and inertia of its body.
@@ -55,10 +55,10 @@ class WorkingLoads:
 
         Parameters
         ----------
-        multipliers : (m,)
-        power : (m,) W
-        lengths : (m,) of the rows in the mass metric
-        works : (m,) whether a row does work
+        multipliers : (m,) multipliers of all rows
+        power : (m,) power of all rows, W
+        lengths : (m,) lengths of the rows in the mass metric
+        works : (m,) whether the work of a row is integrated
         least : smallest pivot of all rows, over the squared length of its row
         """
         sizes, scaled = np.abs(multipliers), np.abs(multipliers) * lengths
@@ -80,9 +80,10 @@ class WorkError:
         self._start, self._exchanged = y, model.carried.exchanged(y)
 
     def ratio(self, loads: WorkingLoads, error: np.ndarray, y: np.ndarray, y_new: np.ndarray, h: float) -> float:
-        """Error over tolerance for a step of length h, s, from y to y_new (13 n + k,); steps must be passed in order.
+        """Return the ratio of error to tolerance for a step of length h, s, from y to y_new (13 n + k,).
 
-        `error` (13 n + k,) is the error estimate of y_new, `loads` are those at the end of the step.
+        `error` (13 n + k,) is the error estimate of y_new; `loads` belong to the end of the step. Steps must be passed
+        in order.
         """
         carried = self._model.carried
         wrong = float(np.abs(carried.works(error)).sum())

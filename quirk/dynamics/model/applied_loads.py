@@ -63,7 +63,7 @@ def exerted(
     t : time, s
     order : number K of time derivatives of the loads
     angles : joint angles (3,), rad, by name of the joint
-        The law uses the angle nearest to these among those that differ by whole turns.
+        Of all angles that differ by full turns, the law uses the one nearest to these.
     internal : internal variables (s,) by name of the element
     """
     layout = element.layout(order)
@@ -140,7 +140,7 @@ def fill(element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray,
 def undefined(
     element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray, outputs: np.ndarray
 ) -> InputError | None:
-    """Return an error if the loads of a law are not finite although its inputs are; otherwise None."""
+    """Return an InputError if the loads of a law are not finite although its inputs are, otherwise None."""
     results = np.append(outputs[: layout.energy], outputs[layout.first_rate : layout.function_output])
     finite = np.isfinite(results).all() or not np.isfinite(inputs[layout.first_motion :]).all()
     return None if finite else InputError(f"{element}: {element.undefined} at t = {t:g} s")
@@ -161,7 +161,7 @@ def read(layout: LawLayout, outputs: np.ndarray) -> Exerted:
 
 
 def _rates(layout: LawLayout, outputs: np.ndarray) -> np.ndarray:
-    """Taylor coefficients (..., s, K + 1) of the rates of internal variables in the outputs of a law."""
+    """Return the Taylor coefficients (..., s, K + 1) of the rates of internal variables in the outputs of a law."""
     taken = outputs[..., layout.first_rate : layout.function_output]
     return taken.reshape(*outputs.shape[:-1], layout.internal, layout.order + 1)
 
@@ -231,7 +231,7 @@ def applied_derivative(
 
     Parameters
     ----------
-    order : order of the derivative; the motion must have velocities with as many derivatives
+    order : order of the derivative; the motion must have velocities with at least this number of derivatives
     angles, internal : as in `Kinematics`
 
     Returns

@@ -14,16 +14,16 @@ from quirk.forces import ForceElement
 
 @dataclass(frozen=True)
 class Carried:
-    """Layout of the k auxiliary states behind the n bodies in a flat state y (13 n + k,).
+    """Layout of the k auxiliary states, which follow the n bodies in a flat state y (13 n + k,).
 
     Internal variables come first, then work, J.
 
     Attributes
     ----------
     names : names of the n bodies
-    internal : slice among the k numbers, by name of the force element
-    work : index among the k numbers, by name of the part
-        Work done on the bodies since the start of the run, by each force element whose work is not the change of its
+    internal : slice of the auxiliary states, by name of the force element
+    work : index of the work among the auxiliary states, by name of the part
+        Work done on the bodies since the start of the run, by each force element whose work is not determined by its
         stored energy and by each constraint that is driven or user-defined.
     start : (k,) default initial values
     """
@@ -42,7 +42,8 @@ class Carried:
             if element.internal:
                 internal[element.name] = slice(len(numbers), len(numbers) + len(element.internal))
                 numbers += [getattr(element, name) for name in element.internal]
-        # User-defined energies, and those of motions and internal variables, may change although no body moves.
+        # User-defined energies, and energies that depend on motions and internal variables, may vary although no body
+        # moves.
         working = [f.name for f in forces if not f.conservative or f.of_user or f.motions or f.internal]
         work = {name: len(numbers) + k for k, name in enumerate(dict.fromkeys([*working, *driven]))}
         return cls(tuple(names), internal, work, np.array([*numbers, *(0.0 for _ in work)]))
@@ -67,7 +68,7 @@ class Carried:
 
     @property
     def starts(self) -> np.ndarray:
-        """First component of each group of components of y with a common error norm.
+        """Index of the first component of each group of components of y with a common error norm.
 
         Groups are vectors and quaternions of bodies, and each internal variable.
         """
@@ -119,7 +120,7 @@ def rates(carried: Carried, internal: Mapping[str, np.ndarray], power: Mapping[s
     Parameters
     ----------
     internal : rates of the internal variables, by name of the force element
-    power : W, by name of the part that may do work
+    power : power, W, by name of the part that may do work
 
     The rates of disabled parts, which are in neither, are zero.
     """

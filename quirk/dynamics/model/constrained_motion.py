@@ -18,9 +18,9 @@ class ConstrainedMotion:
 
     Attributes
     ----------
-    acceleration : (n, 7) of each body rdd, m/s^2, in the inertial frame, and qdd, 1/s^2
+    acceleration : (n, 7) accelerations of each body: rdd, m/s^2, in the inertial frame, and qdd, 1/s^2
     constraint_force : (n, 7) Q_c = A^T lambda: force, N, in the inertial frame, and generalized force along q
-    multipliers : (m,) lambda, of minimum norm in the model's row scale where rows are redundant
+    multipliers : (m,) multipliers lambda, of minimum norm in the model's row scale where rows are redundant
     rank : number of independent constraint rows
     """
 

@@ -1,4 +1,4 @@
-"""Directions of change of a state, the time and the parameters of a system, for directional derivatives."""
+"""Directions in the state, the time and the parameters of a system, for directional derivatives."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 
 from .model import Model
 
-# Rows per body: displacement of the center of mass in the inertial frame, rotation in body axes (R changes to
-# R exp(turn)), change of the velocity in the inertial frame and of the angular velocity in body axes.
+# Rows per body: displacement of the center of mass in the inertial frame, rotation in body axes (R becomes R
+# exp(turn)), variation of the velocity in the inertial frame and of the angular velocity in body axes.
 SHIFT, TURN, VELOCITY, OMEGA = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12)
 FREEDOMS = 12
 
-# Changes (D,) of inputs of a law or relation, by index of the input.
+# Variations (D,) of inputs of a law or relation, by index of the input.
 Inputs = Mapping[int, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Directions:
-    """D directions of change; entries that are missing do not change.
+    """D directions for directional derivatives; components of missing entries are zero.
 
     Attributes
     ----------
-    bodies : (n, 12, D) change of the state of each body, in the order of SHIFT, TURN, VELOCITY, OMEGA
-    time : (D,) s
-    internal : (k, D) of the auxiliary states; entries of work have no effect
-    mass, inertia, gravity : (n, D), (n, 3, 3, D), (3, D)
-    laws, relations : changes of inputs, by index of the force element or of the relation
+    bodies : (n, 12, D) variation of the state of each body, in the order of SHIFT, TURN, VELOCITY, OMEGA
+    time : (D,) variation of time, s
+    internal : (k, D) variations of the auxiliary states; entries of work have no effect
+    mass, inertia, gravity : (n, D), (n, 3, 3, D) and (3, D), variations of these parameters
+    laws, relations : variations of inputs, by index of the force element or of the relation
         Relations are counted as in `quirk.dynamics.model.primitives_as_relations`.
     """
 
@@ -48,7 +48,7 @@ class Directions:
 
     @classmethod
     def none(cls, model: Model, count: int) -> Directions:
-        """Return `count` directions with all changes zero, in arrays to be filled."""
+        """Return `count` zero directions, in arrays to be filled."""
         n = len(model.mass)
         return cls(
             bodies=np.zeros((n, FREEDOMS, count)),
@@ -61,9 +61,9 @@ class Directions:
 
     @classmethod
     def of_shapes(cls, model: Model, shapes: np.ndarray, internal: np.ndarray) -> Directions:
-        """Return 2 k directions: the real parts of k complex changes of the state, then the imaginary parts.
+        """Return 2 k directions: the real parts of k complex variations of the state, then the imaginary parts.
 
-        `shapes` (k, n, 12) are changes of the bodies, `internal` (k, s) of the internal variables.
+        `shapes` (k, n, 12) are variations of the bodies, `internal` (k, s) variations of the internal variables.
         """
         directions = cls.none(model, 2 * len(shapes))
         moved, inside = np.moveaxis(shapes, 0, -1), internal.T

@@ -1,4 +1,4 @@
-"""Normal load of joint friction, and its derivatives along directions."""
+"""Normal load of joint friction, and its directional derivatives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class NormalLoad:
     friction : friction of a joint
     axis : (3,) joint axis, unit vector, inertial frame
     base : (6,) force, N, and torque, N m, in the joint for z = 0, inertial frame
-    response : (6, r) changes of force and torque in the joint per unit of each z
+    response : (6, r) force and torque in the joint per unit of each component of z
     """
 
     def __init__(self, friction: Friction, axis: np.ndarray, base: np.ndarray, response: np.ndarray) -> None:
@@ -45,19 +45,19 @@ class NormalLoad:
         return float(sum(np.linalg.norm(response @ z) for _, response in self._parts))
 
 
-# A vector (3,) or a number, with its derivatives (D, 3) or (D,) along D directions.
+# A vector (3,) or a number, with its derivatives (D, 3) or (D,) in D directions.
 Changing = tuple[np.ndarray, np.ndarray]
 
 
 def load_with_changes(
     friction: Friction, axis: Changing, force: Changing, torque: Changing, longer: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """Return the normal load N of the friction in a joint, and its derivatives (D,) along D directions.
+    """Return the normal load N of the friction in a joint, and its derivatives (D,) in D directions.
 
     Parameters
     ----------
     friction : friction of a joint
-    axis, force, torque : of the joint in the inertial frame, the torque about the joint point
+    axis, force, torque : axis and load of the joint in the inertial frame, the torque about the joint point
     longer : (D,) derivatives of the friction's `length`, m
     """
     parts = [force]

@@ -99,7 +99,7 @@ class CountedJoints:
         return nearest(self.angles(vectors, np.zeros((len(vectors), 2))), np.where(turning, near, 0.0))
 
     def rates(self, state: State) -> np.ndarray:
-        """Return rates (K, 3), rad/s, of the angles that can exceed a turn; zero for the others."""
+        """Return the rates (K, 3), rad/s, of the angles that can exceed a turn; zero for all other angles."""
         half = self.half_rates(state)
         return self._columns(half[:, 0] + half[:, 1], np.zeros(len(half)), half[:, 0] - half[:, 1])
 
@@ -142,7 +142,7 @@ class CountedJoints:
         )
 
     def _of_ends(self, rows: np.ndarray, ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows (..., K, c) of bodies i and j out of rows (..., n, c) of all bodies and `ground` (c,)."""
+        """Return rows (..., K, c) of bodies i and j of all joints, from rows (..., n, c) of bodies and `ground` (c,)."""
         whole = np.concatenate([rows, np.broadcast_to(ground, (*rows.shape[:-2], 1, len(ground)))], axis=-2)
         return whole[..., self.ends[:, 0], :], whole[..., self.ends[:, 1], :]
 
@@ -159,8 +159,8 @@ class Turns:
     Attributes
     ----------
     joints : CountedJoints
-    quadrants : (nt, K, 2) of the plane vectors
-    whole : (K, 3) rad, whole turns before the start of the count
+    quadrants : (nt, K, 2) quadrants of the plane vectors
+    whole : (K, 3) full turns before the start of the count, rad
     """
 
     joints: CountedJoints
@@ -187,8 +187,8 @@ class Turns:
 def angles_at(model: Model, state: State, t: float) -> np.ndarray:
     """Return the angles (K, 3), rad, of all joints at a state, with whole turns.
 
-    An angle prescribed by a driver has the turns of the motion; the others are nearest to the angles that the state
-    specifies, or in (-pi, pi].
+    An angle prescribed by a driver has the turns of the prescribed motion; all other angles are nearest to the angles
+    that the state specifies, or in (-pi, pi].
     """
     joints = model.joints
     near = _known(joints, state)
@@ -206,7 +206,7 @@ def angles_by_name(joints: CountedJoints, angles: np.ndarray) -> dict[str, np.nd
 
 
 def _known(joints: CountedJoints, state: State) -> np.ndarray:
-    """Return the angles (K, 3), rad, that a state specifies; zero for the others."""
+    """Return the angles (K, 3), rad, that a state specifies; zero for all other angles."""
     near = np.zeros((len(joints.ends), 3))
     for name, angles in state.angles.items():
         if name in joints.number:

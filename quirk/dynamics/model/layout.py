@@ -44,7 +44,7 @@ INVERSE_MASS, GRAVITY, UNLIKE, FACTOR, INVERSE_FACTOR, MASS = 0, 1, 4, 13, 22, 3
 CONSTANTS_SIZE = 32
 
 # Constraint loads on a body: force in the inertial frame and, from offset MOMENT in arrays in blocks of eight, W^T R^T
-# times the moment. In displacements and velocities that rows are multiplied by, W^-1 times the rotation is at MOMENT.
+# times the moment. In displacements and velocities for products with rows, W^-1 times the rotation is stored at MOMENT.
 WRENCH_SIZE, MOMENT = 6, 24
 
 # Offsets per node: force on body j, and scaled moments W^T R^T m on bodies i and j, three vectors of lanes each.
@@ -99,7 +99,7 @@ class Slots:
         return slot // WIDTH * WIDTH * size + slot % WIDTH
 
     def to_lanes(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows (n, size) of bodies as a flat array in blocks of eight; zero in all other slots."""
+        """Return rows (n, size) of bodies as a flat array in blocks of eight; empty slots are zero."""
         size = rows.shape[1]
         padded = np.zeros((self.lanes, size))
         padded[self.slot[:-1]] = rows
@@ -116,7 +116,7 @@ class Slots:
     def state_to_lanes(self, y: np.ndarray) -> np.ndarray:
         """Return a state (13 n + k,) as a flat array in blocks of eight; all other slots are at rest at the origin.
 
-        The auxiliary states may be left out, (13 n,); they are then zero.
+        If the auxiliary states are missing, (13 n,), they are set to zero.
         """
         n = self.bodies
         lanes = self.to_lanes(y[: STATE_SIZE * n].reshape(-1, STATE_SIZE))
@@ -129,7 +129,7 @@ class Slots:
         return flat
 
     def body_states(self, flat: np.ndarray) -> np.ndarray:
-        """Return states of bodies, or their rates, (..., n, 13) from states (..., size) in blocks of eight."""
+        """Return states of bodies, or y', (..., n, 13) from flat arrays (..., size) in blocks of eight."""
         return self.from_lanes(flat[..., : self.first_carried], STATE_SIZE)
 
     def state_from_lanes(self, flat: np.ndarray) -> np.ndarray:

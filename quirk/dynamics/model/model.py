@@ -40,8 +40,8 @@ class PlacedRelation:
     Attributes
     ----------
     relation : Relation
-    rows : its rows in the model
-    bodies : index of the body of each of its f frames
+    rows : range of the relation's rows in the model
+    bodies : index of the body of each of the f frames
     frames : (f, 12) position and orientation of the frames in their bodies
     owner : title of the constraint, for messages
     """
@@ -53,7 +53,7 @@ class PlacedRelation:
     owner: str
 
     def fill(self, layout: RelationLayout, resting: bool, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
-        """Fill `outputs` as `Relation.fill` does; raise InputError if a user function fails."""
+        """Fill `outputs` by `Relation.fill`; raise InputError if a user function fails."""
         with self._named(t):
             self.relation.fill(layout, resting, t, inputs, outputs)
 
@@ -100,7 +100,7 @@ class Model:
     length : float
         A characteristic length, m, for tolerances: the largest joint arm or radius of gyration.
     rank_tolerance : float
-        Distance of a row from the span of others, over its length, up to which it counts as dependent; see
+        Distance of a row from the span of other rows, over its length, up to which it counts as dependent; see
         `docs/method.md`.
     slack : float
         Closure tolerance of assembly over `length`: dependent rows may be violated by about this fraction.

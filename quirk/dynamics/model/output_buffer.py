@@ -35,6 +35,6 @@ class OutputBuffer:
         self.last = float(time[-1])
 
     def take(self) -> Rows:
-        """Return all states added since the last call and empty the buffer, which must not be empty."""
+        """Return all states added since the last call, of which there must be at least one, and empty the buffer."""
         parts, self._parts, self.numbers = self._parts, [], 0
         return parts[0] if len(parts) == 1 else Rows(*map(np.concatenate, zip(*parts, strict=True)))

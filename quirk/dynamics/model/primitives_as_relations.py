@@ -16,7 +16,7 @@ from .model import Model, PlacedRelation
 
 
 def as_relations(model: Model) -> list[PlacedRelation]:
-    """Return relations with all rows of a model: first one per group of primitives, then the model's own relations."""
+    """Return relations for all rows of a model: one relation per group of primitives, then the model's relations."""
     placed = []
     for constraint, bodies in model.joint_bodies:
         first = model.joint_rows[constraint.name].start

@@ -51,12 +51,19 @@ Four = tuple[float, float, float, float]
 class Counter(NamedTuple):
     """State of the revolution counter for K joints.
 
-    blocks: number of blocks of eight bodies in y · where (2 K,): index in y of the orientations of bodies i and j ·
-    forms (16 K,): H, row by row · quadrants (2 K,): quadrant of each vector, counted over whole turns · due (K,): value
-    of TURNED up to which no quadrant can be missed · counted (K,): value of TURNED at the last evaluation of the joint
-    · lead (2 K,): rad, difference of extrapolated and counted polar angles, summed over steps too long for the cubic ·
-    spare (2 K,): scratch array for lead · blind: whether steps have a fixed size, so that all of them may be too long ·
-    clock (4,): TURNED to FASTEST_NEW · kept: quadrants (2 K,) of each output state.
+    Attributes
+    ----------
+    blocks : number of blocks of eight bodies in y
+    where : (2 K,) index in y of the orientations of bodies i and j
+    forms : (16 K,) matrices H, by rows
+    quadrants : (2 K,) quadrant of each vector, counted over full turns
+    due : (K,) value of TURNED up to which no quadrant can be missed
+    counted : (K,) value of TURNED at the last evaluation of the joint
+    lead : (2 K,) difference of extrapolated and counted polar angles, rad, summed over steps too long for the cubic
+    spare : (2 K,) scratch for `lead`
+    blind : whether steps have a fixed size, so that all of them may be too long
+    clock : (4,) data TURNED to FASTEST_NEW
+    kept : (2 K,) quadrants of each output state
     """
 
     blocks: int
@@ -121,7 +128,7 @@ def count_from(counter: Counter, row: int, state: np.ndarray) -> None:
     """Continue the count from a state within a step with quadrants kept[row], and discard the rest of the step."""
     count = counter.due.shape[0]
     if counter.blind:
-        # Extrapolated directions are ahead of those counted by what was found on the way to the state.
+        # Extrapolated directions are ahead of the counted ones by the difference accumulated up to the state.
         for k in range(count):
             if counter.due[k] < counter.clock[TURNED] + counter.clock[AHEAD]:
                 counter.lead[2 * k], counter.lead[2 * k + 1] = counter.spare[2 * k], counter.spare[2 * k + 1]
@@ -187,7 +194,7 @@ def plane_velocities(counter: Counter, k: int, y: np.ndarray) -> Four:
 
 @shared
 def formed(counter: Counter, k: int, quaternion: Four) -> Four:
-    """Return H of joint k times a quaternion."""
+    """Return the matrix H of joint k times a quaternion."""
     f, o = counter.forms, 16 * k
     w, x, y, z = quaternion
     return (

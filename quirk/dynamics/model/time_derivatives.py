@@ -58,7 +58,7 @@ class MotionTower:
         return tower
 
     def up_to(self, order: int) -> MotionTower:
-        """Return this motion truncated to `order` derivatives, or all that it has if these are fewer."""
+        """Return this motion truncated to `order` derivatives, or unchanged if it has fewer."""
         spin = self.spin[:, : max(order, 1)]
         return MotionTower(self.position[:, : order + 1], self.orientation, self.rotation, spin)
 

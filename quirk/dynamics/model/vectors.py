@@ -34,7 +34,7 @@ def store3(array: np.ndarray, o: int, a: Any) -> None:
 
 @traced
 def add3(array: np.ndarray, o: int, a: Any, sign: float) -> None:
-    """Add `sign` times a 3-vector to that of one body in an array in blocks of eight."""
+    """Add `sign` times a 3-vector to the vector of one body at element `o` of an array in blocks of eight."""
     add(array, o, sign * a[0])
     add(array, o + 8, sign * a[1])
     add(array, o + 16, sign * a[2])
@@ -42,13 +42,13 @@ def add3(array: np.ndarray, o: int, a: Any, sign: float) -> None:
 
 @traced
 def plus(a: Any, b: Any) -> Any:
-    """Return a + b."""
+    """Return the sum a + b of two vectors."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
 @traced
 def minus(a: Any, b: Any) -> Any:
-    """Return a - b."""
+    """Return the difference a - b of two vectors."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 

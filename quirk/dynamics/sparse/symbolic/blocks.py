@@ -26,8 +26,8 @@ class Blocks:
     Parameters
     ----------
     neighbours : later nodes coupled with each node at its elimination
-    rows, sign : of each node, see `Pattern`
-    products : products of rows whose sum is each block before the elimination
+    rows, sign : number of rows and sign of the pivots of each node, see `Pattern`
+    products : for each block, the products of rows whose sum is the block before the elimination
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Blocks:
 
     @cached_property
     def empty(self) -> Pattern:
-        """Pattern without blocks, with all nodes left out."""
+        """Pattern without blocks, as for systems without selected rows."""
         return self.of(np.zeros(len(self.rows), dtype=bool))
 
     def of(self, kept: np.ndarray) -> Pattern:
@@ -74,7 +74,7 @@ class Blocks:
 def block_pattern(
     neighbours: Sequence[Sequence[int]], rows: np.ndarray, sign: np.ndarray, products: Products
 ) -> Pattern:
-    """Return the pattern of blocks: positions, products, and updates by nodes eliminated before."""
+    """Return the pattern of blocks: positions, products, and updates by nodes eliminated earlier."""
     first = np.concatenate([[0], np.cumsum([1 + len(later) for later in neighbours])]).astype(np.int64)
     column = np.array([c for k, later in enumerate(neighbours) for c in (k, *later)], dtype=np.int64)
     owner = np.repeat(np.arange(len(neighbours)), np.diff(first))

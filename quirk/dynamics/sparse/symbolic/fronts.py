@@ -64,8 +64,8 @@ def orthogonal(
     Parameters
     ----------
     neighbours : later nodes coupled with each node
-    rows, sign : of each node
-    bodies : all but hubs and the ground
+    rows, sign : number of rows and sign of the pivots of each node
+    bodies : joints at each body, except at hubs and the ground
     couplings : products (left, right, left_force, right_force, weight) of each pair of a joint and a hub
     """
     K = len(neighbours)

@@ -18,7 +18,7 @@ TOGETHER = 16
 # Minimum number of unknowns for which the test for a clique saves time.
 CLIQUE = 8
 
-# Maximum number of joints of a body with branches that does not stay an unknown.
+# Maximum number of joints of a body with branches that is not a hub.
 MOST_JOINTS = 4
 
 
@@ -39,7 +39,7 @@ class Elimination:
 
 
 def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int = MOST_JOINTS) -> Elimination:
-    """Elimination order of the unknowns of `joints`, given by their bodies; body number `bodies` is the ground.
+    """Return the elimination order of the unknowns of joints, given by their bodies; body `bodies` is the ground.
 
     Bodies with branches and more than `most_joints` joints stay unknowns.
     """
@@ -76,10 +76,11 @@ def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int =
 
 
 def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list[int], list[set[int]]]:
-    """Return an order of minimum degree, and the later neighbors of each unknown; ties go to the one unchanged longest.
+    """Return an order of minimum degree, and the later neighbors of each unknown.
 
-    So the elimination alternates between the ends of a chain, and a processor can work on both in parallel. An unknown
-    is eliminated only after those in its set in `waits`.
+    Of unknowns with equal degree, the one whose couplings have been unchanged longest comes first: so the elimination
+    alternates between the ends of a chain, and a processor can work on both in parallel. An unknown is eliminated only
+    after all unknowns in its set in `waits`.
     """
     count = len(coupled)
     degree = [len(others) for others in coupled]
@@ -101,7 +102,7 @@ def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list
         others = coupled[unknown]
         clique = others | {unknown}
         if not any(waiting[u] or blocking[u] for u in clique) and _closed(clique, coupled, degree):
-            # All are coupled with each other, so no order causes further fill-in.
+            # All remaining unknowns are coupled with each other, so no order causes further fill-in.
             rest = [unknown, *sorted(others)]
             for place, member in enumerate(rest):
                 done[member] = True

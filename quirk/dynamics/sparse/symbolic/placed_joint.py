@@ -1,4 +1,4 @@
-"""Pieces of constraints that are nodes of the elimination."""
+"""Groups of constraint rows that are nodes of the elimination."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class PlacedJoint:
 
     Attributes
     ----------
-    bodies : indices of i and j, or of the bodies of a relation
+    bodies : indices of bodies i and j, or of the bodies of a relation
     rows : range of rows of the model
-    primitives : range in the model's table, empty for a relation
+    primitives : range in the model's table of primitives, empty for a relation
     relation : index of the model's relation, None for primitives
     """
 

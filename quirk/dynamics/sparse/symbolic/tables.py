@@ -65,7 +65,7 @@ class Tables:
     Attributes
     ----------
     slots : order of the bodies in flat arrays
-    constants : of bodies, in blocks of eight
+    constants : constants of the bodies, in blocks of eight
     nodes : the joints for kernels
     blocks : patterns of the factorization of S by blocks
     joints : rows of each node, None for hubs
@@ -265,7 +265,7 @@ def _orthogonal(
 
 
 def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int], units: int) -> Products:
-    """Products of rows, one for each body shared by two nodes, whose sums are S and the couplings to hubs."""
+    """Return products of rows, one for each body shared by two nodes, whose sums are S and the couplings to hubs."""
     products: Products = {}
     for body, hub in hubs.items():
         # Minus the identity: rows 3 to 5 by the first product, rows 0 to 2 by the one with the weight.

@@ -19,7 +19,7 @@ from ..kernels.applied import Forces
 def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
     """Return the tables of all force elements; the addresses of their laws are filled in later.
 
-    `row_lane` (m,) is the index of the multiplier of each row among those of all nodes.
+    `row_lane` (m,) is the index of each row's multiplier among the multipliers of all nodes.
     """
     carried, first_carried = model.carried, slots.first_carried
     entries, sides, turns, inputs = [], [], [], [np.zeros(0)]
@@ -64,5 +64,5 @@ def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
 
 
 def motions_of(model: Model) -> list[tuple[str, Motion]]:
-    """Return the motions of all force elements, one after the other, each with its title for messages."""
+    """Return the prescribed motions of all force elements, each with its title for messages."""
     return [(f"{element}, {name}", element.motion(name)) for element, _ in model.forces for name in element.motions]

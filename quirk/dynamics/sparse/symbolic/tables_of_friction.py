@@ -74,7 +74,7 @@ def _rows_of_bodies(model: Model, friction: Friction) -> tuple[int, int]:
 
 
 def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]) -> int:
-    """Index of the readings of a joint load, which are appended to `read`; 0 for a contact, -1 without load."""
+    """Return the index of a joint load's readings, which are appended to `read`; 0 for a contact, -1 without load."""
     if friction.takes == NORMAL:
         return 0 if _terms(friction, model, tables) else -1
     rows = model.joint_rows.get(friction.on.name, range(0))

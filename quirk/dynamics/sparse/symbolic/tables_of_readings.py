@@ -47,7 +47,7 @@ from .tables import Tables
 
 
 def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, forces: Forces) -> Readings:
-    """Return the tables of readings; those of disabled parts are zero."""
+    """Return the tables of readings; entries of readings of disabled parts are zero."""
     nodes: list[int] = []
     multipliers: list[int] = []
     weights: list[float] = []
@@ -122,7 +122,7 @@ def _entries(
 def _of_shared(
     one: Shared, model: Model, tables: Tables, multipliers: list[int], weights: list[float]
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Entries of a force that is a combination of multipliers; append its terms to `multipliers` and `weights`."""
+    """Return the entries of a force that is a combination of multipliers; append its terms to the given lists."""
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[LEVEL] = one.level
     numbers[OFFSETS : OFFSETS + len(one.offsets)] = one.offsets

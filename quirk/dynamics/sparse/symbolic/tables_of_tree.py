@@ -25,9 +25,9 @@ from .placed_joint import PlacedJoint
 
 
 def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> Tree:
-    """Return the tables of a system whose joints form a forest, without bodies and joints for any other.
+    """Return the tables of a system whose joints form a forest; empty tables for any other system.
 
-    Its joints are made of primitives, and no two join the same parts of the system; the ground is one of these.
+    In a forest no joint closes a loop, with the ground counted as a body; all joints must consist of primitives.
     """
     n = len(model.mass)
     nodes = [k for k, joint in enumerate(placed) if joint is not None]
@@ -69,13 +69,13 @@ def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> 
 
 
 def own_arrays(tree: Tree) -> Tree:
-    """Return the same tables with arrays of their own to write."""
+    """Return a copy of the tables with new arrays for kernels to write."""
     written = ("inertia", "joints", "factors", "bias", "acceleration")
     return tree._replace(**{name: aligned(len(getattr(tree, name))) for name in written})
 
 
 def _is_forest(joints: Sequence[PlacedJoint], n: int) -> bool:
-    """Whether no joint closes a loop among n bodies and the ground, of number n."""
+    """Return whether no joint closes a loop among n bodies and the ground, which has the index n."""
     part = list(range(n + 1))
 
     def part_of(body: int) -> int:

@@ -26,11 +26,11 @@ def uniform(
     relations: Relations,
     fronts: Orthogonal,
 ) -> Uniform:
-    """Return the constants of the uniform metric, which replace those of the mass metric.
+    """Return the constants of the uniform metric, which replace the constants of the mass metric.
 
     Parameters
     ----------
-    constants : (n, CONSTANTS_SIZE) of the bodies, in the mass metric
+    constants : (n, CONSTANTS_SIZE) constants of the bodies, in the mass metric
     bodies : indices of the bodies of each node; n is the ground
     """
     n = len(model.mass)

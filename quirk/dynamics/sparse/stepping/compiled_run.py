@@ -42,7 +42,7 @@ from ..kernels.project import CORRECTIONS, FACTORISATIONS
 from ..solver.solver import Solver
 from ..tangent.tangent import refuse_friction
 from .discontinuity_location import closer_look
-from .event_functions import AT_ZERO, NOTED, WHEN, speeds
+from .event_functions import AT_ZERO, NOTED, speeds
 from .loop import MOST_PARTS
 from .method_switching import AFRESH, Judged, MethodChange, MethodSwitching
 from .methods import stepper_of
@@ -105,7 +105,7 @@ from .run_state import (
     T,
 )
 from .slip import SlipPacing, nearly_unsolvable, slides_in_plane
-from .watched_quantities import EventFunction, EventMonitor, Sides
+from .watched_quantities import EventFunction, EventMonitor, Sides, distinct_crossings
 
 # Target wall time of one entry into compiled code, s: short enough for smooth progress lines and prompt reaction to
 # Ctrl-C. Number of steps of the first entry, whose speed is unknown.
@@ -512,10 +512,10 @@ class CompiledRun:
             return []
         noted = self.watch.table.noted[: NOTED * self.run.counts[HAPPENED]].reshape(-1, NOTED)
         self.run.counts[HAPPENED] = 0
-        guards, order = self.watch.guards, np.argsort(noted[:, WHEN], kind="stable")
+        guards, noted = self.watch.guards, distinct_crossings(noted, float(self.run.clock[H]))
         if self._pausing:
-            self._noted = [(int(e), float(t), int(way)) for t, e, way, _ in noted[order]]
-        return [(guards[int(e)].key, float(t), int(way), float(energy)) for t, e, way, energy in noted[order]]
+            self._noted = [(int(e), float(t), int(way)) for t, e, way, _ in noted]
+        return [(guards[int(e)].key, float(t), int(way), float(energy)) for t, e, way, energy in noted]
 
     @property
     def reached(self) -> float:

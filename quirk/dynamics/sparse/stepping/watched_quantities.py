@@ -17,10 +17,15 @@ from quirk.jit.simd import aligned
 from ..codegen.force_functions import Applied
 from ..solver.solver import Solver
 from ..symbolic.tables_of_readings import flat_readings
-from .event_functions import NOTED, ROOM, SAMPLES, WatchedTables
+from .event_functions import NOTED, ROOM, SAMPLES, WAY, WHEN, WHICH, WatchedTables
 
 # For event functions by key: sign, rate at a crossing that has just happened, and largest magnitude so far.
 Sides = Mapping[Hashable, tuple[float, float, float]]
+
+
+# Crossings of one quantity at times that differ by less than this number of units in the last place are one crossing:
+# states within a step have round-off, which may let a quantity change sign several times there.
+SAME_TIME_ULPS = 16
 
 
 @dataclass(frozen=True)
@@ -119,3 +124,23 @@ def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:
     number = {name: k for k, name in enumerate(model.body_names)}
     placed = [(one, tuple(number.get(body.name, len(number)) for body in one.bodies)) for one in quantities]
     return replace(model, forces=placed, carried=Carried.of(model.body_names, [], []))
+
+
+def distinct_crossings(noted: np.ndarray, h: float) -> np.ndarray:
+    """Return recorded crossings (n, NOTED) in the order of time, without repetitions by round-off.
+
+    Of two crossings of one quantity at the same time, the later is dropped, and so is the earlier if they are opposite.
+    Times, s, are resolved to SAME_TIME_ULPS units in the last place of the larger of the time and the step size h.
+    """
+    latest: dict[int, int] = {}
+    kept: list[int] = []
+    for k in np.argsort(noted[:, WHEN], kind="stable"):
+        which, resolution = int(noted[k, WHICH]), SAME_TIME_ULPS * np.spacing(max(abs(noted[k, WHEN]), h))
+        before = latest.get(which)
+        if before is None or noted[k, WHEN] - noted[before, WHEN] > resolution:
+            latest[which] = int(k)
+            kept.append(int(k))
+        elif noted[k, WAY] != noted[before, WAY]:
+            kept.remove(before)
+            del latest[which]
+    return noted[kept]

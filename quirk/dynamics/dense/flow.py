@@ -230,7 +230,7 @@ class Flow:
         return max(ROUND_OFF, self.model.rank_tolerance * self._chosen)
 
     def _lengths(self, rows: ConstraintRows) -> np.ndarray:
-        """Return approximate lengths (m,) of rows in the mass metric; a rotation is twice the quaternion's variation."""
+        """Return approximate lengths (m,) of rows in the mass metric; rotations are twice quaternion variations."""
         A = rows.A.reshape(self.model.rows, -1, 7)
         scaled = np.concatenate([A[..., :3] * self._roots[:-1, :1], 0.5 * A[..., 3:] * self._roots[:-1, 1:]], axis=2)
         return np.asarray(np.linalg.norm(scaled.reshape(len(A), -1), axis=1))

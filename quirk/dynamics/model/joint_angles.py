@@ -142,7 +142,7 @@ class CountedJoints:
         )
 
     def _of_ends(self, rows: np.ndarray, ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows (..., K, c) of bodies i and j of all joints, from rows (..., n, c) of bodies and `ground` (c,)."""
+        """Return rows (..., K, c) of bodies i and j of all joints, from rows (..., n, c) and `ground` (c,)."""
         whole = np.concatenate([rows, np.broadcast_to(ground, (*rows.shape[:-2], 1, len(ground)))], axis=-2)
         return whole[..., self.ends[:, 0], :], whole[..., self.ends[:, 1], :]
 

@@ -22,7 +22,7 @@ from .output_schedule import checked_step
 
 METHODS = (TAYLOR, *TABLEAUX, *IMPLICIT_METHODS, *STIFF_METHODS, AUTO)
 STABILIZATIONS = ("projection", "baumgarte", None)
-# Number of fixed steps that stands for a run without end.
+# Number of fixed steps that represents a run without end.
 UNLIMITED = 2**62
 
 

@@ -39,7 +39,7 @@ def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
 
 
 def checked_step(owner: str, method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
-    """Fixed step size, s, or None for adaptive steps; raise InputError if arguments contradict each other."""
+    """Return the fixed step size, s, or None for adaptive steps; raise InputError for contradictory arguments."""
     if step is None:
         if method in TABLEAUX and not TABLEAUX[method].adaptive:
             raise InputError(f"{owner}: method {method!r} has a fixed step size; give step= in seconds")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..graphics.viewer.live import LiveView
 
 OWNER = "Run"
-# Arguments that must be equal in two runs of which one restores the saved state of the other.
+# Arguments that must be equal in two runs if one run is to restore the saved state of the other.
 DISTINCT = (
     "method", "rtol", "atol", "step", "max_step", "end", "stabilization", "baumgarte", "projection_interval",
 )  # fmt: skip
@@ -374,7 +374,7 @@ class Run:
         return f"<Run: {len(self.system.bodies)} bodies at t = {self._time:.9g} s{stopped}>"
 
     def _advance(self, owner: str, t: float) -> str:
-        """Advance to a time."""
+        """Advance to time t, s; return "time", "event" or "stopped" as `advance` does."""
         if self._run.stopped or not self._time < t <= self._end:
             raise InputError(f"{owner}: {self._refusal(t)}")
         self._last = []
@@ -400,7 +400,7 @@ class Run:
         return reason
 
     def _refusal(self, t: float) -> str:
-        """Return the reason why the run cannot advance to a time."""
+        """Return the error message if the run cannot advance to time t, s."""
         if self._run.stopped:
             return (
                 f"an event has stopped the run at t = {self._time:.9g} s: restore an earlier state or begin another run"
@@ -431,7 +431,7 @@ class Run:
             self._take_happenings()
 
     def _go_on(self, t: float) -> str:
-        """Compute up to a time, or to an event before it."""
+        """Advance up to time t, s, or to an event before it."""
         run = self._run
         while True:
             kept = np.inf if self._keep is None else self._start + (self._kept + 1) * self._keep
@@ -453,7 +453,7 @@ class Run:
                 return TIME
 
     def _take_happenings(self) -> None:
-        """Take the new events, some of which may be later in the present step than the pause."""
+        """Collect new events; they may include events of the present step after the pause."""
         known = self._run.happenings
         self._pending = sorted([*self._pending, *known[self._told :]], key=lambda one: one.time)
         self._told = len(known)
@@ -462,7 +462,7 @@ class Run:
             self._told = 0
 
     def _look(self) -> None:
-        """Store the present time, and the events up to it."""
+        """Store the present time, and list the events up to it."""
         self._time = self._run.phase.now
         while self._pending and self._pending[0].time <= self._time:
             self._last.append(self._pending.pop(0))
@@ -507,7 +507,7 @@ class Run:
 
 
 def _in_system(segment: Segment, plant: CompiledModel) -> Segment:
-    """Return a segment with the same states and another compiled model, with other loads."""
+    """Return a copy of a segment with another compiled model, whose loads differ."""
     changes = segment.switched, segment.replaced
     return Segment(plant, segment.time, segment.flat, segment.turns, segment.rank, changes, segment.changed)
 

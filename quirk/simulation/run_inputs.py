@@ -1,4 +1,4 @@
-"""Inputs of a run: parameters of force elements that the caller's loop changes."""
+"""Inputs of a run: parameters of force elements that the caller's loop sets."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class LoopInput:
         return found
 
     def following(self, times: Sequence[float], values: Sequence[np.ndarray]) -> ForceElement:
-        """Return the element with piecewise constant values, each from its time, s, to the next."""
+        """Return the element with piecewise constant values; `values[k]` holds from `times[k]`, s, to the next time."""
         held = np.array(values)
         motions = [Motion.steps(times, held[:, k]) for k in range(3)] if self.shape else Motion.steps(times, held)
         call = made_with(self.element)
@@ -125,7 +125,7 @@ class Inputs(MutableMapping[str, Any]):
     Parameters
     ----------
     system : System
-    names : of force elements
+    names : names of force elements
 
     Attributes
     ----------
@@ -151,12 +151,12 @@ class Inputs(MutableMapping[str, Any]):
         self.version = 0
 
     def _settable(self, system: System) -> System:
-        """Return the system with the elements of the inputs; the same system if it contains them already."""
+        """Return the system with the elements of the inputs; the unchanged system if it already contains them."""
         own = {name: one.element for name, one in self.slots.items() if one.element is not system[name]}
         return system._with([own.get(part.name, part) for part in system]) if own else system
 
     def serve(self, solver: Solver) -> None:
-        """Connect a solver to these inputs."""
+        """Connect a solver to the inputs: later assignments set its parameters."""
         for name, one in self.slots.items():
             found = one.places(solver)
             self._places[name] += found
@@ -210,7 +210,7 @@ class Inputs(MutableMapping[str, Any]):
         ]
 
     def take_effect(self) -> None:
-        """Mark the present values as those in effect."""
+        """Mark the present values as in effect."""
         self._in_effect = dict(self.values_now)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:

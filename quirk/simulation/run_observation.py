@@ -27,7 +27,7 @@ QUARTER = 0.5 * np.pi
 class Observation:
     """Callable that returns the present values (k,) of quantities of a run, in SI units and rad.
 
-    Names are those of quantities of events, such as "time", "hinge.angle", "hinge.angle_rate", "rod.position.x",
+    Names are as for quantities of events, such as "time", "hinge.angle", "hinge.angle_rate", "rod.position.x",
     "rod.velocity.z", "rod.angular_velocity.y", "hinge.force.x", "spring.length" and "energy.total".
 
     Attributes

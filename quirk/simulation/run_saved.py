@@ -28,7 +28,7 @@ class SavedRun:
 
     Attributes
     ----------
-    time : s
+    time : time of the snapshot, s
     """
 
     def __init__(self, time: float, identity: Mapping[str, str], content: Any, names: PartNames) -> None:
@@ -45,7 +45,7 @@ class SavedRun:
         Raises
         ------
         InputError
-            If what a function of an event has put into the run cannot be pickled.
+            If an object added to the run by an event function cannot be pickled.
         """
         return {
             "time": self.time,
@@ -109,7 +109,7 @@ class PartNames:
     Parameters
     ----------
     system : System
-    events : of the run
+    events : events of the run
     """
 
     def __init__(self, system: System, events: Iterable[Event]) -> None:
@@ -128,7 +128,7 @@ class PartNames:
         self._names = {id(part): name for name, part in self._named.items()}
 
     def same(self, other: PartNames) -> bool:
-        """Return whether `other` has the same names of the same objects."""
+        """Return whether `other` assigns equal names to equal objects."""
         return self._names == other._names
 
     def name(self, value: Any) -> Any:

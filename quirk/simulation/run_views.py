@@ -20,7 +20,7 @@ class Observers:
     Parameters
     ----------
     inputs : Inputs
-    beside : user functions in Python that are called during the run, in addition to those of the model
+    beside : Python functions called during the run, in addition to the user functions of the model
     """
 
     def __init__(self, inputs: Inputs, beside: list[Any]) -> None:
@@ -46,7 +46,7 @@ class CurrentSegment(Segment):
 
 
 class CurrentView:
-    """View of a body, a constraint or a force element at one instant: as from a result, without the time axis.
+    """View of a body, a constraint or a force element at one instant: like the view of a result, without time axis.
 
     ``run["rod"].position`` has shape (3,), ``run["hinge"].angle`` is a float.
     """
@@ -73,7 +73,7 @@ class CurrentView:
 
 
 def without_time(found: Any) -> Any:
-    """Return data of one time without the time axis."""
+    """Return data at one time with the time axis removed."""
     if isinstance(found, np.ndarray):
         return found[0] if found.ndim > 1 or found.dtype == object else found[0].item()
     if isinstance(found, dict):

@@ -58,7 +58,7 @@ def simulate(
     duration : float
         s, positive.
     method : str
-        "auto" (default) is "Vern9", with a change to "RadauIIA9" where the system is stiff; with `step`, `objective`
+        "auto" (default) is "Vern9", switching to "RadauIIA9" where the system is stiff; with `step`, `objective`
         or ``solver="dense"`` it is "Vern9" throughout (docs/stiff.md). Other methods: "RK4" (fixed steps only, needs
         `step`); "RK45", "Tsit5", "DOP853" and "Vern9" (adaptive, or fixed with `step`); "Taylor" (Taylor series of the
         motion, the fastest for high accuracy, docs/taylor.md); and for stiff systems "RadauIIA9" and "Rodas5P", whose
@@ -166,7 +166,7 @@ def simulate(
 
 
 def _with_output(breaks: Any, times: np.ndarray | None, objective: Any) -> Any:
-    """Return the breaks of a run: those of the call and, with an objective, the output times."""
+    """Return the breaks of a run: the given breaks and, with an objective, the output times."""
     if objective is None:
         return breaks
     if not isinstance(objective, Objective):

@@ -1,4 +1,4 @@
-"""User functions that event actions may change during a run, and evaluation of results before the change."""
+"""User functions that depend on data modified by event actions, and evaluation of results before the modification."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from quirk.system.system import System
 class Changeable:
     """User functions of a system that depend on data changed by event actions.
 
-    A result evaluates user functions when it is read, with the data of that time. So segments that end before the run
-    does are evaluated during the run if any of these functions belongs to them.
+    A result evaluates user functions only when it is read, with the data at that moment. So a segment that contains
+    such a function is evaluated when it ends, before later events modify the data.
 
     Parameters
     ----------
     system : System
-    events : of the run
+    events : events of the run
     """
 
     def __init__(self, system: System, events: Sequence[Event]) -> None:
@@ -39,7 +39,7 @@ class Changeable:
         self._has_contacts = any(isinstance(constraint, Unilateral) for constraint in system.constraints)
 
     def parts(self, plant: CompiledModel, event: str) -> tuple[str, ...]:
-        """Titles of active parts, and of all contacts, with a function that the action of an event may change."""
+        """Return the titles of active parts, and of all contacts, with a function whose data an event may modify."""
         key = plant, event
         if key not in self._parts:
             changes = self._changes[event]
@@ -55,7 +55,7 @@ class Changeable:
         return self._parts[key]
 
     def record(self, segment: Segment) -> None:
-        """Evaluate all quantities of a segment that depend on functions which an event may change later."""
+        """Evaluate all quantities of a segment that depend on functions whose data a later event may modify."""
         titles = dict.fromkeys(title for event in self._changes for title in self.parts(segment.plant, event))
         if not titles:
             return

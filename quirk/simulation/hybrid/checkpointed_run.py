@@ -28,7 +28,7 @@ class CheckpointedRun:
     ----------
     system : System
     phases : RunFactory
-        Makes the runs with one set of active parts each.
+        Factory of the runs with constant sets of active parts.
     checkpoint : Checkpoint
         Folder in which results are saved.
     """
@@ -83,7 +83,7 @@ class CheckpointedRun:
         """Do nothing: each interval was checked at its end."""
 
     def close(self) -> None:
-        """Store the final state as well."""
+        """Store the final state of the run."""
         self._run.close()
 
     @property
@@ -117,5 +117,5 @@ class CheckpointedRun:
         return self._run.trouble
 
     def undefined(self, t: float) -> Any:
-        """Return the error of a force with non-finite loads, or None."""
+        """Return the exception for a force element with non-finite loads at time t, or None."""
         return self._run.undefined(t)

@@ -4,7 +4,7 @@ The rows w (n, 6) of all closed gaps, and the matrix W = w M_c^-1 w^T, with the 
 bilateral constraints, are evaluated at one state. Complementarity problems then determine
 
 * the impulses x >= 0: the rates after an impact are v+ = v + W x >= -e min(v, 0), with coefficient of restitution e,
-  and the smallest change of v in the mass metric (Newton's law for simultaneous impacts);
+  and the smallest jump of v in the mass metric (Newton's law for simultaneous impacts);
 * the loads x >= 0 of resting contacts: accelerations are a + W x >= 0.
 
 Loaded contacts are rows of the equation of motion until their multiplier falls to zero.
@@ -176,7 +176,7 @@ class Contacts:
         Parameters
         ----------
         base : configuration without contacts
-        resting : contact state before the action
+        resting : contact state before the impacts the action
         before : gaps (c,) before the action
 
         Raises
@@ -219,7 +219,7 @@ class Contacts:
         Parameters
         ----------
         configuration : configuration without contacts
-        names : of the contacts
+        names : names of the contacts
         tolerance : largest interpenetration that is removed, m; by default NEAR times the length of the system
 
         Raises
@@ -262,7 +262,7 @@ class Contacts:
         Parameters
         ----------
         base : configuration without contacts
-        resting : contact state before
+        resting : contact state before the impacts
         hit : monitored quantities that cross zero now: gaps that close, slip that ends, friction at its limit
         """
         closing = [key[:2] for key in hit if key[2] == "gap"]
@@ -276,7 +276,7 @@ class Contacts:
         constraints = {touch.constraint.name: touch.constraint for touch in self._touches}
         pushing = {(name, constraints[name].gap_of_row(row)) for name, (row, _) in resting.pushing.items()}
         known = {*pushing, *closing}
-        # Contacts without load have no row, and may have opened since.
+        # Contacts without load have no row, and may have opened in the meantime.
         idle = np.array([touch.key in resting.idle for touch in self._touches], dtype=bool)
         at_zero = np.abs(opening.value[: len(self._touches)]) <= np.where(idle, SLACK, CLOSED) * self._units
         closed = [
@@ -302,7 +302,7 @@ class Contacts:
         return settled
 
     def _parts_of(self, resting: ContactState) -> dict[str, int]:
-        """Return the indices of the touched parts of bounded surfaces, for closed contacts, by name."""
+        """Return the index of the touched part of each bounded surface in closed contact, by name."""
         return {name: part for name, part in self._gaps.parts.items() if resting.closed(name)}
 
     def _let_below(
@@ -315,9 +315,9 @@ class Contacts:
         solver: Solver,
         settled: ImpactOutcome,
     ) -> None:
-        """Set how far gaps of opening contacts may be below zero: for slow ones, and for those that close by round-off.
+        """Set the allowed negative gap of contacts that open slowly, or that close by round-off.
 
-        The latter are gaps within round-off of zero, with a negative rate, but without impact.
+        A contact closes by round-off if its gap is within round-off of zero, with a negative rate, but without impact.
         """
         values, names = opening.value, [touch.constraint.name for touch in self._touches]
         low = []
@@ -345,7 +345,7 @@ class Contacts:
         known: tuple[Speeds, np.ndarray],
         solver: Solver,
     ) -> ImpactOutcome:
-        """Return the result of `settle` for contacts without friction."""
+        """Return the impact outcome for contacts without friction, see `settle`."""
         speeds, least = known
         W, smooth = response(opening, solver, t, y), self._frictionless
         limits = speeds.limits, speeds.slow, least
@@ -384,7 +384,7 @@ class Contacts:
         hit: Sequence[tuple[str, int, str]],
         resting: ContactState,
     ) -> ImpactOutcome:
-        """Return the result of `settle` for contacts with friction."""
+        """Return the impact outcome for contacts with friction, see `settle`."""
         (known, least), rough, impulse, kept = speeds, self._frictional, dict[str, Impulse](), 1.0
         rows = rough.rows(solver, t, y, opening, closed, acting, False)
         rates = rows.opening.rate
@@ -420,7 +420,7 @@ class Contacts:
     def _loads(
         self, closed: list[int], found: ContactModes, shares: Shares
     ) -> tuple[dict[tuple[str, int], Shared], dict[tuple[str, int], Shared]]:
-        """Loads of loaded contacts, by key, and the potential loads of closed contacts that have none now."""
+        """Return the loads of loaded contacts, by key, and the potential loads of closed contacts without load."""
         largest, loads, returns = found.z[: len(closed)].max(initial=0.0), dict[Any, Shared](), dict[Any, Shared]()
         for row, c in enumerate(closed):
             key = self._touches[c].key
@@ -434,7 +434,7 @@ class Contacts:
     def _shared_out(
         self, closed: list[int], found: ContactModes
     ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
-        """Loaded contacts, with the loads at which they open, and the contacts that stay closed without load."""
+        """Return the loaded contacts, with the loads at which they open, and the closed contacts without load."""
         count = len(closed)
         touches, z, w = [self._touches[c] for c in closed], found.z[:count], found.w[:count]
         largest = z.max(initial=0.0)
@@ -449,7 +449,7 @@ class Contacts:
         )
 
     def _slow_slip(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray, numbers: list[int]) -> float:
-        """Return a slip speed, m/s, that counts as small, by the same rule as the approach speeds without rebound."""
+        """Return the slip speed, m/s, up to which slip counts as zero, chosen as for impacts without rebound."""
         model = solver.model
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
         fall = np.abs(self._gaps.accelerations(t, y, angles, numbers, rates)).max(initial=0.0)

@@ -15,8 +15,8 @@ from quirk.events.names import Patch, Shared
 CLOSED = 1e-10
 # Rates and accelerations of contacts below this fraction of the largest speeds are round-off.
 ROUND_OFF = 1e-12
-# Tensile multipliers below this fraction of the largest load, rounded up to a power of ten, are round-off; and the same
-# fraction for contacts without load, whose load is carried by others.
+# Tensile multipliers below this fraction of the largest load, rounded up to a power of ten, are round-off; and a
+# fraction for contacts without load, whose load is carried by other contacts.
 NO_PULL, UNLOADED = 1e-12, 1e-9
 
 
@@ -83,7 +83,7 @@ class ImpactOutcome:
 
     Attributes
     ----------
-    y : (13 n + k,)
+    y : (13 n + k,) state after the impacts
     resting : ContactState
     impulse : impulses of constraints, by name
     restitution_kept : fraction of the coefficients of restitution with which the impact gains no energy

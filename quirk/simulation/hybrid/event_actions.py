@@ -1,4 +1,4 @@
-"""Execution of event actions: changes of the state of a run and of its set of active parts."""
+"""Execution of event actions, which modify the state of a run and its set of active parts."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class EventState:
 
     Attributes
     ----------
-    t : s
-    y : (13 n + k,)
+    t : time, s
+    y : (13 n + k,) state
     configuration : set of active parts
     impulse : impulses of constraints, by name
     restitution_kept : fraction of the coefficients of restitution with which impacts gain no energy
@@ -184,15 +184,15 @@ class ActionExecutor:
         return float(amount.max(initial=0.0)), float(rate.max(initial=0.0))
 
     def follow_functions(self, now: EventState, parts: Sequence[str], before: tuple[float, float]) -> EventState:
-        """Return the event state with velocities that satisfy constraints whose functions an action may have changed.
+        """Return the event state with velocities that satisfy constraints whose functions an action may have modified.
 
         Parameters
         ----------
         now : event state after the action
-        parts : titles of the parts with changed functions
+        parts : titles of the parts with modified functions
             Loaded contacts are treated in `quirk.simulation.hybrid.contact_events`.
         before : violations before the action, see `missed`
-            Velocities stay the same if these have not grown.
+            Velocities are kept if the violations have not grown.
         """
         changed = [
             constraint
@@ -218,7 +218,7 @@ class ActionExecutor:
     ) -> EventState:
         """Return the event state with bodies moved onto the active constraints, after those in `names` have changed.
 
-        `refused` has two parts of the error message if bodies are too far away: what failed, and what to do.
+        `refused` holds the two parts of the error message if bodies are too far away: the failure, and advice.
         """
         plant = self.system.plant_for(now.configuration)
         solver, length, before = self._solver_of(plant, now.y, now.t), plant.model.length, now.y
@@ -239,7 +239,7 @@ class ActionExecutor:
         return now
 
     def _check(self, plant: CompiledModel, y: np.ndarray, t: float, before: np.ndarray | None = None) -> None:
-        """Raise SwitchingError if a row that was left out as dependent requires another pose.
+        """Raise SwitchingError if a row that was dropped as dependent is violated.
 
         If `before`, the state before a velocity jump to y, is given, velocities are checked instead.
         """
@@ -260,7 +260,7 @@ class ActionExecutor:
             )
 
     def _free_to_turn(self, plant: CompiledModel, names: Iterable[str]) -> np.ndarray:
-        """Mask (n,) of the bodies connected with those of the named constraints; all False if one is the ground."""
+        """Return a mask (n,) of bodies connected with the named constraints; all False if the ground is among them."""
         n = len(plant.model.mass)
         group = np.arange(n + 1)
         for constraint, _ in plant.model.joint_bodies:

@@ -22,7 +22,7 @@ from quirk.system.system import System
 
 
 def guards_of(system: System, events: Sequence[Event], every: bool = False) -> list[EventFunction]:
-    """Return the event functions of these events; with `every` steps end at all of them."""
+    """Return the event functions of the given events; if `every`, steps end at each event, also without action."""
     parts = {part.name: part for part in system}
     return [
         EventFunction(

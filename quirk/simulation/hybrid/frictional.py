@@ -31,13 +31,13 @@ UNLOADED = 1e-12
 # Relative margin at which contacts that share a load are at their limit; and relative error of the weights of
 # multipliers.
 NEAR_LIMIT, NO_WEIGHT = 1e-11, 1e-13
-# Factor on the limits of zero acceleration for friction whose rows depend on others.
+# Factor on the limits of zero acceleration for friction whose rows depend on other rows.
 STILL = 1e6
 # Accelerations below this fraction of the largest of all bodies are round-off.
 NOISE = 1e-13
 # Relative difference of loads beyond which they count as not unique.
 UNIQUE = 1e-6
-# A row is blocked if constraints reduce its response below this fraction of that of free bodies.
+# A row is blocked if constraints reduce its response below this fraction of the response of free bodies.
 BLOCKED = 1e-12
 
 
@@ -50,9 +50,9 @@ class FrictionRows:
     numbers : indices of the rows among all gaps and slips
     contacts : number of gaps, which come first
     opening : Opening of the rows
-    W : (r, r) changes of the rates of rows due to unit impulses along the rows
-    grips : friction, with its rows
-    frictions : the same, as parts of the system
+    W : (r, r) jumps of the rates of rows due to unit impulses along the rows
+    grips : friction elements with their rows
+    frictions : the friction elements as parts of the system
     sides : hemispheres in which the slip directions are smooth
     compliance : (r,) relative compliances of the rows, for the distribution of loads over dependent ones
     """
@@ -72,8 +72,8 @@ class Frictional:
 
     Parameters
     ----------
-    gaps : of a system
-    frictions : of the same system
+    gaps : gaps of a system
+    frictions : friction of the system
     """
 
     def __init__(self, gaps: Gaps, frictions: Frictions) -> None:
@@ -166,11 +166,11 @@ class Frictional:
         restitution: np.ndarray,
         noise: float,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
-        """State after an impact, its impulses, the rates (r,) of all rows afterwards, and the restitution kept.
+        """Return the state after an impact, its impulses, the rates (r,) of all rows, and the restitution kept.
 
         Newton's law applies to each gap that closes faster than its limit (c,), and Coulomb's law to the impulses of
-        friction in contacts; those of joint friction are neglected. Friction with infinite coefficient is stopped even
-        if no gap closes.
+        friction in contacts; impulses of joint friction are neglected. Friction with infinite coefficient is stopped
+        even if no gap closes.
         """
         rates, c = rows.opening.rate, rows.contacts
         grips = [grip for grip in rows.grips if grip.contact is not None]
@@ -248,9 +248,9 @@ class Frictional:
 
         Parameters
         ----------
-        rates : (r,) of the rows
+        rates : (r,) rates of the rows
         slow : (r,) slip below which friction counts as not slipping
-        limits : names of friction that is known to be at its limit
+        limits : names of friction elements known to be at their limit
         """
         still = np.arange(len(rates)) < rows.contacts
         for grip, friction in zip(rows.grips, rows.frictions, strict=True):
@@ -287,7 +287,7 @@ def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray
 
 
 def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
-    """Return the changes of rates (r,), each due to a unit impulse along its row, for bodies without constraints."""
+    """Return the jump of each row's rate (r,) due to a unit impulse along this row, for bodies without constraints."""
     push, model = opening.push_in_body, solver.model
     by_force = np.einsum("cni,cni,n->c", push[..., :3], push[..., :3], 1 / model.mass)
     turned = np.linalg.solve(model.inertia[None], push[..., 3:, None])[..., 0]
@@ -333,7 +333,7 @@ class Shares:
         return any(row in group for group in self._patches)
 
     def patch_of(self, k: int) -> Patch | tuple[()] | None:
-        """Patch to monitor for friction k, () if another friction element monitors it, None if it has none."""
+        """Return the patch to monitor for friction k: () if another element monitors it, None without a patch."""
         row = self._rows.grips[k].rows[0]
         group = next((group for group in self._patches if row in group), None)
         if group is None:
@@ -384,7 +384,7 @@ class Shares:
     def returns(self, row: int) -> Shared | None:
         """Return the load of a closed contact without load, next to sliding ones, if it could pull; otherwise None.
 
-        It becomes loaded again when this is positive.
+        The contact becomes loaded again when this load is positive.
         """
         W, sharing = self._rows.W, self._sharing
         others = [c for c in np.flatnonzero(self._found.held[: self._rows.contacts]) if c in self._sliding]

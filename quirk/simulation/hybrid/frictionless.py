@@ -21,8 +21,8 @@ class Frictionless:
 
     Parameters
     ----------
-    gaps : of a system
-    restitution : (c,) of each of them
+    gaps : gaps of a system
+    restitution : (c,) coefficient of restitution of each gap
     """
 
     def __init__(self, gaps: Gaps, restitution: np.ndarray) -> None:
@@ -38,7 +38,7 @@ class Frictionless:
         speeds: tuple[np.ndarray, np.ndarray, np.ndarray],
         solver: Solver,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
-        """State after an impact, the impulses, the rates (c,) of the gaps afterwards, and the restitution kept.
+        """Return the state after an impact, its impulses, the rates (c,) of the gaps, and the restitution kept.
 
         `speeds`, (c,) each, are the limits of rebound, of separation and of approach; see `Speeds`.
         """
@@ -69,7 +69,7 @@ class Frictionless:
     def at_rest(
         self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], W: np.ndarray, solver: Solver
     ) -> ContactState:
-        """Return the contact state: the closed contacts that stay closed, and the loaded ones among these."""
+        """Return the contact state: the contacts that stay closed, and which of them are loaded."""
         if not closed:
             return ContactState()
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
@@ -91,7 +91,7 @@ class Frictionless:
 
 
 def response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
-    """Return W (c, c): the change of the rate of each gap due to a unit impulse of each."""
+    """Return W (c, c), the jump of the rate of each gap due to a unit impulse at each gap."""
     lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
     W = np.array([opening.changed(solver.respond(lanes, t, none, push)[0]) for push in opening.push])
     return 0.5 * (W + W.T)
@@ -111,7 +111,7 @@ def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarra
 
 
 def _solved(W: np.ndarray, held: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Return the minimum-norm impulses of some contacts that change their rates by given amounts."""
+    """Return the minimum-norm impulses (c,) of the contacts in the mask `held` that change their rates by `rates`."""
     if held.sum() == 1:
         return np.asarray(rates[held] / W[held][:, held].ravel())
     return np.asarray(np.linalg.lstsq(W[np.ix_(held, held)], rates[held], rcond=INDEPENDENT)[0])

@@ -80,7 +80,7 @@ class HybridRun:
     Attributes
     ----------
     happenings : events and impacts so far
-    configurations : of the segments, with what contacts and friction do
+    configurations : active parts of each segment, with the effect of contacts and friction
     stopped : whether an event has ended the run
     trail : all steps with the events between them, if they are recorded; else None
     """
@@ -214,11 +214,11 @@ class HybridRun:
         return self._phase.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Return the error of a force element without finite loads at time t, or None."""
+        """Return the exception for a force element with non-finite loads at time t, or None."""
         return self._phase.undefined(t)
 
     def close(self) -> None:
-        """Keep the last accepted state too."""
+        """Keep the last accepted state."""
         self._phase.close()
 
     @property
@@ -256,7 +256,7 @@ class HybridRun:
         return RestartPoint(phase.reached, phase.state, phase.angles, self._base, phase.pace, self._often)
 
     def ends_leg(self, steps: int) -> bool:
-        """Return whether the run is between steps and has taken `steps` steps since the last restart point."""
+        """Return whether the run is between steps, and at least `steps` steps after the last restart point."""
         return self._phase.between and self._tried - self._before >= steps
 
     @property
@@ -337,7 +337,7 @@ class HybridRun:
             self._phase.kept.take()
 
     def proceed(self, steps: int | None = None) -> bool:
-        """Compute for a fraction of a second, up to `steps` steps since the last restart point; False at the end."""
+        """Advance for a fraction of a second, up to `steps` steps after the last restart point; False at the end."""
         more = self._phase.proceed(None if steps is None else steps - self._tried + self._before)
         for key, time, way, energy in self._phase.events():
             self.happenings.append(EventRecord(time, str(key), way, energy, energy))
@@ -351,7 +351,7 @@ class HybridRun:
         return more and not self.stopped
 
     def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:
-        """Execute what happens at the present time: contacts together, then events in order of declaration."""
+        """Process the present zero crossings: first contacts together, then events in order of declaration."""
         phase, base, resting = self._phase, self._base, self._resting
         t, y, angles = phase.reached, phase.state, phase.angles
         now = EventState(t, y, base)
@@ -400,16 +400,16 @@ class HybridRun:
     def _go_on(
         self, now: EventState, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool, apart: bool
     ) -> None:
-        """Keep the states before and after events, and continue from the latter.
+        """Keep the states before and after events, and continue from the state after them.
 
         Parameters
         ----------
         now : state after the events
-        y : state (13 n + k,) before them
+        y : state (13 n + k,) before the events
         angles : joint angles (K, 3), rad
         changed : whether the active parts have changed
-        altered : whether values that functions read may have changed
-        apart : whether functions of active parts are among these, so that the segment has ended
+        altered : whether values that user functions read may have changed
+        apart : whether functions of active parts are affected, so that the segment has ended
         """
         phase = self._phase
         jumped = not np.array_equal(now.y, y)
@@ -431,10 +431,10 @@ class HybridRun:
         self._phase.keep_here()
 
     def _touched(self, keys: Sequence[tuple[str, int, str]], now: EventState, angles: np.ndarray) -> EventState:
-        """Return the state after contacts have closed or opened, or after other changes have altered it."""
+        """Return the event state after contacts have closed or opened, or an action has modified the state."""
         before = self._energy(now)
         now = self._settled(now, angles, keys)
-        # Ignore internal events: sliding bodies became faster, contacts share their load otherwise, or pass to an edge.
+        # Ignore internal events: slip speed increased, load redistributed among contacts, or contact moved to an edge.
         keys = [key for key in keys if not self._internal(key)]
         if keys or now.impulse:
             name = keys[0][0] if keys else self._contacts.first_of(now.impulse)
@@ -499,7 +499,7 @@ class HybridRun:
         self._often[name] += 1
         self._recent.append((t, name))
         since, settings = self._recent[0][0], self._made.settings
-        # A run without an end is judged by the time up to which it is asked for.
+        # In a run without an end the requested time replaces the end.
         end = self._made.asked[-1] if settings.end == np.inf and self._made.asked is not None else settings.end
         if len(self._recent) == self._recent.maxlen and t - since <= AT_ONCE * (end - settings.start):
             count, most = len(self._recent), Counter(own for _, own in self._recent).most_common(1)[0][0]
@@ -511,7 +511,7 @@ class HybridRun:
 
 
 def up_to(segment: Segment, t: float) -> Segment:
-    """Return the part of a segment up to a time, s, which is not before its start."""
+    """Return the part of a segment up to time t, s, which must not precede its start."""
     count = int(np.searchsorted(segment.time, t, side="right"))
     if count == len(segment.time):
         return segment

@@ -33,7 +33,7 @@ class Crossings:
     ----------
     watch : event functions
     solver : solver that evaluates them
-    settings : of the run
+    settings : settings of the run
     """
 
     def __init__(self, watch: EventMonitor, solver: Solver, settings: Settings) -> None:
@@ -59,7 +59,7 @@ class Crossings:
 
     @property
     def sides(self) -> Sides:
-        """Sign of each event function, and whether it has just crossed zero."""
+        """Sign, rate at a crossing that has just happened, and scale of each event function, by key."""
         return self._watch.sides
 
     def noted(self) -> list[tuple[Hashable, float, int, float]]:
@@ -68,7 +68,7 @@ class Crossings:
         return noted
 
     def take_sides(self, t: float, y: np.ndarray) -> list[tuple[Hashable, int]]:
-        """Determine the sign of each event function; return those that have changed by a jump and have an action."""
+        """Determine the sign of each event function; return the functions with an action that crossed by a jump."""
         hits: list[tuple[Hashable, int]] = []
         if not (self._count and self._unsettled):
             return hits
@@ -112,7 +112,7 @@ class Crossings:
         return float(TOGETHER * SMALLEST_STEP_ULPS * np.spacing(max(abs(step.t), abs(self._settings.end))))
 
     def settle(self, step: Sampled) -> list[tuple[Hashable, int]]:
-        """Record the crossings in a step, or in its remaining part; return those at its end that have an action."""
+        """Record the crossings in a step, or in its remaining part; return the functions with an action at its end."""
         hits: list[tuple[Hashable, int]] = []
         self._at_speed[:] = 0
         if not self._count:
@@ -153,7 +153,7 @@ class Crossings:
         self._noted.append((key, float(t), way, float(energy[0])))
 
     def _noise(self, e: int) -> float:
-        """How far an event function may be beyond zero by round-off or, without projection, by constraint drift."""
+        """Return the magnitude that event function e may reach by round-off or, without projection, by drift."""
         settings = self._settings
         drifts = settings.interval <= 0 and (settings.alpha > 0 or settings.beta > 0)
         return float((max(NOISE, settings.rtol) if drifts else NOISE) * self._scale[e])
@@ -188,7 +188,7 @@ class Crossings:
         return float(self._values(t, self.state_at(self._step, t))[e, 0])
 
     def state_at(self, step: Sampled, t: float) -> np.ndarray:
-        """Return the state at a time within a step, projected onto the constraints as an output state is."""
+        """Return the state at time t within a step, projected onto the constraints as for output states."""
         y = step.sample(t)
         projected = self._project(t, y)
         return y if projected is None else projected
@@ -203,7 +203,7 @@ class Crossings:
         return np.inf
 
     def _next(self, e: int, side: float, since: float) -> float:
-        """First time after `since` at which event function e changes from this sign; infinity if there is none."""
+        """Return the first time after `since` at which event function e no longer has the sign `side`, or infinity."""
         g, rate, times = side * self._samples[:, e, 0], side * self._samples[:, e, 1], self._times
         if side == 0:
             last = self._samples[-1, e, 0]
@@ -229,10 +229,10 @@ class Crossings:
         return np.inf
 
     def _root(self, e: int, side: float, start: tuple[float, float], end: tuple[float, float]) -> float:
-        """Return the first time in an interval at which an event function has lost its sign, to the last digit.
+        """Return the first time in an interval, to round-off, at which event function e no longer has the sign `side`.
 
-        `start` and `end` are pairs of time and value times `side`. By bisection and false position. Zero counts as
-        beyond if the function reaches it, but not if it was zero initially.
+        `start` and `end` are pairs of time and value times `side`. Uses bisection and false position. Reaching zero
+        counts as a crossing, but not if the function was zero initially.
         """
         (a, ga), (b, gb) = start, end
         onto, fresh = ga > 0, True
@@ -254,7 +254,7 @@ class Crossings:
         return b
 
     def _lowest(self, e: int, side: float, a: float, c: float) -> tuple[float, float]:
-        """Return a time between a and c at which an event function has lost its sign or is smallest, with its value."""
+        """Return a time between a and c at which event function e crosses zero or is smallest, and its value there."""
         b = a + GOLDEN * (c - a)
         gb = side * self._at(e, b)
         for _ in range(DESCENTS):
@@ -278,6 +278,6 @@ def _tangents_dip(a: float, p: float, b: float, q: float) -> bool:
 
 
 def _parabola_dips(a: float, b: float, c: float) -> bool:
-    """Whether the parabola through three equidistant values has a minimum at or below zero between the outer two."""
+    """Return whether the parabola through three equidistant values has a minimum at or below zero between them."""
     bend, slope = a - 2 * b + c, 0.5 * (c - a)
     return bool(bend > 0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0)

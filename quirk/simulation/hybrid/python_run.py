@@ -35,8 +35,8 @@ class SteppedRun:
     Attributes
     ----------
     kept : states stored since the run was entered
-    whole : (K, 3) rad, whole turns of joint angles before that
-    hit : event functions with actions that cross zero at the present time, and the directions
+    whole : (K, 3) full turns of joint angles when the run was entered, rad
+    hit : keys of event functions with actions that cross zero at the present time, and their directions, 1 or -1
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class SteppedRun:
         return self._flow.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Return None: a force with non-finite loads raises an error at once, which is in `trouble`."""
+        """Return None: for a force element with non-finite loads, `trouble` holds the exception."""
         return None
 
     @property
@@ -148,7 +148,7 @@ class SteppedRun:
         return step is not None or bool(self.hit)
 
     def _cut(self, step: Sampled, end: float) -> Sampled:
-        """Return the first part of a step, up to an event; the next step starts there."""
+        """Return the first part of a step, shortened to end at an event."""
         y = self._flow.project(end, step.sample(end))
         if y is None:
             raise IntegrationError("the state left the constraints at an event", end)
@@ -156,7 +156,7 @@ class SteppedRun:
         return Cut(step, end, y)
 
     def close(self) -> None:
-        """Store the final state as well."""
+        """Store the final state of the run."""
         if self.reached > self.kept.last:
             self.keep_here()
 

@@ -1,8 +1,8 @@
 """Restart points of runs with checkpoints: states that determine the rest of a run.
 
 A run that saves its results and is resumed after it was killed is bit-identical with an uninterrupted one if both
-restart at the same points. So restart points are a fixed number of steps apart, and a run is the same whether one
-process computes it or several.
+restart at the same points. So restart points are a fixed number of steps apart, and results do not depend on the number
+of processes that compute a run.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class RestartPoint:
 
     Attributes
     ----------
-    t : s
-    y : (13 n + k,) on the constraints
-    angles : (K, 3) of all joints, rad, including whole turns
+    t : time, s
+    y : (13 n + k,) state, which satisfies the constraints
+    angles : (K, 3) angles of all joints, with full turns, rad
     base : active parts, without the effect of contacts and friction
     pace : step size and method
     often : number of occurrences of each event

@@ -49,7 +49,7 @@ from quirk.system.system import System
 from .event_functions import guards_of
 from .python_run import SteppedRun
 
-# The default method, and the explicit method with which it starts; it changes to an implicit one if the system is
+# The default method, and the explicit method with which it starts; it switches to an implicit method if the system is
 # stiff.
 AUTO, EXPLICIT = "auto", "Vern9"
 
@@ -60,7 +60,7 @@ class FactoryMemory:
 
     Attributes
     ----------
-    breaks, statistics
+    breaks, statistics : times at which steps end, and counts of steps and evaluations
     solvers : for each solver its active parts, whether its rows were chosen, and its memory
     """
 
@@ -76,7 +76,7 @@ class RunFactory:
     Attributes
     ----------
     solver : "sparse" or "dense"
-    asked : output times, s, or None to keep all steps
+    asked : requested output times, s, or None to keep all steps
     options : the arguments of `simulate`, stored in the result
     trailing : whether runs record all steps
     pausing : whether runs pause at output times, which then change during the run
@@ -170,7 +170,7 @@ class RunFactory:
         ]
 
     def check_reads(self, t: float) -> None:
-        """Raise an error if a value compiled into a user function has changed unexpectedly.
+        """Raise an IntegrationError if a value compiled into a user function has changed unexpectedly.
 
         Raises
         ------

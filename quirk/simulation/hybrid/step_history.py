@@ -26,12 +26,12 @@ class Stretch:
     segment : index of the segment of the result with its states
     plant : CompiledModel
     base, resting : active parts, and contact state
-    t : s, start
-    start, end : (13 n + k,) states
-    angles : (K, 3) rad, of all joints at the start
-    reached : s, end
+    t : start time, s
+    start, end : (13 n + k,) states at the start and at the end
+    angles : (K, 3) angles of all joints at the start, with full turns, rad
+    reached : end time, s
     parts : groups of steps, each with one method, see `Steps`
-    hit : event functions that crossed zero at its end and may have changed the motion
+    hit : event functions that crossed zero at the end and may have changed the motion
     """
 
     segment: int
@@ -69,7 +69,7 @@ def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
 
 
 def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
-    """Return the indices of intervals, grouped by those without jumps between them."""
+    """Return the indices of intervals, grouped so that there are no jumps within a group."""
     groups = [[0]]
     for k in range(1, len(stretches)):
         if stretches[k - 1].goes_on(stretches[k]):

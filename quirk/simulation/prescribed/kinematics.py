@@ -28,7 +28,7 @@ from quirk.util import validate
 from quirk.util.misuse import explained
 from quirk.util.progress import ProgressLine
 
-# Bodies with less than this fraction of the largest velocity in a free motion count as at rest in messages.
+# In messages, bodies with less than this fraction of the largest velocity in an allowed motion count as at rest.
 STANDS_STILL = 1e-6
 # Rows with at least this fraction of the largest coefficient take part in a linear dependency.
 SHARE = 0.01
@@ -193,14 +193,14 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
 
 
 def said_moving(system: System, motions: np.ndarray) -> str:
-    """Return the names of the bodies that move in some of these velocities (f, n, 6), for messages."""
+    """Return the names of the bodies that move in any of the motions (f, n, 6), for messages."""
     sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
     moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
     return ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")
 
 
 def _explained(system: System, trouble: UnreachedError, before: float, asked: float, rank: int) -> str:
-    """Return a message with the reason why a time cannot be reached."""
+    """Return a message that explains why the time `asked`, s, cannot be reached."""
     state = system.model.carried.state(trouble.state)
     if trouble.reason == SINGULAR:
         return (

@@ -1,10 +1,10 @@
 """Least efforts of actuators that move a mechanism as prescribed.
 
 A motion requires the loads M a - Q on the bodies. The passive constraints A carry a part A^T lambda, and the actuators
-must exert the rest. In the mass metric the part that no constraint can carry is the part that accelerates: an impulse
-on the mechanism at rest changes its velocities by W z, with z the projection of W^T times the impulse onto the allowed
-motions. So the efforts u solve Z u = z, with a column of Z for each actuator, of rank f if the actuators reach all f
-freedoms.
+must exert the rest. The part that constraints cannot carry accelerates the mechanism: an impulse on the mechanism at
+rest changes its velocities by W z, with z the projection, in the mass metric, of W^T times the impulse onto the motions
+allowed by the constraints. So the efforts u solve Z u = z, with a column of Z for each actuator, of rank f if the
+actuators reach all f freedoms.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class UnreachedFreedomsError(Exception):
 
     Attributes
     ----------
-    row : index of the time
+    row : index of the time at which they fail
     reached, freedoms : number of freedoms reached, and total number
     """
 
@@ -65,7 +65,7 @@ class Push:
         self.loads, self._bodies = forces[name].loads[:, :, 0], len(model.mass)
 
     def at(self, row: int) -> np.ndarray:
-        """Return the loads (n, 6) on all bodies at one of the times."""
+        """Return the loads (n, 6) on all bodies at time index `row`."""
         by_body = np.zeros((self._bodies + 1, 6))
         np.add.at(by_body, self.rows, self.loads[row])
         return by_body[:-1]
@@ -85,9 +85,10 @@ class ActuatorMap:
         self.rank = self._solver.settle(self._solver.slots.state_to_lanes(flat[0]), float(times[0]))
 
     def efforts(self, pushes: Sequence[Push], loads: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the efforts (nt, k) with the same effect as loads (nt, n, 6) and the least weighted sum of squares.
+        """Return the efforts (nt, k) equivalent to loads (nt, n, 6), with the least weighted sum of squares.
 
-        Loads are in the inertial frame; the constraints carry the difference.
+        Loads are in the inertial frame; the constraints carry the difference between these loads and the loads of the
+        efforts.
 
         Raises
         ------
@@ -115,11 +116,11 @@ class ActuatorMap:
         return efforts
 
     def reached(self, pushes: Sequence[Push], row: int) -> np.ndarray:
-        """Return the accelerations (6 n, k) due to unit efforts at one time, in coordinates of the mass metric."""
+        """Return the accelerations (6 n, k) due to unit efforts at time index `row`, in mass-metric coordinates."""
         return self._solver.left_free(*self._at(row), np.stack([push.at(row) for push in pushes]))[0].T
 
     def _at(self, row: int) -> tuple[np.ndarray, float]:
-        """Return one of the states, in blocks of eight, and its time."""
+        """Return the state at time index `row`, in blocks of eight, and its time, s."""
         solver, t = self._solver, float(self.times[row])
         if solver.redundant:
             solver.choose_state(self.model.carried.state(self.flat[row]), t)

@@ -25,10 +25,10 @@ from .objective import Objective
 from .objective_derivatives import ObjectiveDerivatives
 from .parameters import Parameter
 
-# Largest relative error of a change in a step, for which the gradient counts as exact.
+# Largest relative error of a variation in a step for which the gradient counts as exact.
 NOTICED = 1e-3
-# Largest relative difference of changes along the original steps from those along cut steps for which the gradient
-# counts as exact; and the same as a multiple of rtol, the tolerance of cut steps.
+# Largest relative difference between variations along the original steps and along subdivided steps for which the
+# gradient counts as exact; and this limit as a multiple of rtol, the tolerance of subdivided steps.
 DIFFERENT, OVER_RTOL = 1e-6, 1e3
 
 
@@ -83,8 +83,8 @@ def gradient_of(
 
     Parameters
     ----------
-    result : of the run; all output times must be ends of steps
-    stretches : its steps
+    result : result of the run; all output times must be ends of steps
+    stretches : steps of the run
     phases : RunFactory of the run
     parameters : parameters of the gradient
     objective : Objective
@@ -114,7 +114,7 @@ def gradient_of(
 
 
 def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]]:
-    """Rows of output times in each segment, each time once: the last row if there is an event at that time."""
+    """Return the rows of output times in each segment, each time once: the last row if an event occurs at that time."""
     rows = [(t, s, row) for s, segment in enumerate(result.segments) for row, t in enumerate(segment.time)]
     if asked is not None:
         wanted = set(asked.tolist())
@@ -124,7 +124,7 @@ def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]
 
 
 def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> None:
-    """Warn if steps are too long for changes, tested with a random change at the start of each interval."""
+    """Warn if steps are too long for variations, tested with a random variation at the start of each interval."""
     if any(not _serve(stretch, backwards) for stretch in stretches if stretch.steps):
         warnings.warn(
             f"{OWNER}: steps are too long for derivatives, for example of a stiff system, or of an oscillator at rest: "
@@ -135,9 +135,9 @@ def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> N
 
 
 def _serve(stretch: Stretch, backwards: Backwards) -> bool:
-    """Return whether the steps of an interval are short enough for a random change.
+    """Return whether the steps of an interval resolve a random variation of the state at its start.
 
-    Its result is compared with that of steps cut where necessary.
+    The final variation is compared with the result of subdivided steps.
     """
     model, cut, uncut = stretch.plant.model, backwards.ahead(stretch.plant), backwards.ahead(stretch.plant, cuts=False)
     moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
@@ -161,13 +161,13 @@ def _serve(stretch: Stretch, backwards: Backwards) -> bool:
 
 
 def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the changes (D, 13 n + k) of the initial state, before projection onto the constraints."""
+    """Return the derivatives (D, 13 n + k) of the initial state, before projection onto the constraints."""
     model = stretch.plant.model
     return as_changes(model, stretch.start, *start_of(model, changes))
 
 
 def _check(stretch: Stretch, phases: RunFactory, changes: Sequence[ParameterChange]) -> None:
-    """Raise InputError if redundant rows contradict each other along a change of a parameter at the start."""
+    """Raise InputError if redundant rows contradict each other initially when a parameter varies."""
     if not changes:
         return
     model, start = stretch.plant.model, _start(stretch, changes)

@@ -25,7 +25,7 @@ from .change import ParameterChange, as_changes, as_weights, directions_at, dire
 from .event_jumps import Jump
 
 OWNER = "simulate: objective"
-# Relative distance of output times that count as the same time: the end of a step.
+# Relative distance up to which an output time counts as equal to the end of a step.
 CLOSE = 4 * np.finfo(float).eps
 
 
@@ -37,7 +37,7 @@ class Backwards:
     system : System
     stretches : steps of the run
     phases : RunFactory of the run
-    changes : of parameters
+    changes : derivatives of the system with respect to the parameters
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Backwards:
         return self._courses[plant]
 
     def ahead(self, plant: CompiledModel, *, cuts: bool = True) -> Varied:
-        """Return the forward propagation over steps of a compiled model, created once; `cuts` lets it cut steps."""
+        """Return the forward propagation over steps of a compiled model, created once; `cuts` allows substeps."""
         if (plant, cuts) not in self._ahead:
             settings = self._phases.settings if cuts else self._phases.settings._replace(rtol=0.0)
             self._ahead[plant, cuts] = Varied(plant.solver(), settings)
@@ -80,8 +80,8 @@ class Backwards:
 
         Parameters
         ----------
-        result : of the run
-        held : output indices of its segment in each interval of steps
+        result : result of the run
+        held : for each interval of steps, the output indices of its segment that lie in it
         counted : output indices of each segment with partial derivatives
         sources : partial derivatives (nt, 13 n + k) with respect to the states of each segment
         """
@@ -112,9 +112,9 @@ class Backwards:
         angles: np.ndarray,
         behind: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives with respect to the state at the start of some steps, and to parameters.
+        """Return derivatives with respect to the state at the start of the steps `parts`, and to parameters.
 
-        `behind` are those with respect to the state at the end.
+        `behind` are the derivatives with respect to the state at the end of these steps.
         """
         by_parameters = np.zeros(len(self._changes))
         if not parts:
@@ -130,9 +130,9 @@ class Backwards:
     def _over(self, k: int, behind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return derivatives with respect to the state at the end of interval k, and to parameters.
 
-        `behind` are those with respect to the state after the following event. The event is linear in changes allowed
-        by the constraints: it is evaluated for a basis of those of the state, and for each parameter with the smallest
-        compatible change of the state.
+        `behind` are the derivatives with respect to the state after the following event. The event is linear in
+        variations allowed by the constraints: it is evaluated for a basis of the allowed variations of the state, and
+        for each parameter with the smallest compatible variation of the state.
         """
         before, after = self._stretches[k], self._stretches[k + 1]
         parameters, none = len(self._changes), np.zeros(len(self._changes))
@@ -153,7 +153,7 @@ class Backwards:
 
     @staticmethod
     def _by_state(free: NullSpaceBasis, by_basis: np.ndarray) -> np.ndarray:
-        """Return derivatives with respect to a state (13 n + k,) from those along a basis of the free motions."""
+        """Return derivatives with respect to a state (13 n + k,), from those in a basis of the allowed motions."""
         point, size = free.point, FREEDOMS * free.point.bodies
         count = size + point.internal
         motions = np.eye(size, count).reshape(point.bodies, FREEDOMS, count)
@@ -176,7 +176,7 @@ def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
 
 
 def _with_rows(parts: Sequence[Steps], times: np.ndarray) -> list[tuple[Steps, np.ndarray]]:
-    """Return the steps with, for each of their ends, the index of the output time there, or -1; each time once."""
+    """Return the steps, and for the end of each the index of the output time at it, or -1; each output time once."""
     with_rows, left = [], 0
     for steps in parts:
         ends = np.concatenate([steps.trail[:1, STEP_START], steps.trail[:, STEP_END]])

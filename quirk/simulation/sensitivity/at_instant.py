@@ -1,4 +1,4 @@
-"""Sensitivities of accelerations, loads and other quantities at one instant of a run, from those of the state."""
+"""Sensitivities of accelerations, loads and other quantities at one instant, from sensitivities of the state."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Instant:
         return QuantityDerivatives(self._point, self.variation)
 
     def _explicit(self, one: Named) -> np.ndarray:
-        """Return the changes at the same state due to displacement of joint frames in their bodies."""
+        """Return the derivatives (D,) at constant state due to displacement of joint frames in their bodies."""
         if not isinstance(one.of, Quantity) or not any(isinstance(part, Constraint) for part in one.of.parts.values()):
             return np.zeros(len(self._by))
         return explicit_changes(one.of, self._changes, self._by)

@@ -1,8 +1,8 @@
 """Detection of singular configurations in a run that perturbed mechanisms do not have: there the motion branches.
 
 With rows of unit length U S V^T at each state, the smallest singular value, tracked along the motion with its vectors,
-passes through zero at a singular configuration. The changes dq of poses satisfy A dq = -Phi_p: there is no solution if
-the left vector u of that value has a component along Phi_p, and the change becomes unbounded near it.
+passes through zero at a singular configuration. The variations dq of poses satisfy A dq = -Phi_p: there is no solution
+if the left singular vector u has a component along Phi_p, and dq becomes unbounded nearby.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from quirk.errors import SensitivityWarning, outside
 
 from .change import with_motions
 
-# Ratio of a change of poses to its smallest value beyond which it may become unbounded; and ratio of a pivot to the
+# Ratio of a pose variation to its smallest value beyond which it may become unbounded; and ratio of a pivot to the
 # largest below which it may approach zero.
 GROWN, LOW = 3.0, 0.9
 # Least cosine between singular vectors of neighboring states for which a singular value can be tracked.
@@ -39,7 +39,7 @@ class SingularRows:
 
     Attributes
     ----------
-    t : s
+    t : time, s
     value : smallest independent singular value, over the largest
     left, right : (m,), (6 n,) singular vectors
     missed : (D,) components of Phi_p along `left`, over its norm
@@ -63,9 +63,9 @@ def warn_of_splits(
 
     Parameters
     ----------
-    steps : steps along which `course` has just computed changes
-    directions, motions : of parameters only
-    names : (D,) of the parameters
+    steps : steps along which `course` has just computed variations
+    directions, motions : directions in parameters, and variations of prescribed motions
+    names : (D,) names of the parameters
     """
     seen, warned, rank = dict[int, SingularRows](), set[str](), course.rank
     if not _closed(course.solver.model):
@@ -114,7 +114,7 @@ def _closed(model: Model) -> bool:
 
 
 def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndarray:
-    """Return a mask (D,) of the directions that change rows."""
+    """Return a mask (D,) of the directions that vary constraint rows."""
     mask = np.zeros(directions.count, dtype=bool)
     for inputs in directions.relations.values():
         for change in inputs.values():
@@ -124,7 +124,7 @@ def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndar
 
 
 def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
-    """Return the steps after which a change has a local maximum, or the smallest pivot of the rows a local minimum."""
+    """Return the steps after which a variation has a local maximum, or the smallest pivot a local minimum."""
     large, small = (np.concatenate([[-np.inf], x, [-np.inf]]) for x in (extents, -pivots))
     peaks = (extents >= large[:-2]) & (extents >= large[2:]) & (extents > GROWN * extents.min())
     dips = (-pivots >= small[:-2]) & (-pivots >= small[2:]) & (pivots < LOW * pivots.max())
@@ -132,7 +132,7 @@ def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
 
 
 def _splits(one: SingularRows, other: SingularRows, d: int) -> float | None:
-    """Time of the zero of the smallest singular value between two states if no derivative exists; else None."""
+    """Return the time between two states of a zero singular value where direction d has no derivative, or None."""
     same = one.left @ other.left, one.right @ other.right
     if min(np.abs(same)) < ALIKE or same[0] * same[1] > 0:
         return None
@@ -160,7 +160,7 @@ def _rows(
 
 
 def _scaled(model: Model, y: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of unit length over translations and, times the length of the system, rotations; and their lengths."""
+    """Return rows of unit length over translations and rotations (times the system's length), and the lengths."""
     A = tangent_rows(model, Kinematics.of(model.carried.state(y)), t).reshape(model.rows, -1, 6)
     scaled = np.concatenate([A[..., :3], A[..., 3:] / model.length], axis=2).reshape(model.rows, -1)
     lengths = np.linalg.norm(scaled, axis=1)

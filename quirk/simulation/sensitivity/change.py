@@ -1,4 +1,4 @@
-"""Changes of a system and of its start per unit of each parameter, as directions of its model."""
+"""Derivatives of a system and of its initial state with respect to parameters, as directions of its model."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ UNUSED = -1
 
 @dataclass(frozen=True)
 class ParameterChange:
-    """Changes per unit of one scalar parameter.
+    """Derivatives of a system and its initial state with respect to one scalar parameter.
 
     Attributes
     ----------
-    numbers : changes of numeric data of parts, see `quirk.simulation.sensitivity.part_parameters`
-    start : change of the initial state (12,) of bodies, by name; see `quirk.dynamics.model.directions`
-    motions : change of a motion, by part and name of the motion
+    numbers : derivatives of numeric data of parts, see `quirk.simulation.sensitivity.part_parameters`
+    start : derivative of the initial state (12,) of bodies, by name; see `quirk.dynamics.model.directions`
+    motions : derivative of a prescribed motion, by part and name of the motion
     size : magnitude of the parameter, or of the vector it belongs to; 0 if unknown
     """
 
@@ -51,12 +51,12 @@ class ParameterChange:
 
     @property
     def reshapes(self) -> bool:
-        """Whether data of constraints change."""
+        """Whether data of constraints depend on the parameter."""
         return any(kind == RELATION or kind.startswith(GAP) for kind, _, _ in self.numbers)
 
 
 def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping[str, Any]) -> list[ParameterChange]:
-    """Return the changes that apply after events have replaced parts of a system by `others`, by name.
+    """Return the derivatives that apply after events have replaced parts of a system by `others`, by name.
 
     A parameter belongs to the original part: a force element that replaces it does not depend on it, nor does a motion
     that a driver follows instead of its own.
@@ -85,7 +85,7 @@ def _is_new(part: ForceElement, own: Any) -> bool:
 
 
 def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Directions:
-    """Return changes of parameters as directions of a model; changes of parts that it does not contain are zero."""
+    """Return the parameters as directions of a model; parts that the model does not contain contribute nothing."""
     directions = Directions.none(model, len(changes))
     laws, relations = dict[int, dict[int, np.ndarray]](), dict[int, dict[int, np.ndarray]]()
     directions = replace(directions, laws=laws, relations=relations)
@@ -113,7 +113,7 @@ def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Direction
 
 
 def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: float) -> Directions:
-    """Return the directions with the changes of motions at time t added to the inputs of laws and relations."""
+    """Return the directions with the derivatives of motions at time t added to the inputs of laws and relations."""
     laws, relations = (
         {number: dict(inputs) for number, inputs in inputs_of_all.items()}
         for inputs_of_all in (directions.laws, directions.relations)
@@ -129,12 +129,12 @@ def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: fl
 
 
 def directions_at(model: Model, changes: Sequence[ParameterChange], t: float) -> Directions:
-    """Return changes of parameters as directions of a model at time t, with those of motions."""
+    """Return the parameters as directions of a model at time t, with the derivatives of prescribed motions."""
     return with_motions(directions_of(model, changes), motions_of(model, changes), t)
 
 
 def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the changes of the initial state: of the bodies (n, 12, D), and of auxiliary states (k, D)."""
+    """Return the derivatives of the initial state: of the bodies (n, 12, D), and of auxiliary states (k, D)."""
     bodies = np.zeros((len(model.mass), FREEDOMS, len(changes)))
     internal = np.zeros((model.carried.size, len(changes)))
     for c, change in enumerate(changes):
@@ -147,7 +147,7 @@ def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarr
 
 
 def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[ChangedMotion]:
-    """Return the motions that change, with their places in the model."""
+    """Return the prescribed motions that depend on parameters, with their elements and input indices in the model."""
     changed = []
     for c, change in enumerate(changes):
         for (name, argument), motion in change.motions.items():
@@ -167,7 +167,7 @@ def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[Changed
 
 
 def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-    """Return changes (D, 13 n + k) of a state y from motions (n, 12, D) and changes (k, D) of auxiliary states."""
+    """Return variations (D, 13 n + k) of a state y from motions (n, 12, D) and auxiliary variations (k, D)."""
     n = len(model.mass)
     orientation = model.carried.state(y).orientation
     flat = np.zeros((bodies.shape[-1], y.size))
@@ -181,7 +181,7 @@ def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.nda
 
 
 def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return motions (n, 12, D) and changes (k, D) of auxiliary states from changes (D, 13 n + k) of a state y."""
+    """Return motions (n, 12, D) and auxiliary variations (k, D) from variations (D, 13 n + k) of a state y."""
     n = len(model.mass)
     orientation = model.carried.state(y).orientation * [1.0, -1.0, -1.0, -1.0]
     of_bodies = changes[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
@@ -191,7 +191,7 @@ def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.nda
 
 
 def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.ndarray) -> np.ndarray:
-    """Return derivatives with respect to a state (13 n + k,), from those for motions (n, 12) and auxiliary states."""
+    """Return derivatives with respect to y (13 n + k,), from those for motions (n, 12) and auxiliary states."""
     n = len(orientation)
     of_bodies = np.zeros((n, STATE_SIZE))
     turn = np.concatenate([np.zeros((n, 1)), by_motions[:, TURN]], axis=1)

@@ -1,8 +1,8 @@
-"""Detection of jumps of accelerations within steps of a run, as of loads that change abruptly with the state.
+"""Detection of jumps of accelerations within steps of a run, due to loads that are discontinuous in the state.
 
-The change of the time of such a jump is not known, so its contribution to derivatives is missing. The jump is visible
-in the velocities at the ends of steps: error control makes the step across it so short that accelerations change much
-faster in it than in the steps beside it.
+The variation of the time of such a jump is not known, so its contribution to derivatives is missing. The jump is
+visible in the velocities at the ends of steps: error control makes the step across it so short that accelerations
+change much faster in it than in the steps beside it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def times_met(steps: Steps, solver: Solver) -> np.ndarray:
 
 
 def _accelerations(solver: Solver, y: np.ndarray, t: float) -> np.ndarray:
-    """Accelerations over the length of the system, and angular ones, (6 n,), 1/s^2, at a state in blocks of eight."""
+    """Return accelerations over the system's length and angular accelerations, 1/s^2, (6 n,) at a state (size,)."""
     y = y.copy()
     solver.settle(y, float(t))
     rates = solver.slots.body_states(solver.rates(float(t), y)[None])[0, :, 7:]
@@ -108,7 +108,7 @@ def _accelerations(solver: Solver, y: np.ndarray, t: float) -> np.ndarray:
 
 
 def _velocities(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
-    """Velocities over the length of the system, and angular ones, at the ends of all steps (n + 1, 6 bodies), 1/s."""
+    """Return velocities over the system's length and angular velocities, 1/s, at all step ends (n + 1, 6 bodies)."""
     end = steps.end[: STATE_SIZE * slots.bodies].reshape(1, -1, STATE_SIZE)
     rows = np.concatenate([slots.body_states(steps.trail[:, STEP_HEAD:])[..., 7:], end[..., 7:]])
     rows[..., :3] /= model.length

@@ -1,8 +1,8 @@
-"""Changes of a state across an event, including the effect of the change of the event's time.
+"""Variations of a state across an event, including the effect of the variation of the event's time.
 
-At an event the quantity g is zero. Along a change d of the state the event is later by d_tau = -dg / g' (g' along the
-motion before). States at the event change by d + f- d_tau, pass the jump, and are referred back to the original time by
-subtracting f+ d_tau, with f- and f+ the rates of the state before and after (the saltation matrix; see Leine and
+At an event the quantity g is zero. With a variation d of the state the event is later by d_tau = -dg / g' (g' along the
+motion before). The state at the event varies by d + f- d_tau, pass the jump, and are referred back to the original time
+by subtracting f+ d_tau, with f- and f+ the rates of the state before and after (the saltation matrix; see Leine and
 Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, section 7).
 """
 
@@ -34,7 +34,7 @@ from .part_parameters import GAP
 from .slipping import limit_is_reached, slip_ends
 
 OWNER = "simulate: sensitivities"
-# Largest relative difference between the changes of the times of simultaneous events for which they stay simultaneous.
+# Largest relative difference between the time variations of simultaneous events for which they stay simultaneous.
 AT_ONCE = 1e-6
 # Loads on either side of an event are evaluated where bodies have moved by this fraction of the length of the system,
 # or of a rad, and by twice that, and are extrapolated linearly to the event.
@@ -52,12 +52,12 @@ class Jump:
     ----------
     system : System
     before, after : intervals of steps
-    changes : of the state and parameters
+    changes : derivatives of the system with respect to the parameters
     courses : forward propagation in both intervals
 
     Attributes
     ----------
-    later : (D,) change of the time of the event, s
+    later : (D,) derivative of the time of the event with respect to the parameters, s per unit
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Jump:
         return self._point(self._before, self._before.end, self._courses[0])
 
     def across(self, now: np.ndarray) -> np.ndarray:
-        """Return changes (D, 13 n + k) after the event from those before it."""
+        """Return state variations (D, 13 n + k) after the event, from the state variations before it."""
         before, after, model = self._before, self._after, self._before.plant.model
         point = self.point()
         bodies, internal = as_motions(model, before.end, now)
@@ -110,7 +110,7 @@ class Jump:
         return as_changes(model, after.start, bodies, internal)
 
     def _past_loads(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return changes after an event that changes neither state nor parts, but at which loads may jump."""
+        """Return state variations after an event that changes neither state nor parts, but at which loads may jump."""
         speed = max(np.abs(_flow(point)[:, SHIFT]).max() / point.model.length, np.abs(_flow(point)[:, TURN]).max())
         if not speed > 0.0:
             return bodies, internal
@@ -124,7 +124,7 @@ class Jump:
         return bodies - moved, internal
 
     def _rates_aside(self, point: Point, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """Rates of bodies (n, 12) and of internal variables (k,) at a time h from the event, s, along the motion."""
+        """Return the rates of bodies (n, 12) and internal variables (k,) at time h, s, from the event."""
         model, y = point.model, self._before.end
         carried = np.zeros((y.size - STATE_SIZE * point.bodies, 1))
         carried[: point.internal, 0] = h * point.internal_rates
@@ -155,7 +155,7 @@ class Jump:
     def _when(
         self, point: Point, bodies: np.ndarray, internal: np.ndarray, asked: Sequence[EventFunction]
     ) -> np.ndarray:
-        """Return the change of the time of the event (D,)."""
+        """Return the variation (D,) of the time of the event, s."""
         directions = directions_at(point.model, self._changes, point.t)
         directions.bodies[:], directions.internal[:] = bodies, internal
         at = QuantityDerivatives(point, point.variation(directions))
@@ -176,7 +176,7 @@ class Jump:
             return np.asarray(-change / rate)
 
     def _quantity(self, at: QuantityDerivatives, guard: EventFunction) -> tuple[float, np.ndarray]:
-        """Return the rate of a quantity along the motion, and its changes (D,)."""
+        """Return the rate of a quantity along the motion, and the variations (D,) of the quantity."""
         quantity = guard.quantity
         if isinstance(quantity, Reading):
             of_element = self._of_element(at, quantity)
@@ -195,7 +195,7 @@ class Jump:
 
     @staticmethod
     def _of_element(at: QuantityDerivatives, reading: Reading) -> tuple[float, np.ndarray] | None:
-        """Return rate and changes of a coordinate of an enabled force element; None for other readings."""
+        """Return rate and variations of a coordinate of an enabled force element; None for other readings."""
         for element, rows in at.point.model.forces:
             if element is reading.of and reading.what in element.coordinates:
                 terms, moved = at.coordinate_terms(element, rows, element.coordinates.index(reading.what), {})
@@ -203,7 +203,7 @@ class Jump:
         return None
 
     def _of_friction(self, at: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
-        """Return the change of the time (D,) at which slip ends, or friction reaches its limit."""
+        """Return the variation (D,) of the time, s, at which slip ends, or friction reaches its limit."""
         assert isinstance(guard.quantity, Reading)
         if guard.key[2] == "slip":  # type: ignore[index]
             return slip_ends(at, str(guard.quantity.of and guard.quantity.of.name))
@@ -215,7 +215,7 @@ class Jump:
         return limit_is_reached(at, QuantityDerivatives(point, point.variation(along)), guard.quantity, self._changes)
 
     def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
-        """Return the changes of the frames of a gap, as inputs of its law, and of its parameters (k, D)."""
+        """Return the derivatives of the frames of a gap, as inputs of its law, and of its parameters (k, D)."""
         key, layout = (GAP + gap.label, gap.name, 0), gap.layout()
         count = len(gap.numbers_of_gap)
         numbers = [change.numbers.get(key, np.zeros(count + FRAME * layout.frames)) for change in self._changes]
@@ -226,12 +226,12 @@ class Jump:
 
 
 def _of_slip(guard: EventFunction) -> bool:
-    """Return whether an event is the begin or end of slip."""
+    """Return whether an event is the beginning or end of slip."""
     return isinstance(guard.key, tuple) and guard.key[2] in ("slip", "cone")
 
 
 def _of_border(guard: EventFunction) -> bool:
-    """Whether an event is the transition of a contact between parts of a bounded surface, without velocity jump."""
+    """Return whether a contact passes between parts of a bounded surface at an event, without velocity jump."""
     return isinstance(guard.key, tuple) and guard.key[2] == "border"
 
 
@@ -251,7 +251,7 @@ def _flow(point: Point) -> np.ndarray:
 
 
 def times_of(jumps: Sequence[Jump]) -> Mapping[tuple[float, str], np.ndarray]:
-    """Return the changes (D,) of the times of events, by time and name."""
+    """Return the variations (D,) of the times of events, by time and name."""
     by_event: dict[tuple[float, str], np.ndarray] = {}
     for jump in jumps:
         for guard in jump._before.hit:

@@ -1,4 +1,4 @@
-"""Forward sensitivities of a run: changes of its start and of parameters propagated along its steps."""
+"""Forward sensitivities of a run: variations of its initial state and parameters propagated along its steps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .parameters import Parameter
 from .sensitivities import Sensitivities
 
 AT_JUMPS = "they are complete with an Event whose quantity crosses its level at the jump"
-# Largest violation of dependent rows along a change, over the size of the change.
+# Largest violation of dependent rows by a variation, over the norm of the variation.
 CONTRADICTED = 1e-6
 
 
@@ -37,8 +37,8 @@ def sensitivities_of(
 
     Parameters
     ----------
-    result : of the run
-    stretches : its steps
+    result : result of the run
+    stretches : steps of the run
     phases : RunFactory of the run
     parameters : parameters of the sensitivities
     """
@@ -76,9 +76,9 @@ def _along(
     into: np.ndarray,
     first: bool,
 ) -> np.ndarray:
-    """Fill rows of a segment with the changes along consecutive intervals without jumps, each with rows of its own.
+    """Fill the rows of a segment with the state variations along consecutive intervals without jumps.
 
-    Returns the changes (intervals, D, 13 n + k) at the end of each.
+    `rows` lists the rows of each interval. Returns the variations (intervals, D, 13 n + k) at the end of each interval.
     """
     stretch, steps = stretches[0], steps_of(stretches)
     model, held = stretch.plant.model, [row for part in rows for row in part]
@@ -96,7 +96,7 @@ def _along(
         at[:, done:end], now = course.along(part, now, directions, motions, outputs, sizes)
         if first and done == 0:
             check_rows(stretch, course, at[:, 0], directions, motions, changes)
-        # The direction of slip changes without bound as the slip ends.
+        # The variation of the slip direction is unbounded as the slip ends.
         if not (stretch.resting.rubbing and part is steps[-1] and course.coarse >= part.trail[-1, STEP_START]):
             _warn_of_fast_changes(course.coarse)
         warn_of_splits(part, course, directions, motions, names)
@@ -112,10 +112,10 @@ def _along(
 def _asked(
     result: Result, stretches: Sequence[Stretch], rows: Sequence[list[int]]
 ) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Return times (nt,), states (nt, 13 n + k), and the indices of the ends of intervals among these.
+    """Return times (nt,), s, states (nt, 13 n + k), and the indices of the ends of intervals in these arrays.
 
-    The times are the start of the first interval, its output times, its end, and so on; the end of the last is left
-    out.
+    The times are the start of the first interval, its output times, its end, and so on, without the end of the last
+    interval.
     """
     times, states, ends = [np.array([stretches[0].t])], [stretches[0].start[None]], list[int]()
     for stretch, held in zip(stretches, rows, strict=True):
@@ -131,7 +131,7 @@ def _asked(
 
 
 def _warn_of_fast_changes(t: float) -> None:
-    """Warn if changes are too fast for any step, from a time on."""
+    """Warn that from time t on variations are too fast for the shortest substep."""
     if t < np.inf:
         warnings.warn(
             f"{OWNER}: from t = {t:.6g} s on derivatives change too fast to be resolved, for example near a singular "
@@ -143,7 +143,7 @@ def _warn_of_fast_changes(t: float) -> None:
 
 
 def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the changes (D, 13 n + k) of the initial state, before projection onto the constraints."""
+    """Return the derivatives (D, 13 n + k) of the initial state, before projection onto the constraints."""
     model = stretch.plant.model
     bodies, internal = start_of(model, changes)
     return as_changes(model, stretch.start, bodies, internal)
@@ -157,7 +157,7 @@ def check_rows(
     motions: Sequence[ChangedMotion],
     changes: Sequence[ParameterChange],
 ) -> None:
-    """Raise InputError if dependent rows contradict the others along a change of a parameter."""
+    """Raise InputError if dependent rows contradict the independent ones when a parameter varies."""
     model, solver = stretch.plant.model, course.solver
     if not solver.redundant or solver.model.rows == 0:
         return
@@ -178,7 +178,7 @@ def check_rows(
 
 
 def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
-    """Return the rows of its segment that belong to each interval of steps."""
+    """Return for each interval of steps the rows of its segment that lie in it."""
     held: list[list[int]] = [[] for _ in stretches]
     for number, segment in enumerate(result.segments):
         mine = [k for k, stretch in enumerate(stretches) if stretch.segment == number]

@@ -1,4 +1,4 @@
-"""Changes of quantities at one state due to displacement of joint frames, or changes of parameters of gaps."""
+"""Derivatives of quantities at constant state with respect to joint frames and to parameters of gaps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STEP, HALVINGS = 1e-2, 4
 
 
 def gap_changes(gap: Gap, at: QuantityDerivatives, numbers: np.ndarray) -> np.ndarray:
-    """Return the changes (D,) of a gap at the same state, from changes (k, D) of its parameters."""
+    """Return the variations (D,) of a gap at constant state, from variations (k, D) of its parameters."""
     total = np.zeros(numbers.shape[1])
     for k, change in enumerate(numbers):
         if not change.any():
@@ -52,7 +52,7 @@ def _extrapolated(table: list[float]) -> float:
 
 
 def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the changes (D,) of a quantity at the same state due to displacement of its joint frames."""
+    """Return the variations (D,) of a quantity at constant state due to displacement of its joint frames."""
     total = np.zeros(len(changes))
     for d, change in enumerate(changes):
         moved = {name: _frames(part, change) for name, part in quantity.parts.items() if isinstance(part, Constraint)}
@@ -64,7 +64,7 @@ def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Seque
 
 
 def _frames(constraint: Constraint, change: ParameterChange) -> np.ndarray | None:
-    """Return the changes (24,) of both frames of a constraint, or None if there are none."""
+    """Return the variations (24,) of both frames of a constraint, or None if both are constant."""
     for (kind, name, _), numbers in change.numbers.items():
         if kind == RELATION and name == constraint.name and len(constraint.ends) == 2:
             frames = numbers[-2 * FRAME :]
@@ -82,7 +82,7 @@ def _difference(quantity: Quantity, at: QuantityDerivatives, moved: dict[str, An
 
 
 def _with_frames(part: Any, change: np.ndarray | None, step: float) -> Any:
-    """Return a constraint with displaced frames: shifted, and rotated according to the changes of their axes."""
+    """Return a constraint with displaced frames: shifted, and rotated according to the variations of their axes."""
     if change is None:
         return part
     displaced = copy(part)

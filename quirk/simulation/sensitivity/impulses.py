@@ -1,7 +1,7 @@
-"""Changes of velocities after impulses of contacts and of constraints that are enabled.
+"""Variations of velocities after impulses of contacts and of constraints that are enabled.
 
 Velocities before and after, v and w, satisfy M (w - v) = A^T L, where the rates of the rows are zero afterwards or, for
-contacts with rebound, -e times those before. Differentiated, that is a linear system with the same matrix.
+contacts with rebound, -e times the rates before. Differentiated, that is a linear system with the same matrix.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ..hybrid.step_history import Stretch
 from .change import ParameterChange, directions_of, motions_of, with_motions
 from .part_parameters import RESTITUTION
 
-# Largest change of momentum not explained by impulses, over the largest change; impulses that are round-off, over the
-# largest; and largest violation of poses by an enabled constraint along a change, over the change of the bodies.
+# Largest jump of momentum not explained by impulses, over the largest jump; impulses that are round-off, over the
+# largest; and largest violation of an enabled constraint by a pose variation, over the variation.
 UNEXPLAINED, NOTHING, MISSED = 1e-6, 1e-10, 1e-6
 
 
@@ -41,7 +41,7 @@ def after_impulse(
     changes: Sequence[ParameterChange],
     later: np.ndarray,
 ) -> np.ndarray:
-    """Return motions (n, 12, D) after a velocity jump from those before it, at a time that changes by `later` (D,)."""
+    """Return motions (n, 12, D) after a velocity jump from those before it, `bodies`; its time varies by `later`."""
     _refuse_friction(system, before, after)
     plant, t = _plant(system, before, after), before.reached
     model = plant.model
@@ -119,9 +119,9 @@ def _bounces(
     changes: Sequence[ParameterChange],
     resting: Collection[str],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the restitution e (m,) of each row, -1 for bilateral ones; and the effect (m, D) of changes of e.
+    """Return the restitution e (m,) of each row, -1 for bilateral ones; and the effect (m, D) of variations of e.
 
-    Contacts in `resting` have no rebound: their rate before is round-off.
+    Contacts in `resting` have no rebound, as their rate before is round-off.
     """
     before, after = (residuals(model, Kinematics.of(state), t, 1)[:, 1] for state in states)
     bounce, by_restitution = -np.ones(model.rows), np.zeros((model.rows, len(changes)))
@@ -141,7 +141,7 @@ def _bounces(
 
 
 def _check_poses(before: Stretch, missed: np.ndarray, bodies: np.ndarray) -> None:
-    """Raise InputError if constraints that are enabled would not fit after a change."""
+    """Raise InputError if constraints that are enabled are violated by a variation of the poses."""
     if missed.size and np.abs(missed).max() > MISSED * (1e-6 + np.abs(bodies[:, :6]).max()):
         named = ", ".join(guard.title for guard in before.hit)
         raise InputError(
@@ -159,7 +159,7 @@ def _free(
     bodies: np.ndarray,
     directions: Directions,
 ) -> np.ndarray:
-    """Return changes (n, 6, D) of velocities after the jump at constant impulses."""
+    """Return variations (n, 6, D) of velocities after the jump at constant impulses."""
     jumped, momentum = jump
     force = loads[:, :3] - directions.mass[:, None] * jumped[:, :3, None]
     moment = np.einsum("nji,njd->nid", kin.rotation[:-1], loads[:, 3:])

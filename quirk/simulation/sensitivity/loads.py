@@ -40,8 +40,8 @@ class SegmentLoads:
 
     Parameters
     ----------
-    found : (nt, D, 13 n + k) derivatives of its states
-    changes : of the system and its start, one for each direction
+    found : (nt, D, 13 n + k) derivatives of the states of the segment
+    changes : derivatives of the system and its initial state, one for each direction
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class SegmentLoads:
         return _component(self._at(loads, rows[-1], element.ends[-1][1].origin, moved), reading)
 
     def _moved_with_j(self, name: str) -> np.ndarray:
-        """Return the changes (3, D) of the origin of frame j of a constraint in its body."""
+        """Return the derivatives (3, D) of the origin of frame j of a constraint in its body."""
         rows = self._model.joint_rows[name]
         placed = [(r, p) for r, p in enumerate(self._relations) if rows.start <= p.rows.start < rows.stop]
         if not placed:
@@ -110,13 +110,13 @@ class SegmentLoads:
         return self._inputs(inputs, layout.first_frame + layout.frame_size)
 
     def _inputs(self, given: Mapping[int, np.ndarray], first: int) -> np.ndarray:
-        """Return changes (3, D) of three inputs of a law or relation."""
+        """Return the derivatives (3, D) of three inputs of a law or relation."""
         return np.array([given.get(first + c, np.zeros(self._directions.count)) for c in range(3)])
 
     def _at(self, loads: np.ndarray, body: int, origin: np.ndarray, moved: np.ndarray) -> np.ndarray:
         """Return loads (nt, 6, 1 + D) with the moment about a point of a body instead of its center of mass.
 
-        The point is at `origin` (3,) in the body, and changes by `moved` (3, D) there.
+        The point is at `origin` (3,) in the body, with derivatives `moved` (3, D).
         """
         count = len(self._found)
         if body == len(self._model.mass):
@@ -148,7 +148,7 @@ def loads_along(
 
 
 def _component(load: np.ndarray, reading: Reading) -> np.ndarray:
-    """Return changes (nt, D) of a component of loads (nt, 6, 1 + D), or of the magnitude."""
+    """Return the derivatives (nt, D) of a component of loads (nt, 6, 1 + D), or of the magnitude."""
     vector = load[:, MOMENT if reading.what == "torque" else FORCE]
     if reading.axis is not None:
         return vector[:, reading.axis, 1:]

@@ -32,10 +32,10 @@ class ObjectiveDerivatives:
     Parameters
     ----------
     system : System
-    segment : of the result
+    segment : segment of the result
     rows : rows of the times used by the objective
     solver : Solver of the segment's model
-    changes : of parameters
+    changes : derivatives of the system with respect to the parameters
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ObjectiveDerivatives:
             self._points.append(Point.along(system, segment.plant, solver, state, t, segment.angles[row]))
 
     def values(self, names: Sequence[str]) -> np.ndarray:
-        """Return the quantities (rows, q), and store their definitions."""
+        """Return the quantities (rows, q) of the given names, and store their definitions."""
         if not self._points:
             return np.zeros((0, len(names)))
         self._listed = quantities(OWNER, ARGUMENT, self._points[0].system, names)
@@ -106,19 +106,19 @@ class ObjectiveDerivatives:
         into += as_weights(point.state.orientation, by_motions, moved[FREEDOMS * len(bodies) :])
 
     def _varied(self, one: Named) -> list[int]:
-        """Return the indices of the changes that affect data of the parts of a quantity."""
+        """Return the indices of the parameters that affect data of the parts of a quantity."""
         names = {part.name for part in _parts(one) if not isinstance(part, Body)}
         return [d for d, change in enumerate(self._changes) if any(name in names for _, name, _ in change.numbers)]
 
     def _by_parameters(self, point: Point, one: Named, changes: Sequence[ParameterChange]) -> np.ndarray:
-        """Return the changes of a quantity at the same state."""
+        """Return the derivatives of a quantity with respect to parameters at constant state."""
         along = _changes(point, directions_of(point.model, changes))
         moved = one.read(along)[1]
         return moved + explicit_changes(one.of, along, changes) if isinstance(one.of, Quantity) else moved
 
 
 def _changes(point: Point, directions: Directions) -> QuantityDerivatives:
-    """Return changes along directions of poses and velocities; those of accelerations are not needed."""
+    """Return variations of poses and velocities in the given directions; acceleration variations are not needed."""
     nothing, internal = np.zeros(0), np.zeros((0, directions.count))
     tangent = Tangent(nothing, nothing, nothing, nothing, nothing, nothing)
     return QuantityDerivatives(

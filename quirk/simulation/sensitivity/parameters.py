@@ -54,9 +54,9 @@ class Parameter:
 
     Attributes
     ----------
-    key : as given: (part, name), or "gravity"
-    shape : of its value
-    changes : one for each element of its value
+    key : (part, name) as passed to `simulate`, or "gravity"
+    shape : shape of the value
+    changes : derivatives of the system with respect to each element of the value
     """
 
     key: Any
@@ -65,7 +65,7 @@ class Parameter:
 
     @property
     def size(self) -> int:
-        """Number of entries of its value."""
+        """Number of elements of the value."""
         return math.prod(self.shape)
 
 
@@ -156,9 +156,9 @@ def _of_body(system: System, start: State, body: Body, parameter: str) -> tuple[
 
 
 def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return changes of the three principal moments, if the body was made with them, or of the tensor.
+    """Return derivatives with respect to the inertia: principal moments if constructed with them, else the tensor.
 
-    Both off-diagonal entries of the tensor count half each.
+    Each of the two equal off-diagonal entries of the tensor contributes half.
     """
     constructed = made_with(body)
     inertia = None if constructed is None else constructed.arguments.get("inertia")
@@ -179,7 +179,7 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Param
 
 
 def _center_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> ParameterChange:
-    """Derivative for displacement of the center of mass along a body axis, with all other points fixed in the body.
+    """Return the derivative for displacement of the center of mass along a body axis, all other points being fixed.
 
     Loads applied at the center of mass itself move with it.
     """
@@ -203,7 +203,7 @@ def _center_moved(system: System, start: State, body: Body, row: int, axis: np.n
 
 
 def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Derivatives with respect to a parameter of a part, of one of its motions, or of the pose of a frame."""
+    """Return derivatives with respect to a parameter of a part, of one of its motions, or of the pose of a frame."""
     frame, _, of_frame = parameter.partition(".")
     if isinstance(part, Constraint) and frame in ("frame_i", "frame_j") and of_frame in ("origin", "rotation"):
         return (3,), _frame_moved(system, part, frame, of_frame)
@@ -218,7 +218,7 @@ def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...]
 
 
 def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Derivatives with respect to a parameter of a law, including data computed from it at construction."""
+    """Return derivatives with respect to a parameter of a law, including data computed from it at construction."""
     constructed, constant = made_with(element), _constant(element, parameter)
     argument = None if constructed is None else constructed.arguments.get(parameter)
     if argument is not None and constant is not None and np.shape(argument) == np.shape(constant):
@@ -248,7 +248,7 @@ def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...]
 
 
 def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[ParameterChange]:
-    """Derivatives for displacement of a joint frame along its body's axes, or rotation about its own axes."""
+    """Return derivatives for displacement of a joint frame along its body's axes, or rotation about its own axes."""
     constructed = made_with(part)
     if constructed is None or "frame_i" not in construction(type(part)).parameters:
         raise InputError(f"{OWNER}: {part} was not constructed with frame_i and frame_j; use its own arguments")
@@ -269,7 +269,7 @@ def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[
 def _by_remaking(
     system: System, part: Any, parameter: str, check: Any = None
 ) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Derivatives with respect to an argument of a part, by construction of the part and its dependents."""
+    """Return derivatives with respect to an argument of a part, by constructing it and its dependents again."""
     constructed = made_with(part)
     known = [] if constructed is None else _numbers_among(part, constructed)
     if parameter not in known:

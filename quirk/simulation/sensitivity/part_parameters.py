@@ -20,7 +20,7 @@ from quirk.util.construction import made_with
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Kind of data, name of the part, and index among several of the same kind.
+# Kind of data, name of the part, and index among the part's data of this kind.
 Key = tuple[str, str, int]
 MASS, INERTIA, LAW, RELATION, INTERNAL, GRAVITY = "mass", "inertia", "law", "relation", "internal", "gravity"
 # For unilateral constraints: restitution, and each gap, by its label.
@@ -37,8 +37,8 @@ def numbers_of(part: Any) -> dict[Key, np.ndarray]:
     """Return the numeric data of a part.
 
     Bodies have mass and inertia; force elements the parameters of their laws, followed by their frames (12 each), and
-    initial internal variables; constraints the same for each of their relations, with consecutive primitives as one;
-    unilateral constraints the same for each of their gaps, and restitution.
+    initial internal variables; constraints the constants and frames of each relation, with consecutive primitives as
+    one relation; unilateral constraints the constants and frames of each gap, and restitution.
     """
     if isinstance(part, Body):
         return {(MASS, part.name, 0): np.array([part.mass]), (INERTIA, part.name, 0): part.inertia.ravel().copy()}
@@ -114,7 +114,7 @@ def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -
 
 
 def _substituted(x: Any, replaced: Mapping[int, Any]) -> Any:
-    """Return an argument with parts replaced; the same object if it contains none of them."""
+    """Return an argument with parts replaced; the unchanged object if it contains none of these parts."""
     if id(x) in replaced:
         return replaced[id(x)]
     if isinstance(x, tuple | list):

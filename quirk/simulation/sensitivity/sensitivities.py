@@ -58,7 +58,7 @@ class Sensitivities:
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
-        """The parameters with their changes, in the order of the D columns of `states`."""
+        """The parameters with the derivatives of the system, in the order of the D columns of `states`."""
         return self._parameters
 
     def __getitem__(self, key: Any) -> Sensitivity:
@@ -94,7 +94,7 @@ class Sensitivities:
         ])  # fmt: skip
 
     def quantities(self, names: Sequence[str]) -> list[np.ndarray]:
-        """Return derivatives (nt, D) of quantities by name; those that are not loads are computed in one pass."""
+        """Return derivatives (nt, D) of quantities by name."""
         missing = [name for name in names if name not in self._quantities]
         if missing:
             by_segment = [self._in_segment(k, missing) for k in range(len(self._segments))]
@@ -144,12 +144,12 @@ class Sensitivities:
 class Sensitivity:
     """Derivatives of a run with respect to one parameter.
 
-    Arrays have the shape of those of the result, followed by the shape of the parameter.
+    Arrays have the shape of the corresponding array of the result, followed by the shape of the parameter.
 
     Attributes
     ----------
-    parameter : its key
-    shape : of its value
+    parameter : key of the parameter
+    shape : shape of the parameter's value
     """
 
     def __init__(self, every: Sensitivities, parameter: Parameter) -> None:
@@ -182,7 +182,7 @@ class Sensitivity:
 
     @property
     def columns(self) -> slice:
-        """Columns of this parameter among those of all parameters."""
+        """Columns of this parameter among the columns of all parameters."""
         return self._every._columns[self.parameter]
 
     def shaped(self, array: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Changes of the times at which slip begins or ends, due to changes of the state and of parameters."""
+"""Variations of the times at which slip begins or ends, due to variations of the state and of parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ORIGIN = 3
 
 
 def slip_ends(at: QuantityDerivatives, name: str) -> np.ndarray:
-    """Return the change of the time (D,), s, at which the slip of friction falls to zero in its final direction."""
+    """Return the variation (D,) of the time, s, at which slip falls to zero in its final direction."""
     point = at.point
     number, element, rows = next(
         (k, candidate, rows) for k, (candidate, rows) in enumerate(point.model.forces) if candidate.name == name
@@ -39,7 +39,7 @@ def slip_ends(at: QuantityDerivatives, name: str) -> np.ndarray:
 def limit_is_reached(
     at: QuantityDerivatives, flow: QuantityDerivatives, cone: Reading, changes: Sequence[ParameterChange]
 ) -> np.ndarray:
-    """Change of the time (D,), s, at which sticking friction reaches its limit; `flow` is along the motion."""
+    """Return the variation (D,) of the time, s, at which sticking friction reaches its limit."""
     friction = cone.of
     assert isinstance(friction, Friction)
     if (
@@ -65,9 +65,9 @@ def limit_is_reached(
 def _room(
     at: QuantityDerivatives, cone: Shared, friction: Friction, higher: np.ndarray, longer: np.ndarray
 ) -> np.ndarray:
-    """Return the change (D,) of the margin of sticking friction to its limit, N.
+    """Return the variation (D,) of the margin of sticking friction to its limit, N.
 
-    `higher` and `longer` (D,) are changes of its coefficient and of its length.
+    `higher` and `longer` (D,) are the variations of its coefficient and of its length.
     """
     model, weights = at.point.model, np.array(cone.weights).reshape(len(cone.offsets), -1)
     rows = [model.joint_rows[name].start + row for name, row in cone.rows]
@@ -79,7 +79,7 @@ def _room(
 
 
 def _load(at: QuantityDerivatives, friction: Friction, longer: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the normal load of joint friction, and its changes (D,)."""
+    """Return the normal load of joint friction, N, and its variations (D,)."""
     load, moved = at.joint_load(friction.on)
     point, by_relation = at.point, at.variation.directions.relations
     first = point.model.joint_rows[friction.on.name].start

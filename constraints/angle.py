@@ -17,7 +17,7 @@ HALVINGS, TERMS = 4, 9
 def twist(i: Any, j: Any, axis: int) -> Jet:
     """Return the rotation angle, rad, in (-pi, pi], of frame j relative to frame i about an axis (X, Y or Z).
 
-    The frames are those of relations or force laws. If the axes are not exactly aligned, it is the angle of the
+    The frames are moving frames of relations or force laws. If the axes are not exactly aligned, it is the angle of the
     rotation's component about that axis.
     """
     a, b = (axis + 1) % 3, (axis + 2) % 3

@@ -27,13 +27,13 @@ Number = Any
 class SurfaceParts:
     """Parts of one kind of bounded surface, of which the first is the face.
 
-    Coordinates x and y are in the frame of the surface; `numbers` are those of the contact, as listed above.
+    Coordinates x and y are in the frame of the surface; `numbers` are the constants of the contact, as listed above.
 
     Attributes
     ----------
     selectors : the last of the numbers for each part, which select it
     offset : (x, y, numbers) -> components along x and y from the nearest point of the selected part
-    nearest : the same from the nearest point of the whole surface, regardless of the selectors
+    nearest : offset from the nearest point of the whole surface, regardless of the selectors
     borders : (x, y, numbers) -> signed distances, m, from each border of the selected part, negative beyond it
     at : (x, y, numbers) of floats -> index of the nearest part
     count : number of borders of each part
@@ -47,7 +47,7 @@ class SurfaceParts:
     count: int
 
     def numbers(self, size: Sequence[float], part: int) -> tuple[float, ...]:
-        """Return the numbers of a contact with a part, from those of the sizes."""
+        """Return the constants of a contact with a part of the surface, from the constants of its sizes."""
         return *size, *self.selectors[part]
 
 

@@ -44,7 +44,7 @@ class Coupling(Constraint):
     joint_i, joint_j : Joint
         Joints with a free rotation or translation.
     coefficients : list of numbers
-        c0, c1 and so on, at least two; c0 in m or rad, c1 in the unit of x_j over that of x_i.
+        c0, c1 and so on, at least two; c0 in m or rad, c1 in the unit of x_j over the unit of x_i.
     coordinate_i, coordinate_j : "rotation" or "translation", optional
         Coordinate of joints that have both.
 
@@ -172,7 +172,7 @@ def coordinates_of(path: tuple[int, int], leads: Free, follows: Free, wraps: boo
 
 @functools.lru_cache(256)
 def rates_of(path: tuple[int, int], leads: Free, follows: Free) -> Function:
-    """Return the rate of x_j minus the ratio times that of x_i."""
+    """Return the rate of x_j minus the ratio times the rate of x_i."""
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         one, two = _leading(frames, path, numbers)

@@ -171,13 +171,13 @@ def _part(rows: Callable[..., list[Jet]], begin: int, end: int) -> Any:
 
 @dataclass(frozen=True)
 class GivenRows(Relation):
-    """Rows A and b returned by a user function, or some of them.
+    """All rows A and b returned by a user function, or a range of them.
 
     Attributes
     ----------
     owner : title of the constraint, for error messages
     skipped : number of leading frames that are not passed to the function
-    first : index of the first of these rows
+    first : index of the first row of the range
     """
 
     function: Any
@@ -188,7 +188,7 @@ class GivenRows(Relation):
     compilable = False
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Return why there are no derivatives beyond accelerations: b is given without its rate."""
+        """Return a clause that explains the lack of derivatives beyond accelerations: b is given without its rate."""
         return None if order < 3 else ("rows given as A and b have no derivatives", "use Implicit instead")
 
     def fill(self, layout: RelationLayout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:

@@ -47,7 +47,7 @@ def bowl_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motio
 
 
 def bowl_on_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the same gap for surfaces in contact, where the centers differ."""
+    """Return the gap in a form for surfaces in contact, where the centers differ."""
     d = frames[1].position - frames[0].position
     return [numbers[0] - (d @ d).sqrt()]
 

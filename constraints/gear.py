@@ -31,7 +31,7 @@ def mesh(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Je
 
 
 def rolling_angles(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the same relation between rates, for ratios that are not ratios of teeth."""
+    """Return the relation between rates, for ratios that are not ratios of teeth."""
     i, j, carrier = frames
     axis, ratio = carrier.rotation[:, Z], numbers[0]
     return [axis @ (j.spin - carrier.spin) - axis @ (i.spin - carrier.spin) * ratio]
@@ -93,7 +93,7 @@ def checked_ratio(owner: str, ratio: Any) -> float:
 
 
 def checked_carrier(owner: str, carrier: Any, carried: tuple[Body | Ground, ...], names: str) -> None:
-    """Raise an InputError unless `carrier` is the ground or a body other than those it carries."""
+    """Raise an InputError unless `carrier` is the ground or a body different from the carried bodies."""
     checked_body(owner, "carrier", carrier)
     if any(carrier is part for part in carried):
         raise InputError(f"{owner}: carrier must be neither {names}; got {carrier}")

@@ -74,7 +74,7 @@ def half_turns(i: np.ndarray, j: np.ndarray) -> list[Jet]:
 class Generic(Joint):
     """A joint that constrains any of the six relative coordinates, to zero or to offsets; one row per flag.
 
-    Translations are those of the origin of frame j along the axes of frame i; rotations are 1-2-3 angles.
+    Translations are displacements of the origin of frame j along the axes of frame i; rotations are 1-2-3 angles.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class Generic(Joint):
         slides = [axis for axis in range(3) if not self.constrained[axis]]
         self.rotation_axis = turns[0] if len(turns) == 1 else None
         self.translation_axis = slides[0] if len(slides) == 1 else None
-        # If only rotations about x and y are free, they are those of a universal joint; offsets would rotate its axes.
+        # If only rotations about x and y are free, the joint is a universal joint; offsets would rotate its axes.
         self.cross = offset is None and not self.alternative and self.constrained[5] and not self.constrained[4]
         if not self.alternative:
             self.aligned_axes = {0: (X, Y, Z), 1: tuple(turns)}.get(len(turns), ())

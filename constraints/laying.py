@@ -96,7 +96,7 @@ def _check_part(owner: str, k: int, one: RopeStop, two: RopeStop) -> None:
 
 
 def whole_turns(owner: str, stops: Sequence[RopeStop]) -> float:
-    """Return the change of length, m, that full turns of the winding drums may cause; 0 without winding drums."""
+    """Return the change of rope length, m, due to full turns of the winding drums; 0 without winding drums."""
     radii = [stop.drum.radius for stop in (stops[0], stops[-1]) if stop.drum is not None]
     if not radii:
         return 0.0

@@ -47,7 +47,7 @@ def with_offsets(constraint: Constraint, offsets: Sequence[float]) -> Constraint
 def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Yield the rows that are components of p_j - p_i, with their axes in the inertial frame and in body i, (3, k).
 
-    The axes in body i are those of the body frame, or of the plane of a planar constraint.
+    The axes in body i are the axes of the body frame, or of the plane of a planar constraint.
     """
     for primitive, rows in _rows(constraint):
         if isinstance(primitive, Primitive) and primitive.kind == COINCIDENCE:
@@ -57,7 +57,7 @@ def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np
 
 
 def may_be_offset(constraint: Constraint) -> np.ndarray:
-    """Return which rows can have an offset, (rows,) bool: not those of velocities or of given A and b."""
+    """Return which rows can have an offset, (rows,) bool: all except rows of velocities or of given A and b."""
     found: list[bool] = []
     for primitive in constraint.primitives:
         fixed = isinstance(primitive, GivenRows) or (isinstance(primitive, Relation) and primitive.of_velocities)
@@ -100,7 +100,7 @@ def _primitive_with(primitive: Primitive | Relation, offsets: list[float]) -> Pr
 
 @functools.lru_cache(256)
 def _shifted(function: Function, count: int) -> Function:
-    """Return a function of `count` numbers, minus the offsets that follow these numbers."""
+    """Return a function of `count` constants minus the offsets, which follow these constants."""
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: Any, motions: list[Jet]) -> list[Jet]:
         own: Numbers = numbers.first(count)

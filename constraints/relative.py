@@ -42,7 +42,7 @@ class FrameMotion:
 
 
 def displacement(i: FrameMotion, j: FrameMotion) -> np.ndarray:
-    """Return the vector from the origin of frame i to that of frame j (..., 3), m, in frame i."""
+    """Return the vector (..., 3), m, from the origin of frame i to the origin of frame j, in frame i."""
     return _resolve(i.axes, j.origin - i.origin)
 
 
@@ -58,7 +58,7 @@ def relative_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
 
 
 def crossed(constraint: Constraint) -> bool:
-    """Whether the angles of a constraint are those of a universal joint; drivers are classified by their joint."""
+    """Return whether a constraint has the angles of a universal joint; drivers are classified by their joint."""
     return bool(getattr(getattr(constraint, "joint", constraint), "cross", False))
 
 

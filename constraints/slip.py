@@ -34,7 +34,7 @@ class Component:
     ----------
     rate : slip velocity of body j relative to body i, m/s
     force, torque : load (3,) each on body j, at the origin of its frame, of a unit force along the component
-    force_i, torque_i : the same load on body i
+    force_i, torque_i : force and torque on body i
     """
 
     rate: Any
@@ -211,7 +211,8 @@ def _still(frame: Any) -> MovingFrame:
 def tangents(one: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
     """Return two tangents perpendicular to a normal (3,), which depend on the normal and the frame only.
 
-    They are those of Frisvad, J. Graphics Tools 16 (2012), smooth unless the normal is opposite to `side` times z.
+    The tangents follow Frisvad, J. Graphics Tools 16 (2012), and are smooth unless the normal is opposite to `side`
+    times z.
     """
     x, y, z = one.rotation.T @ normal
     room = 1.0 + z * side

@@ -14,13 +14,13 @@ from .slip import OfGap, Slip
 
 @dataclass(frozen=True)
 class Held:
-    """Function of the rows that keep components of slip at zero."""
+    """Function for the rows that keep components of slip at zero."""
 
     slip: Slip
     which: tuple[int, ...]
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return these components of slip, m/s."""
+        """Return the selected components of slip, m/s."""
         i, j = frames
         components = self.slip(t, i, j, numbers)
         return [components[c].rate for c in self.which]

@@ -106,7 +106,7 @@ def nearest_pair(table: np.ndarray, i: int, j: int, place: Map) -> tuple[int, fl
     groups = group_count(int(table[i])), group_count(int(table[j]))
     g, h = nearest_groups(table, i, j, groups, place)
     best, k, u, l, v = math.inf, 0, 0.0, 0, 0.0
-    # The distance of the curves is at most that of the farthest points of any two circles.
+    # The distance of the curves is at most the distance of the farthest points of any two circles.
     for a in range(group_of(table, i, g)[1], group_of(table, i, g)[2]):
         for b in range(group_of(table, j, h)[1], group_of(table, j, h)[2]):
             o, p = piece_at(i, a, PLANE), piece_at(j, b, PLANE)

@@ -38,7 +38,7 @@ def fixed_vector_tower(R: np.ndarray, spin: np.ndarray, local: np.ndarray, out: 
 
 @kernel
 def product_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` (K + 1,) with u . w and its time derivatives, from those of u and w (K + 1, 3)."""
+    """Fill `out` (K + 1,) with u . w and its time derivatives; u and w are (K + 1, 3) with derivatives."""
     for k in range(out.shape[0]):
         total = 0.0
         binomial = 1.0
@@ -51,7 +51,7 @@ def product_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
 
 @kernel
 def cross_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` (K + 1, 3) with u x w and its time derivatives, from those of u and w (K + 1, 3)."""
+    """Fill `out` (K + 1, 3) with u x w and its time derivatives; u and w are (K + 1, 3) with derivatives."""
     for k in range(out.shape[0]):
         x = y = z = 0.0
         binomial = 1.0

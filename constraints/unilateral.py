@@ -71,7 +71,7 @@ class Unilateral(Constraint):
         return row if len(self.gaps) > 1 else 0
 
     def borders(self, part: int) -> tuple[Relation, ...]:
-        """Return distances from the borders of a part of a bounded surface, m; none for other surfaces."""
+        """Return the distances, m, from the borders of a part of a bounded surface; none for other surfaces."""
         return ()
 
     def _with(self, gap: Relation) -> Self:

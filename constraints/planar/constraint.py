@@ -21,8 +21,8 @@ from .plane import Plane
 class PlanarConstraint(Joint):
     """A constraint between two bodies in a common plane; one of them may be the ground.
 
-    The coordinates x, y and phi of the ground are zero: its body coordinates are those of the plane. Both frames have z
-    along the normal, their origins at two points, and x along two vectors, all in body coordinates.
+    The coordinates x, y and phi of the ground are zero: its body coordinates are the coordinates of the plane. Both
+    frames have z along the normal, their origins at two points, and x along two vectors, all in body coordinates.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class PlanarConstraint(Joint):
         super().__init__(name, body_i, body_j, frame_i=frame_i, frame_j=frame_j, active=active)
 
     def initial_separation(self) -> np.ndarray:
-        """Return the vector (3,), m, from the origin of frame i to that of frame j at the initial poses, in frame i."""
+        """Return the vector (3,), m, from the origin of frame i to the origin of frame j, initially, in frame i."""
         axes = rotation.matrix(self.body_i.orientation) @ self.frame_i.matrix
         d = initial_point(self.body_j, self.frame_j.origin) - initial_point(self.body_i, self.frame_i.origin)
         return axes.T @ d
@@ -103,7 +103,7 @@ def turned(angle: float) -> np.ndarray:
 
 
 def frame_at(plane: Plane, body: PlanarBody | Ground, point: np.ndarray, angle: float = 0.0) -> Frame:
-    """Return the frame at `point` (2,) of a body, with x at `angle` from that of the body, in body coordinates."""
+    """Return the frame at `point` (2,) of a body, with x at `angle` from the body's x axis, in body coordinates."""
     turn = about_normal(angle)
     if isinstance(body, Ground):
         return Frame(plane.point(point), rotation.multiply(plane.orientation, turn))

@@ -33,5 +33,5 @@ def along(plane: MovingFrame, axis: int, frame: MovingFrame) -> Jet:
 
 
 def phi(plane: MovingFrame, frame: MovingFrame) -> Jet:
-    """Return the angle, rad, in (-pi, pi], from the x axis of the plane to that of a frame."""
+    """Return the angle, rad, in (-pi, pi], from the x axis of the plane to the x axis of a frame."""
     return twist(plane, frame, Z)

@@ -46,7 +46,7 @@ def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[J
 
 
 def angle_rate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the same relation between rates, for ratios that are not ratios of teeth."""
+    """Return the relation between rates, for ratios that are not ratios of teeth."""
     normal, ratio = resting_frame(numbers).rotation[:, Z], numbers[PLANE]
     i, j = (normal @ frame.spin for frame in frames)
     return [j - i * ratio - motions[0].rate]
@@ -101,7 +101,7 @@ class AngleDriver(PlanarConstraint):
 
 
 class CoordinateDriver(PlanarConstraint):
-    """A coordinate q of body j is a multiple of that of body i plus a motion, 1 row; its load is along q.
+    """A coordinate q of body j is a multiple of q of body i plus a motion, 1 row; its load is along q.
 
     Phi = q_j - K q_i - C - f(t) ("Two-dimensional constraints" notes, relative coordinate driver), where q is x, y or
     phi: a coordinate of the center of mass or the angle in the plane, zero for the ground. With a ratio other than 1

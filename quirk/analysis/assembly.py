@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 # the start of a run.
 CONSISTENCY_TOLERANCE = 1e-8
 
-# Rates below this, 1/s, count as rest, where there is no speed for comparison.
+# Rates below this, 1/s, count as rest if no other speed is available for comparison.
 REST = 1e-12
 
 # Accepted round-off of positions, relative to the distance from the origin.
 FAR = 1e-6
 
-# Accepted violation of rows left out as redundant, in closure tolerances, for changed poses or velocities.
+# Accepted violation of rows dropped as redundant, in closure tolerances, for modified poses or velocities.
 LEFT_OUT = 10.0
 
 # Displacement of a body since its declaration that is mentioned in messages: fraction of the system's size, or one
@@ -54,7 +54,7 @@ CONTRADICTED = 1e-6
 def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the violation of each row: amount (m,), rate (m,), and whether they are angles (m,).
 
-    Amounts are lengths in m or angles in rad, rates are those per second.
+    Amounts are lengths, m, or angles, rad; rates are in m/s or rad/s.
     """
     solver = system.plant.for_residuals
     found = solver.residuals(solver.slots.state_to_lanes(state.pack()), t)
@@ -97,7 +97,7 @@ def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.
     Otherwise return the result of `violations`.
     """
     amount, rate, angular = violations(system, state, t)
-    # The compiled solver detects an undefined row quickly, the reference solver finds the reason.
+    # The compiled solver detects an undefined row quickly, the reference solver determines the cause.
     undefined = None if np.isfinite(amount + rate).all() else without_value(system.model, state, t)
     if undefined is not None:
         raise InconsistentStateError(f"{undefined}, where the bodies are placed: correct the {poses}")

@@ -19,10 +19,10 @@ from .assembly import constraint_of, violations
 if TYPE_CHECKING:
     from ..system.system import System
 
-# Violations below this fraction of the system's size are round-off, and get no offset.
+# Violations below this fraction of the system's size are round-off, and no offset is added for them.
 ROUND_OFF = 1e-14
 
-# Number of passes: an offset moves the origin of a frame, to which other rows refer.
+# Number of passes, as an offset moves the origin of a frame, to which other rows refer.
 PASSES = 2
 
 
@@ -62,7 +62,7 @@ class Closure:
 
     @classmethod
     def of(cls, constraints: Iterable[Constraint], tolerance: float, offsets: Mapping[str, Any]) -> Closure:
-        """Return the closure with given offsets of some constraints; InputError if they do not fit."""
+        """Return the closure with given offsets of constraints by name; InputError if they do not fit the rows."""
         by_name = {constraint.name: constraint for constraint in constraints}
         checked: dict[str, tuple[float, ...]] = {}
         errors: list[Absorbed] = []
@@ -77,7 +77,7 @@ class Closure:
         return cls(validate.positive("closure", "tolerance", tolerance), checked, tuple(errors))
 
     def among(self, constraints: Iterable[Constraint]) -> Closure:
-        """Return the closure of a system with other constraints, with the offsets of shared ones."""
+        """Return the closure of another system, with the offsets of the constraints that both systems share."""
         listed = list(constraints)
         names = {constraint.name for constraint in listed}
         return Closure.of(listed, self.tolerance, {name: x for name, x in self.offsets.items() if name in names})
@@ -103,7 +103,7 @@ def _errors(constraint: Constraint, offsets: np.ndarray) -> list[Absorbed]:
 
 
 def absorbed(system: System, state: State, t: float) -> Closure:
-    """Return the closure of a system at an assembled state: offsets with which its rows are satisfied there.
+    """Return the closure of a system at an assembled state: offsets with which its rows are satisfied in this state.
 
     Raises
     ------

@@ -50,7 +50,7 @@ def _posed(system: System, state: State, t: float, wanted: list[tuple[Joint, str
     """Return the state with the poses moved to satisfy coordinates and constraints."""
     if not wanted:
         return assemble(system, state, t)
-    # Large changes are divided, so that loops can follow.
+    # Large displacements are subdivided, so that loops can follow.
     begin = [coordinate(system, state, joint, name) for joint, name, _ in wanted]
     ways = [
         value - x if name.startswith("translation") else np.remainder(value - x + np.pi, 2 * np.pi) - np.pi
@@ -88,7 +88,7 @@ def _moving(system: System, state: State, start: State, t: float, speeds: list[t
 
 
 def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tuple[Joint, str, float]]:
-    """Return joint, name of its coordinate and value, for each number given."""
+    """Return the joint, the name of its coordinate and the value, for each given number."""
     owner = f"System.assemble: {argument}"
     if not isinstance(given, Mapping):
         raise InputError(f"{owner} must be a dict of values by joint; got {given!r}")

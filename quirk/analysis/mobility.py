@@ -32,7 +32,7 @@ NO_PART = 1e-7
 # Number of singular values that are listed.
 SMALLEST = 5
 
-# Independent rows whose distance from others is below this are listed: they may be intended as dependent.
+# Independent rows whose distance from other rows is below this are listed: they may be intended as dependent.
 NEARLY = 1e-4
 MOST_NAMED = 6
 
@@ -133,7 +133,7 @@ def said_nearly(rows: dict[str, float]) -> str:
 
 
 def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
-    """Return the kept rows whose distance from others is small, nearest first."""
+    """Return the independent rows whose distance from other rows is small, nearest first."""
     near = np.flatnonzero(verdict.kept & (verdict.distance < NEARLY))
     return {model.labels[row]: float(verdict.distance[row]) for row in near[np.argsort(verdict.distance[near])]}
 
@@ -242,7 +242,7 @@ def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: 
 
 
 def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
-    """Return the motors whose coordinate is constant in all free motions (f, n, 6)."""
+    """Return the motors whose coordinate is constant in all motions (f, n, 6) allowed by the constraints."""
     moving = [Kinematics.of(replace(state, velocity=m[:, :3], angular_velocity=m[:, 3:])) for m in motions]
     motors = [(force, rows) for force, rows in model.forces if isinstance(force, Actuated | Controller)]
 
@@ -279,8 +279,8 @@ def _uniqueness(
 ) -> tuple[dict[str, Uniqueness], list[str]]:
     """Return the uniqueness of each load, and the constraints with shared loads, from null multipliers (k, m).
 
-    `rows` (m, n + 1, 6) are those of `spatial_rows`. Changes are tested for each constraint, and for the sum over
-    constraints between the same bodies.
+    `rows` (m, n + 1, 6) are returned by `spatial_rows`. Load redistributions are tested for each constraint, and for
+    the sum over constraints between the same two bodies.
     """
     length = model.length
     changes: dict[str, np.ndarray] = {}

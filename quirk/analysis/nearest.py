@@ -56,7 +56,7 @@ ALONG, SHORTEST_PULL, LONGEST_PULL, SHORTER = 0.3, 0.05, 3.0, 0.9
 
 
 def nearest(system: System, start: State, t: float) -> State:
-    """Return the state on the constraints nearest to `start`, with the same velocities, or the best one found.
+    """Return the state on the constraints nearest to `start`, with its velocities, or the best state of the search.
 
     Raises
     ------
@@ -148,7 +148,7 @@ class _Search:
         """Return minus the derivatives (n, 6) of the squared distance (m |dr|^2 + theta.J theta) / 2 from the start.
 
         By translations and rotations, both in the inertial frame. The moment is D^T J theta in body axes, where
-        D(theta) maps a small rotation of the body to the change of the rotation vector theta.
+        D(theta) maps a small rotation of the body to the variation of the rotation vector theta.
         """
         start, model = self.start, self.model
         theta = rotation.log(rotation.multiply(rotation.conjugate(start.orientation), state.orientation))
@@ -165,7 +165,7 @@ class _Search:
 
 
 def _inverse_curvature(step: np.ndarray, change: np.ndarray) -> float:
-    """Return 1 / h for the change of the gradient along a step, both (6 n,) in the mass metric; 1 if h <= 0."""
+    """Return 1 / h from a step and the gradient difference along it, both (6 n,) in the mass metric; 1 if h <= 0."""
     along = step @ change
     return float(np.clip((step @ step) / along, SHORTEST_PULL, LONGEST_PULL)) if along > 0 else 1.0
 

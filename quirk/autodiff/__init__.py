@@ -1,1 +1,1 @@
-"""Derivatives of functions: jets (in time and by parameters), dual numbers, and tapes of operations."""
+"""Derivatives of functions: jets (time derivatives and gradients), dual numbers, and tapes of operations."""

@@ -457,7 +457,7 @@ def apply(name: str, *numbers: Any) -> Any:
 
 
 def _guarded(function: Any) -> Any:
-    """Return a function that returns NaN where the given one raises, as compiled code does."""
+    """Return a function that returns NaN where `function` raises an exception, as compiled code does."""
 
     def guarded(*x: float) -> float:
         try:

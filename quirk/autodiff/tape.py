@@ -24,7 +24,7 @@ from .jet import apply
     SINE, COSINE, SINE_H, COSINE_H, TANGENT_H, SLOPE_H, ANGLE, CHOOSE, NEAREST, LESS, LESS_EQUAL, EQUAL, AND, OR, NOT,
 ) = range(28)  # fmt: skip
 
-# Operations that need all lower coefficients of their operands and of their own result.
+# Operations whose recurrences use all lower coefficients of their operands and of their result.
 NONLINEAR = {
     MULTIPLY, SQUARE, DIVIDE, ROOT, EXPONENTIAL, LOGARITHM, POWER, SINE, COSINE, SINE_H, COSINE_H, TANGENT_H, SLOPE_H,
     ANGLE,
@@ -135,7 +135,7 @@ class Tape:
         return len(self.lines) - 1
 
     def needed(self, places: Sequence[int]) -> list[int]:
-        """Return the lines on which the given ones depend, including these, in order."""
+        """Return the lines on which the lines `places` depend, including `places`, in order."""
         found, todo = set(), list(places)
         while todo:
             place = todo.pop()
@@ -158,7 +158,7 @@ class Recorded(Scalar):
 
     Attributes
     ----------
-    place : index of the line
+    place : index of the tape line
     """
 
     def __init__(self, tape: Tape, place: int) -> None:
@@ -300,7 +300,7 @@ class RecordedArray(Scalar):
 
     Attributes
     ----------
-    found : the outputs by index
+    found : outputs by index
     """
 
     def __init__(self, tape: Tape, given: Any = None) -> None:

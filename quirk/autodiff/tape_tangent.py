@@ -59,7 +59,7 @@ def recorded(fill: Callable[[Any, Any, Any], None], time: int) -> tuple[Tape, Re
 
 
 def replayed(tape: Tape, places: Sequence[int], read: Callable[[int], Any]) -> dict[int, Any]:
-    """Emit the lines of a tape on which some places depend, on dual numbers, and return the results by place.
+    """Evaluate the lines `places` of a tape, and all lines they depend on, on dual numbers; return results by line.
 
     Both alternatives of a `where` are computed, and one is selected.
 

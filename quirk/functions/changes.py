@@ -1,4 +1,4 @@
-"""Detection of values that a user function reads and that other functions may change during a run."""
+"""Detection of values that a user function reads and that other functions may modify during a run."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ LONG = 256
 
 
 class Changes:
-    """Decides whether a user function reads values that calls of other functions may change.
+    """Test of whether a user function reads values that calls of other functions may modify.
 
-    If so, the function runs in Python. All others are compiled with the values that they read; a run compares these
-    with the present values after the actions of events and at its end.
+    If so, the function runs in Python. All other functions are compiled with the values that they read; a run compares
+    these values with the present ones after the actions of events and at its end.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Changes:
         self._known: dict[int, tuple[Any, Effects | None, Any]] = {}
 
     def __call__(self, function: Any) -> bool:
-        """Whether a function reads values that other functions may change."""
+        """Return whether a function reads values that other functions may modify."""
         if not self._others:
             return False
         if id(function) not in self._known:
@@ -52,7 +52,7 @@ class Changes:
         return effects is not None and effects.remembers
 
     def may_alter(self, function: Any) -> bool:
-        """Whether a call of a function may change values read by any function called in Python."""
+        """Return whether a call of a function may modify values read by any function called in Python."""
         readers = [*self._others.values(), *(Effects(f) for f, reads, _ in self._known.values() if reads is None)]
         return any(self._others[id(function)].may_change(reader) for reader in readers)
 
@@ -63,7 +63,7 @@ class Changes:
 
 
 def _said(function: Any) -> str:
-    """Return the name of a user function and its place in the source."""
+    """Return the name of a user function, with file and line of its definition."""
     name = getattr(function, "__qualname__", None) or type(function).__name__
     code = getattr(function, "__code__", None)
     return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"

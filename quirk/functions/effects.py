@@ -1,4 +1,4 @@
-"""Conservative analysis of the outside values that user functions read and may change.
+"""Conservative analysis of the outside values that user functions read and may modify.
 
 A function called in Python during a run may change values that another one reads. Machine code would keep the old
 values, so the reader must then run in Python, too. Effects that are unknown count as changes.
@@ -45,17 +45,17 @@ class _UnknownError(Exception):
 
 
 class Effects:
-    """Outside values that a function reads and may change.
+    """Outside values that a function reads and may modify.
 
     Attributes
     ----------
-    known : False if some effects are unknown, so that it may read and change anything
+    known : False if some effects are unknown, so that the function may read and modify any value
     slots : closure cells, by id, and global names, as (id of the globals, name), that it reads
     objects : all reachable objects with contents, by id
     names : attributes that it uses
     stored_slots, stored_names : slots and attributes that it sets
     mutates : whether it may modify the contents of reachable lists, arrays and other objects
-    fixed : whether it reads only values that nobody can change
+    fixed : whether the function reads only constants
     """
 
     def __init__(self, function: Any) -> None:
@@ -80,7 +80,7 @@ class Effects:
 
     @property
     def writes(self) -> bool:
-        """Whether the function may change any outside value."""
+        """Whether the function may modify any outside value."""
         return not self.known or self.mutates or bool(self.stored_slots or self.stored_names)
 
     @property
@@ -89,7 +89,7 @@ class Effects:
         return bool(self.stored_slots & self.slots) or bool(self.stored_names & self.names and self._holders)
 
     def may_change(self, other: Effects) -> bool:
-        """Whether a call of this function may change values that the other one reads."""
+        """Return whether a call of this function may modify values that the function of `other` reads."""
         if not self.known:
             return not other.fixed
         if not other.known:

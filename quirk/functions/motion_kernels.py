@@ -33,9 +33,9 @@ class MotionTable(NamedTuple):
 
     @classmethod
     def of(cls, motions: Sequence[Motion]) -> MotionTable:
-        """Lay out motions, followed by those added to them.
+        """Return the table of motions, followed by the motions added to them.
 
-        The caller sets the addresses of functions, and keeps these alive.
+        The caller sets the addresses of functions, and keeps the functions alive.
         """
         laid, following = list(motions), [0] * len(motions)
         for m, motion in enumerate(motions):

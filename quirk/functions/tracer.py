@@ -46,7 +46,7 @@ _REFUSED = refusing("a number is used for more than arithmetic")
 
 
 class _Opaque:
-    """Base class of objects without any operations but those of their class: Python's defaults are refused."""
+    """Base class of objects that refuse Python's default operations; only operations of the class are available."""
 
     __slots__ = ()
     # numpy leaves operators to this class.
@@ -233,7 +233,7 @@ def value_of(name: str, *arguments: Any) -> Any:
 
 
 def with_value(jet: Jet, name: str, *arguments: Any) -> Jet:
-    """Return a jet whose value is replaced by that of the C library's function `name`."""
+    """Return a jet whose value is replaced by the result of the C library's function `name`."""
     value = value_of(name, *arguments)
     return jet if value is None else Jet([value, *jet.taylor[1:]], jet.gradient)
 
@@ -248,7 +248,7 @@ def quotient(a: Any, b: Any) -> Jet:
 
 
 def is_scalar(*numbers: Any) -> bool:
-    """Whether any of these is neither a float nor a traced value."""
+    """Return whether any argument is neither a float nor a traced value."""
     return not all(isinstance(x, float | TracedValue) for x in numbers)
 
 

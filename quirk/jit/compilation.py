@@ -164,11 +164,11 @@ class Lowering(NativeLowering):
 
     @property
     def lowering_class(self) -> type[Lower]:
-        """Class that lowers one function."""
+        """Class that generates LLVM code for one function."""
         return Lower
 
     def run_pass(self, state: Any) -> bool:
-        """Lower the function to LLVM code."""
+        """Generate LLVM code for the function."""
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return super().run_pass(state)
@@ -298,7 +298,7 @@ class Entry:
         self._found: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def __call__(self, *given: Any) -> Any:
-        """Call the machine code for arguments of these types; load or compile it at the first call."""
+        """Call the machine code for the types of the arguments; load or compile it at the first call."""
         kinds = tuple(map(kind_of, given))
         found = self._found.get(kinds)
         if found is not None:
@@ -310,9 +310,10 @@ class Entry:
 
 
 def machine_code(entry: Callable[..., Any], *given: Any) -> Callable[..., Any]:
-    """Return the machine code of an entry that was called for arguments of these kinds, for calls in quick succession.
+    """Return the machine code of an entry for repeated fast calls with arguments of the given types.
 
-    It takes arguments of these kinds alone, which nothing checks; where there is none, the entry itself.
+    The machine code accepts only arguments of these types, without a check. Before the first call with such arguments,
+    and without compilation, the entry itself is returned.
     """
     return entry._found.get(tuple(map(kind_of, given)), entry) if isinstance(entry, Entry) else entry
 
@@ -340,7 +341,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def general(kind: types.Type) -> types.Type:
-    """Return the type for which a kernel is compiled, given that of an argument: all integers become intp."""
+    """Return the type of a kernel's argument for compilation: all integer types become intp."""
     kind = types.unliteral(kind)
     return types.intp if isinstance(kind, types.Integer) else kind
 

@@ -1,4 +1,4 @@
-"""Estimates of compilation times on this machine from those of earlier compilations.
+"""Estimates of compilation times on this machine, from earlier compilation times.
 
 The effort of an entry is its compilation time on a reference machine, s. A file beside the machine code lists the
 effort and the measured time, s, of each entry compiled here. The time of any other entry is estimated as its effort

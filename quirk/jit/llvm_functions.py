@@ -67,7 +67,7 @@ class Native:
 
 
 class TracedPointer(TracedValue):
-    """An array of doubles given by the address of its first element."""
+    """A traced array of doubles, specified by the address of its first element."""
 
     def __init__(self, builder: Any, pointer: Any) -> None:
         super().__init__(None, builder, ARRAY, None)
@@ -147,7 +147,7 @@ _image = functools.lru_cache(MOST_COMPILED)(compiled_image)
 
 @functools.lru_cache(MOST_COMPILED)
 def _stored_image(text: str) -> tuple[bytes, list[str]]:
-    """Return the same from a file, or compile it and store it there."""
+    """Return the compiled image of LLVM code `text` from the disk cache, or compile it and store it there."""
     identity = hashlib.sha256(repr((text, code_identity())).encode()).digest()
     file, places = f"traced.{identity.hex()[:16]}.quirk", folders(native)
     for folder in places:

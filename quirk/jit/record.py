@@ -88,7 +88,7 @@ def record(of: RecordClass) -> RecordClass:
 
 
 def real_arrays(of: Any, leave_out: Collection[str] = ()) -> list[np.ndarray]:
-    """Return all arrays of floats in a record and in records within it, except those of some names."""
+    """Return all arrays of floats in a record and its nested records, except fields named in `leave_out`."""
     found: list[np.ndarray] = []
     for name, member in zip(of._fields, of, strict=True):
         if name in leave_out:
@@ -106,7 +106,7 @@ def copies(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
 
 
 def put_back(arrays: Iterable[np.ndarray], saved: Iterable[np.ndarray]) -> None:
-    """Write what `copies` has returned into the same arrays, or into those of another record of the same sizes."""
+    """Write the arrays returned by `copies` back into their originals, or into arrays of another record."""
     for array, numbers in zip(arrays, saved, strict=True):
         array[:] = numbers
 
@@ -124,7 +124,7 @@ class RecordAttributes(AttributeTemplate):
 
 @lower_getattr_generic(RecordType)
 def _member(context: Any, builder: Any, kind: RecordType, value: Any, name: str) -> Any:
-    """Lower the access of a record member."""
+    """Generate code for the access to a record member."""
     k = kind.names.index(name)
     member, place = kind.members[k], cgutils.gep_inbounds(builder, value, 0, k)
     if isinstance(member, RecordType):
@@ -149,7 +149,7 @@ def _member(context: Any, builder: Any, kind: RecordType, value: Any, name: str)
 
 
 def _load(builder: Any, place: Any) -> Any:
-    """Load a value that no kernel changes, so that loops need not reload it."""
+    """Generate a load of a value that no kernel modifies, so that loops need not reload it."""
     loaded = builder.load(place)
     loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
     return loaded
@@ -172,14 +172,14 @@ def _taken_from_python(kind: RecordType, value: Any, c: Any) -> NativeValue:
             c.builder.store(array.nitems, cgutils.gep_inbounds(c.builder, here, 0, COUNT))
         else:
             c.builder.store(c.context.data_model_manager[member].as_data(c.builder, native.value), here)
-    # The optimizer may not treat memory as invariant that it sees being written, so the writing is hidden from it.
+    # The optimizer must not see that this memory is written, as kernels declare their loads from it invariant.
     kind_of_place = ir.FunctionType(place.type, [place.type])
     hidden = c.builder.asm(kind_of_place, "", "=r,0,~{memory}", [place], True, name="record")
     return NativeValue(hidden, is_error=wrong)
 
 
 class Lower(lowering.Lower):
-    """Lowering that marks record arguments as dereferenceable for the optimizer."""
+    """Code generator that marks record arguments as dereferenceable for the optimizer."""
 
     def setup_function(self, fndesc: Any) -> None:
         """Begin the function, and mark its record arguments."""

@@ -1,4 +1,4 @@
-"""The processor that machine code of single functions is made for, and LLVM's passes for it.
+"""Target processor of the machine code of single functions, and LLVM's optimization passes for it.
 
 Follows numba's settings, so that these functions and numba's kernels are made for one processor.
 """
@@ -14,7 +14,7 @@ import numba
 from llvmlite.binding.ffi import ObjectRef
 from llvmlite.binding.newpassmanagers import NewPassManager
 
-# Kernels are optimized this far too.
+# Optimization level, as for kernels.
 OPTIMIZATION_LEVEL = 3
 
 
@@ -33,7 +33,7 @@ def processor() -> tuple[str, str, str]:
 
 
 def code_identity() -> tuple[object, ...]:
-    """Return what the machine code of a module depends on beside its text."""
+    """Return a key of everything except its text that determines the machine code of a module."""
     return (*processor(), OPTIMIZATION_LEVEL, llvmlite.__version__)
 
 

@@ -30,7 +30,7 @@ from numba.np.unsafe.ndarray import to_fixed_tuple
 from .scalar import Scalar
 
 WIDTH = 8
-# Nominal length of arrays that are given by an address only; it is never read.
+# Nominal length of arrays specified only by an address; it is never read.
 LONGEST = 1 << 40
 # Integers from this limit on are not exact as doubles.
 LARGEST_INDEX = 1 << 53
@@ -405,7 +405,7 @@ def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., 
 
 
 def _trial(function: Callable[..., Any], kinds: tuple[Any, ...]) -> Any:
-    """Run a function on traced arguments of these types in a temporary kernel, and return its result."""
+    """Run a function on traced arguments of the types `kinds` in a temporary kernel, and return its result."""
     context = cpu_target.target_context
     signature = ir.FunctionType(ir.VoidType(), [context.get_value_type(kind) for kind in kinds])
     scratch = ir.Function(ir.Module(), signature, "scratch")

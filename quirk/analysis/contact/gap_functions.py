@@ -99,7 +99,7 @@ class Opening:
     ----------
     value, rate : (c,) m and m/s, or rad and rad/s; for slip only the rate
     push : (c, n, 6) force and moment about the center of mass on each body for a unit multiplier, inertial frame
-    push_in_body : the same with moments in body axes
+    push_in_body : these loads with moments in body axes
     """
 
     value: np.ndarray
@@ -108,12 +108,12 @@ class Opening:
     push_in_body: np.ndarray
 
     def of(self, which: Sequence[int]) -> Opening:
-        """Return the entries of some gaps."""
+        """Return the entries of the gaps with the given indices."""
         chosen = list(which)
         return Opening(self.value[chosen], self.rate[chosen], self.push[chosen], self.push_in_body[chosen])
 
     def changed(self, change: np.ndarray) -> np.ndarray:
-        """Return the changes of rates (c,) by velocities (n, 6), in the inertial frame and in body axes."""
+        """Return the rates (c,) due to velocities (n, 6), linear in the inertial frame and angular in body axes."""
         by: np.ndarray = np.einsum("cni,ni->c", self.push_in_body, change)
         return by
 
@@ -224,7 +224,7 @@ class Gaps:
     def accelerations(
         self, t: float, y: np.ndarray, angles: np.ndarray, which: Sequence[int], accelerations: np.ndarray
     ) -> np.ndarray:
-        """Return second derivatives of some gaps, and rates of slip, (c,), for accelerations (n, 6).
+        """Return second time derivatives of gaps, and rates of slip, (c,), for accelerations (n, 6).
 
         Linear accelerations are in the inertial frame, angular ones in body axes; indices of slip follow those of the
         gaps.
@@ -286,5 +286,5 @@ class Gaps:
 
 
 def _at_rest(gap: Gap, constraint: Unilateral, number: int) -> Gap:
-    """Return the gap function at rest: for bounded surfaces that of one part, otherwise the gap itself."""
+    """Return the gap function at rest: the gap to one part of a bounded surface, otherwise the gap itself."""
     return gap if constraint.parts is None else Gap(constraint, number, relation=constraint.resting_gaps[0])

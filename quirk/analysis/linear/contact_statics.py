@@ -1,8 +1,8 @@
 """Unilateral constraints in statics, with their contact forces as unknowns in addition to the poses.
 
 Each gap gets an element whose load is the gradient of the gap times an internal variable, the contact force. The
-resulting smooth system has derivatives by poses and contact forces; complementarity selects the closed gaps: gap >= 0,
-force >= 0, one of them zero.
+resulting smooth system has derivatives with respect to poses and contact forces; complementarity selects the closed
+gaps: gap >= 0, force >= 0, one of them zero.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Pushes:
     Attributes
     ----------
     system : the given system with an element for each gap
-    elements : these elements
+    elements : elements added for the gaps
     """
 
     system: System
@@ -68,7 +68,7 @@ class Pushes:
 
     @classmethod
     def of(cls, system: System) -> Pushes:
-        """Return the gaps and contact forces of a system, which is not changed."""
+        """Return the gaps and contact forces of a system; the system itself is not modified."""
         acting = [
             constraint
             for constraint in system.constraints
@@ -114,7 +114,7 @@ class Pushes:
         return State(*parts, angles=state.angles, internal=internal, bodies=state.bodies)
 
     def closed(self, system: System, x: np.ndarray) -> System:
-        """Return the given system with bilateral rows for the gaps that push."""
+        """Return the given system with bilateral rows for the gaps with positive contact force."""
         rows = {
             one.constraint.name: one.constraint.closed[one.number]
             for one, push in zip(self.elements, x, strict=True)

@@ -16,15 +16,15 @@ ROUND_OFF = 1e-14
 
 
 def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndarray:
-    """Return units (F,) of states for which the entries of A are of similar size and round-off is small beside them.
+    """Return units (F,) of states in which the entries of A are of similar magnitude and round-off is relatively small.
 
-    Poses keep theirs, velocities are in units of poses times a rate, and each internal variable has its own unit.
+    Poses keep their units, velocities are in units of poses times a rate, and each internal variable has its own unit.
 
     Parameters
     ----------
     A : (F, F) over poses, velocities and internal variables, in this order
     poses, velocities : numbers of these states
-    rate : 1/s, of loads and of the motion: changes of accelerations are round-off if small beside its square
+    rate : rate of loads and of the motion, 1/s; derivatives of accelerations much smaller than its square are round-off
     """
     free = poses + velocities
     units = np.ones(len(A))
@@ -38,7 +38,7 @@ def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndar
 
 
 def units_between(into: np.ndarray, out: np.ndarray, rate: float) -> np.ndarray:
-    """Return units (k,) of variables that balance their couplings from (`into`, (k,)) and to (`out`, (k,)) others."""
+    """Return units (k,) that balance the couplings `into` (k,) variables from others and `out` (k,) to others."""
     alike = np.sqrt(np.divide(into, out, out=np.ones_like(into), where=out > 0))
     alike = np.where(out > 0, alike, into / rate)
     alike = np.where(into > 0, alike, np.divide(rate, out, out=np.ones_like(out), where=out > 0))

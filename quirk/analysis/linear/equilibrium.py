@@ -32,7 +32,7 @@ OWNER = "System.equilibrium"
 FOUND = 1e-13
 # A result whose accelerations exceed this fraction is rejected,
 MISSED = 1e-8
-# unless a Newton step would move nothing by more than this, in lengths of the system or rad: nothing is loaded there.
+# unless a Newton step would move no body by more than this, in lengths of the system or rad, as without loads.
 STANDS = 1e-10
 # Such a step must account for all but this fraction of the accelerations; they must not be independent of the poses.
 ANSWERED = 0.5
@@ -63,8 +63,8 @@ class Equilibrium(State):
     ----------
     time : time, s, at which loads and drivers are evaluated
     touching : names of the closed unilateral constraints that push
-    residual : largest acceleration, relative to that which the loads alone would cause; 0 without loads
-    system : System with these constraints closed
+    residual : largest acceleration, relative to the accelerations that the loads alone would cause; 0 without loads
+    system : System with the constraints in `touching` closed
     """
 
     time: float = field(default=0.0, kw_only=True)
@@ -128,7 +128,7 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
 
 
 def _not_found(pushes: Pushes, state: State, left: float, t: float) -> ConvergenceError:
-    """Return the error with the best state and the body that has the largest acceleration there."""
+    """Return the ConvergenceError with the best state and the body that has the largest acceleration in it."""
     free = NullSpaceBasis.at(Point(pushes.system, state, t))
     model, (g, K, _) = free.point.model, accelerations(free, len(pushes.at(state)))
     falls = _falls(free)
@@ -175,15 +175,15 @@ def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
 
 
 def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
-    """Return the best state found, and its accelerations relative to those of the loads alone.
+    """Return the best state of the search, and its accelerations relative to the accelerations due to loads alone.
 
     Steps (k - K) du = g + G x with the accelerations g in free coordinates and their derivative K are Newton steps for
     k = 0. If K has growing directions, k exceeds their rates, and the step is an implicit one of a strongly damped
     descent (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)), except for states so close to an equilibrium that
     Newton's method finds it. Steps that increase the residual increase k; otherwise the next step may be longer,
     because the path may be many times the size of the system. The residual is relative to the largest loads so far,
-    because those of the current state may vanish with it. Forces x of unilateral constraints satisfy complementarity in
-    each step (Josephy 1979).
+    because the loads at the current state may vanish together with it. Forces x of unilateral constraints satisfy
+    complementarity in each step (Josephy 1979).
     """
     best, best_step, slower, previous, stride, found = np.inf, 0, 0.0, np.inf, 1.0, (state, np.inf)
     loaded = 0.0

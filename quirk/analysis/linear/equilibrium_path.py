@@ -2,8 +2,8 @@
 
 Equilibria satisfy g(u, p) = 0 with the accelerations g in free coordinates u. The tangent of the path satisfies K du +
 g_p dp = 0: each step predicts along it, and Newton's method corrects perpendicular to it. g_p is approximated by a
-difference at the predicted point and kept during the correction. Neither the computed points nor the turning points,
-where K is singular, depend on it.
+finite difference at the predicted point and kept constant during the correction. Neither the computed points nor the
+turning points, where K is singular, depend on it.
 
 Where a one-sided spring engages or disengages, K jumps and the path has a corner. It continues in the direction in
 which the determinant of K, g_p and the tangent keeps its sign: both sides have the same derivatives along their common
@@ -39,10 +39,10 @@ from .outputs import value_of
 from .stiffness_switching import switched
 
 OWNER = "equilibrium_path"
-# Step of the finite difference by the parameter, relative to its range.
+# Step of the finite difference with respect to the parameter, relative to its range.
 DIFFERENCE = 1e-5
-# Residual at which a point counts as converged, relative to that of the loads alone; largest residual that is accepted
-# if steps no longer improve it; maximum number of iterations.
+# Residual at which a point counts as converged, relative to the residual of the loads alone; largest residual that is
+# accepted if steps no longer improve it; maximum number of iterations.
 FOUND, MISSED, MOST_ITERATIONS = 1e-13, 1e-9, 8
 # Largest angle, rad, between the tangents of consecutive points; below half of it steps grow.
 BEND = 0.15
@@ -97,8 +97,10 @@ class EquilibriumPath:
 class _Place:
     """A state with a value of the parameter, and g and K there.
 
-    size : size of the accelerations that loads alone would cause there · loaded : largest such size so far, the
-    reference for residuals where all loads vanish
+    Attributes
+    ----------
+    size : norm of the accelerations that loads alone would cause at this state
+    loaded : largest such norm so far, the reference for residuals where all loads vanish
     """
 
     value: float
@@ -116,7 +118,7 @@ class _Place:
         return float(np.abs(self.g).max(initial=0.0))
 
 
-# Changes of the accelerations of bodies (n, 6) and rates of internal variables (k,) over the range of the parameter.
+# Derivatives of the accelerations of bodies (n, 6) and of internal rates (k,), per range of the parameter.
 _Slope = tuple[np.ndarray, np.ndarray]
 # A direction: of the bodies (n, 6), of internal variables (k,), and of the parameter relative to its range.
 _Tangent = tuple[np.ndarray, np.ndarray, float]
@@ -161,7 +163,7 @@ class _Follower:
         return _Place(value, point.state, point.system, free, g, K, size, max(size, loaded))
 
     def slope(self, at: _Place) -> _Slope:
-        """Return the changes of accelerations and internal rates over the range of the parameter, at fixed state."""
+        """Return the derivatives g_p of accelerations and internal rates, per parameter range, at constant state."""
         more, now = self.point(at.value + DIFFERENCE * self.span, at.state), at.free.point
         bodies = np.concatenate([more.linear - now.linear, more.angular - now.angular], axis=1)
         return bodies / DIFFERENCE, (more.internal_rates - now.internal_rates) / DIFFERENCE
@@ -177,7 +179,7 @@ class _Follower:
         return np.column_stack([at.K * self._unit(at), self._inner(at, *slope)])
 
     def _direction(self, at: _Place, along: np.ndarray) -> _Tangent:
-        """Return the direction for a given row of `_row`."""
+        """Return the direction (bodies, internal variables, parameter) for a row as returned by `_row`."""
         unit, v = self._unit(at), at.free.velocities.shape[1]
         bodies = at.free.spread(at.free.velocities @ (unit * along[:v, None]))[..., 0]
         return bodies, unit * along[v:-1], float(along[-1])
@@ -247,7 +249,7 @@ class _Follower:
     def _inner(at: _Place, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
         """Return motions of bodies (n, 6) and of internal variables (k,) in the free coordinates of a place.
 
-        Each place has its own basis, which may be rotated or reversed with respect to that of another.
+        Each place has its own basis, which may be rotated or reversed with respect to the basis of another place.
         """
         whole = np.zeros((len(bodies), 12, 1))
         whole[:, 6:, 0] = bodies

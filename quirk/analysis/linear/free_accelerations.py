@@ -1,4 +1,4 @@
-"""Accelerations in free coordinates, their derivatives, and displacements along these coordinates."""
+"""Accelerations in free coordinates, their derivatives, and displacements along free coordinates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def size_of_loads(point: Point) -> float:
 
 
 def accelerations(free: NullSpaceBasis, pushes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return accelerations in free coordinates, then internal rates, with their derivatives by both and by forces.
+    """Return accelerations in free coordinates and internal rates, with derivatives with respect to states and forces.
 
     The contact forces are the last internal variables.
     """

@@ -24,7 +24,7 @@ RATES = (("", 1.0), (".rate", 1.0), (".acceleration", 0.5))
 
 @dataclass(frozen=True)
 class Input:
-    """An input: its name, and the function that writes its unit change into column c of directions."""
+    """An input: its name, and the function that writes its unit variation into column c of directions."""
 
     name: str
     write: Callable[[Directions, int], None]
@@ -38,7 +38,7 @@ def inputs_of(model: Model, given: Iterable[Any]) -> list[Input]:
 
 
 def directions_of(model: Model, inputs: list[Input]) -> Directions:
-    """Return the directions of unit changes of each input, in which a model is linearized."""
+    """Return the directions of unit variations of each input, in which a model is linearized."""
     made = Directions.none(model, len(inputs))
     made = Directions(made.bodies, made.time, made.internal, made.mass, made.inertia, made.gravity, {}, {})
     for c, one in enumerate(inputs):
@@ -70,7 +70,7 @@ def _inputs(model: Model, what: Any) -> list[Input]:
 
 
 def _of_element(number: int, element: ForceElement, parameter: str | None, name: str) -> list[Input]:
-    """Return the inputs of a parameter or motion of an element; by default those of its load."""
+    """Return the inputs of a parameter or motion of an element; by default the inputs of its load."""
     layout, places = element.layout(), _places(element)
     chosen = getattr(element, "argument", None) if parameter is None else parameter
     title = name if parameter is None else f"{name}.{parameter}"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @explained
 @dataclass(frozen=True)
 class Linearization:
-    """Linear system x' = A x + B u, y = C x + D u for small changes x, u, y of states, inputs and outputs.
+    """Linear system x' = A x + B u, y = C x + D u for small variations x, u, y of states, inputs and outputs.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Linearization:
        coefficients
     directions : (n, 12, F)
        Motion of the bodies with each state: displacements of the centers of mass in the inertial frame, m, rotations in
-       body axes, rad, changes of velocities in the inertial frame and of angular velocities in body axes.
+       body axes, rad, variations of velocities in the inertial frame and of angular velocities in body axes.
     output_values : (o,) values of the outputs at the state
     state, time : the operating point
     frame : the steady motion, with `velocity` of the point at the origin, `turning` in the inertial frame and `spin`

@@ -40,9 +40,9 @@ class Modes:
     eigenvalues : (k,) complex, 1/s: real parts are rates of growth, imaginary parts angular frequencies, rad/s
     shapes : (k, n, 12) complex
         Motion of the bodies: displacements of the centers of mass in the inertial frame, rotations in body axes,
-        changes of velocities in the inertial frame and of angular velocities in body axes. The largest displacement,
+        variations of velocities in the inertial frame and of angular velocities in body axes. The largest displacement,
         relative to the length of the system, or rotation is 1.
-    internal : (k, s) complex, changes of all internal variables of force elements
+    internal : (k, s) complex, variations of all internal variables of force elements
     about : "equilibrium", "steady motion" or "instant", as in `Linearization`
     state, time : the operating point
     """
@@ -70,7 +70,7 @@ class Modes:
         return len(self.eigenvalues)
 
     def of(self, name: str) -> np.ndarray:
-        """Return the changes of a quantity such as "hinge.angle" or "hinge.force.x" in each mode, (k,) complex."""
+        """Return the complex amplitudes (k,) of a quantity such as "hinge.angle" or "hinge.force.x" in each mode."""
         (one,) = quantities("Modes.of", "name", self._point.system, [name])
         changes = one.read(self._changes)[1]
         return np.asarray(changes[: len(self)] + 1j * changes[len(self) :])
@@ -81,7 +81,7 @@ class Modes:
         Parameters
         ----------
         number : index of the mode, from 0
-        amplitude : of the largest rotation, rad, or displacement, in lengths of the system
+        amplitude : largest rotation, rad, or displacement, in lengths of the system
         periods : number of periods, without growth or decay; a mode that does not oscillate is shown with a
             period of 1 s
         """
@@ -123,7 +123,7 @@ class Modes:
 
     @cached_property
     def _changes(self) -> QuantityDerivatives:
-        """Changes of the motion along the real parts of all shapes, followed by the imaginary parts."""
+        """Derivatives of the motion in the real parts of all shapes, followed by the imaginary parts."""
         directions = Directions.of_shapes(self._point.model, self.shapes, self.internal)
         return QuantityDerivatives(self._point, self._point.variation(directions))
 

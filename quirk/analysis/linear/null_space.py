@@ -1,7 +1,8 @@
-"""Basis of the directions that constraints leave free at a state, orthonormal in the mass metric.
+"""Basis of the motions allowed by the constraints at a state, orthonormal in the mass metric.
 
-Changes of poses dq = N_q u satisfy the position rows. Changes of velocities dv = N_v w + P u satisfy all rows, which
-rotate with the poses; P u is the particular solution. With velocity rows, such as rolling, u has more entries than w.
+Variations of poses dq = N_q u satisfy the position rows. Variations of velocities dv = N_v w + P u satisfy all rows,
+which rotate with the poses; P u is the particular solution. With velocity rows, such as rolling, u has more entries
+than w.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class NullSpaceBasis:
         return np.concatenate([translation, np.einsum("nij,njd->nid", metric.rotation, by_body[:, 3:])], axis=1)
 
     def directions(self) -> Directions:
-        """Return the basis as directions: p of poses, v of velocities, then the internal variables."""
+        """Return the basis as directions: p pose directions, v velocity directions, then the internal variables."""
         p, v, point = self.poses.shape[1], self.velocities.shape[1], self.point
         made = Directions.none(point.model, self.size)
         made.bodies[:, :6, :p] = self.spread(self.poses)
@@ -83,7 +84,7 @@ class NullSpaceBasis:
         return made
 
     def coordinates(self, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-        """Return the coordinates (F, D), in the basis, of motions (n, 12, D) and internal changes (k, D)."""
+        """Return the coordinates (F, D), in the basis, of motions (n, 12, D) and internal variations (k, D)."""
         metric, n = self.point.metric, self.point.bodies
 
         def gathered(part: np.ndarray) -> np.ndarray:
@@ -95,9 +96,9 @@ class NullSpaceBasis:
         return np.concatenate([self.poses.T @ moved, self.velocities.T @ moving, internal])
 
     def completed(self, directions: Directions) -> Directions:
-        """Add the least changes of poses and velocities that keep the constraints satisfied to changes of parameters.
+        """Add to variations of parameters the least variations of poses and velocities that satisfy the constraints.
 
-        These are orthogonal to the basis in the mass metric.
+        The added variations are orthogonal to the basis in the mass metric.
         """
         for part, level, rows in ((slice(0, 6), 0, self._holding), (slice(6, 12), 1, self._all)):
             if self.point.model.rows:
@@ -107,7 +108,7 @@ class NullSpaceBasis:
 
     @staticmethod
     def _solved(rows: PseudoInverse, residual: np.ndarray) -> np.ndarray:
-        """Return the shortest changes (6 n, D) for given residuals of the rows (m, D)."""
+        """Return the minimum-norm variations (6 n, D) for given residuals of the rows (m, D)."""
         return np.asarray(rows.Vt.T @ ((rows.U.T @ (rows.D[:, None] * residual)) / rows.s[:, None]))
 
 

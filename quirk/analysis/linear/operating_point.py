@@ -108,12 +108,12 @@ class Point:
 
     @property
     def kept(self) -> np.ndarray:
-        """Mask of the rows that are taken as independent, (m,) bool."""
+        """Mask (m,) of the rows selected as independent."""
         return self.solver.kept
 
     @cached_property
     def loaded(self) -> ConstrainedMotion:
-        """The motion with its multipliers, those of least norm for redundant rows."""
+        """The motion with its multipliers, of minimum norm for redundant rows."""
         return constrained_motion(self.solver, self.t, self.kin, self._y)
 
     @cached_property
@@ -130,7 +130,7 @@ class Point:
         return Differential(self.solver)
 
     def tangent(self, directions: Directions) -> Tangent:
-        """Return the changes of accelerations along directions, of which there may be none."""
+        """Return the derivatives of accelerations in D directions; D may be zero."""
         if directions.count:
             return self.differential.at(self._y, self.t, directions)
         one = self.differential.at(self._y, self.t, Directions.none(self.model, 1))
@@ -139,7 +139,7 @@ class Point:
         )
 
     def variation(self, directions: Directions) -> OperatingVariation:
-        """Return the rates of the whole state's changes along directions."""
+        """Return the time derivatives of the state variations in D directions."""
         tangent = self.tangent(directions)
         given = directions.bodies
         bodies = np.zeros_like(given)
@@ -157,8 +157,9 @@ class OperatingVariation:
     Attributes
     ----------
     directions, tangent : the directions and the tangent from which it is computed
-    bodies : (n, 12, D) rates of the changes of poses and velocities, as in `quirk.dynamics.model.directions`
-    internal : (k, D) rates of the changes of internal variables
+    bodies : (n, 12, D) time derivatives of the variations of poses and velocities, as in
+    `quirk.dynamics.model.directions`
+    internal : (k, D) time derivatives of the variations of internal variables
     """
 
     directions: Directions

@@ -1,4 +1,4 @@
-"""Outputs of a linear system: quantities by name, with exact changes along directions."""
+"""Outputs of a linear system: quantities by name, with exact directional derivatives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from quirk.system.system import System
 from .operating_point import Point
 from .quantity_derivatives import QuantityDerivatives
 
-# Function that returns the value of an output and its changes along directions (D,).
+# Function that returns the value of an output and its derivatives (D,) in D directions.
 Output = Callable[[QuantityDerivatives], tuple[float, np.ndarray]]
 
 
@@ -35,7 +35,7 @@ class Named:
     owner: str
 
     def read(self, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
-        """Return the value and its changes along directions (D,)."""
+        """Return the value and its derivatives (D,) in D directions."""
         if isinstance(self.of, Reading):
             return self._reading(self.of, changes)
         value, moved = changes.coordinate(self.of, rows_of(changes.point, self.of))
@@ -106,7 +106,7 @@ def value_of(owner: str, system: System, state: State, t: float, name: str) -> f
 
 
 def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[float, np.ndarray]:
-    """Return a component or the magnitude of a load (6,), with its changes from those (6, D) of the load."""
+    """Return a component or the magnitude of a load (6,), and its derivatives from those of the load (6, D)."""
     first = 3 if reading.what == "torque" else 0
     vector, change = load[first : first + 3], moved[first : first + 3]
     if reading.axis is not None:
@@ -116,7 +116,7 @@ def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[f
 
 
 def _energy(what: str, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
-    """Return an energy of the system and its changes."""
+    """Return an energy of the system, J, and its derivatives (D,)."""
     point, model, state = changes.point, changes.point.model, changes.point.state
     given = changes.variation.directions.bodies
     kinetic = (

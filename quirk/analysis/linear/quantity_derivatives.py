@@ -1,4 +1,4 @@
-"""Changes of quantities along directions, by evaluating laws and relations on dual numbers."""
+"""Directional derivatives of quantities, by evaluation of laws and relations on dual numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .operating_point import OperatingVariation, Point
 
 
 class QuantityDerivatives:
-    """Changes of a motion and its accelerations along D directions, for n bodies and the ground; inertial frame.
+    """Derivatives of a motion and its accelerations in D directions, for n bodies and the ground; inertial frame.
 
     Attributes
     ----------
@@ -59,9 +59,9 @@ class QuantityDerivatives:
         self.orientation = 0.5 * np.concatenate([scalar, vector], axis=1)
 
     def coordinate(self, element: ForceElement, rows: Sequence[int], number: int = 0) -> tuple[float, np.ndarray]:
-        """Return a coordinate of an element, and the changes (3, D) of it, its rate and its second derivative.
+        """Return a coordinate of an element, and derivatives (3, D) of its value, rate and second time derivative.
 
-        Undefined ones, such as the second derivative of a velocity, are NaN.
+        Undefined derivatives, such as for the second time derivative of a velocity, are NaN.
         """
         taylor, changes = self.coordinate_terms(element, rows, number, {})
         return taylor[0], changes
@@ -69,7 +69,7 @@ class QuantityDerivatives:
     def coordinate_terms(
         self, element: ForceElement, rows: Sequence[int], number: int, seeds: Inputs
     ) -> tuple[list[float], np.ndarray]:
-        """Return a coordinate with its rate and the changes of both; `seeds` are direct changes of the law's inputs."""
+        """Return a coordinate with its rate and the derivatives of both; `seeds` differentiate the law's inputs."""
         layout = element.layout(1)
         values, deltas = self._law(element, layout, rows)
         places = _places(element.layout(), layout)
@@ -89,10 +89,10 @@ class QuantityDerivatives:
         return [float(x.value if isinstance(x, Dual) else x) for x in found[0][:2]], np.array(changes)
 
     def load(self, number: int) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-        """Return the loads of a force element, given by its index in the model, their changes, and the energy.
+        """Return the loads of a force element, given by its index in the model, their derivatives, and the energy.
 
-        Loads (frames, 6): force and moment about the center of mass on the body of each frame, inertial frame; changes
-        (frames, 6, D); energy, J, and its changes (D,).
+        Loads (frames, 6): force and moment about the center of mass on the body of each frame, inertial frame;
+        derivatives (frames, 6, D); energy, J, and its derivatives (D,).
         """
         element, rows = self.point.model.forces[number]
         layout = element.layout()
@@ -114,7 +114,7 @@ class QuantityDerivatives:
         return loads, moved, float(outputs[0][layout.energy]), changes[layout.energy]
 
     def joint_load(self, constraint: Constraint) -> tuple[np.ndarray, np.ndarray]:
-        """Return force and torque (6,) of a constraint on body j at its joint point, inertial, and changes (6, D)."""
+        """Return force and torque (6,) of a constraint on body j at its joint point, and derivatives (6, D)."""
         if constraint.name not in self._held:
             self._held[constraint.name] = self._joint_load(constraint)
         return self._held[constraint.name]
@@ -140,14 +140,14 @@ class QuantityDerivatives:
         return wrench, change
 
     def last_origin(self, number: int) -> np.ndarray:
-        """Return the change (3, D), by parameters, of the origin of a force element's last frame in its body."""
+        """Return the parameter derivatives (3, D) of the origin of a force element's last frame in its body."""
         layout = self.point.model.forces[number][0].layout()
         given = self.variation.directions.laws.get(number, {})
         first = layout.first_frame + (layout.frames - 1) * layout.frame_size
         return np.array([given.get(first + c, np.zeros(self._count)) for c in range(3)])
 
     def _origin_of_j(self, number: int, placed: PlacedRelation) -> np.ndarray:
-        """Return the change (3, D), by parameters, of the origin of a relation's second frame in its body."""
+        """Return the parameter derivatives (3, D) of the origin of a relation's second frame in its body."""
         layout = layout_of(placed.relation, len(placed.bodies), 2)
         given = self.variation.directions.relations.get(number, {})
         first = layout.first_frame + layout.frame_size
@@ -158,7 +158,7 @@ class QuantityDerivatives:
         return self.variation.directions.count
 
     def _law(self, element: ForceElement, layout: LawLayout, rows: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the inputs of a law and their changes (inputs, D)."""
+        """Return the inputs of a law and their derivatives (inputs, D)."""
         point, count = self.point, self._count
         motion = point.motion.up_to(layout.order + 1)
         values = law_inputs(element, layout, rows, motion, point.t, point.state.angles)
@@ -168,7 +168,7 @@ class QuantityDerivatives:
             variables = slice(layout.first_internal, layout.first_frame, layout.order + 2)
             values[variables] = point.model.carried.numbers(point.model.carried.flat(point.state))[own]
             deltas[variables] = self.variation.directions.internal[own]
-        # The indices are those of the layout without derivatives; parameters and frames have the same ones in both.
+        # Indices refer to the layout without derivatives; indices of parameters and frames are equal in both layouts.
         number = next((k for k, (one, _) in enumerate(point.model.forces) if one is element), None)
         if number is not None:
             places = _places(element.layout(), layout)
@@ -183,7 +183,7 @@ class QuantityDerivatives:
         return values, deltas
 
     def _rows(self, number: int, placed: PlacedRelation, body: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows (r, 6) of a relation for the inertial motion of a body, and their changes (r, 6, D)."""
+        """Return the rows (r, 6) of a relation for the inertial motion of a body, and their derivatives (r, 6, D)."""
         point, count = self.point, self._count
         layout = layout_of(placed.relation, len(placed.bodies), 2)
         values, deltas = relation_inputs(placed, layout, point.motion, point.t), np.zeros((layout.inputs, count))
@@ -220,7 +220,7 @@ def _places(plain: LawLayout, layout: LawLayout) -> dict[int, int]:
 
 
 def _eights(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
-    """Return arrays of dual numbers from values (N,) and changes (N, D), for eight directions each."""
+    """Return arrays of dual numbers from values (N,) and derivatives (N, D), for eight directions each."""
     made = []
     for first in range(0, max(1, deltas.shape[1]), WIDTH):
         taken = np.zeros((len(values), WIDTH))
@@ -231,7 +231,7 @@ def _eights(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
 
 
 def _delta(taylor: list[Any], k: int) -> np.ndarray:
-    """Return the change (8,) of derivative k from Taylor coefficients; NaN if missing."""
+    """Return the directional derivatives (8,) of time derivative k from Taylor coefficients; NaN if missing."""
     if k >= len(taylor):
         return np.full(WIDTH, np.nan)
     delta = taylor[k].delta if isinstance(taylor[k], Dual) else 0

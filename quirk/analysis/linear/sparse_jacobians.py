@@ -1,7 +1,7 @@
 """Sparse local Jacobians of a large system, from few directions.
 
 At fixed multipliers the acceleration of a body depends only on bodies that share a force element or constraint with it.
-Many bodies are therefore varied in the same direction, as long as no body depends on two of them (Curtis, Powell and
+Many bodies are therefore varied in one direction, as long as no body depends on two of them (Curtis, Powell and
 Reid, IMA J. Appl. Math. 13 (1974)): 36 directions suffice for a chain of any length.
 """
 
@@ -28,8 +28,8 @@ class Local:
     Attributes
     ----------
     accelerations : (6 n, 12 n + k) at fixed multipliers, linear in the inertial frame and angular in body axes
-    rates : (k, 12 n + k) of the internal variables
-    positions, velocities : (m, 12 n + k) of the rows and their rates
+    rates : (k, 12 n + k) rates of the internal variables
+    positions, velocities : (m, 12 n + k) residuals of the rows, and their rates
     """
 
     accelerations: Any
@@ -92,7 +92,7 @@ def _note_internal(point: Point, entries: dict[str, Any]) -> None:
 
 
 def _free(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
-    """Return changes of accelerations (n, 6, D) at fixed multipliers, and the tangent; at most eight directions."""
+    """Return derivatives of accelerations (n, 6, D) at fixed multipliers, and the tangent, for D <= 8 directions."""
     tangent = point.tangent(directions)
     model, slots = point.model, point.solver.slots
     loads = point.differential.tangents.loads.reshape(-1, 6, WIDTH)[slots.slot[: point.bodies], :, : directions.count]

@@ -6,8 +6,8 @@ Small motions are the pencil s E y = F y over poses, velocities, internal variab
 
 with the independent rows, in the co-moving axes of a steady motion (`quirk.analysis.linear.steady_motion`). Nothing is
 eliminated, so F - sigma E is as sparse as the system, and is factorized once. Multipliers and rows give infinite
-eigenvalues, which the inverse maps to zero. All quantities are scaled by those of the system, because the perturbation
-of infinite eigenvalues by round-off depends on the scaling.
+eigenvalues, which the inverse maps to zero. All quantities are scaled by characteristic quantities of the system,
+because the perturbation of infinite eigenvalues by round-off depends on the scaling.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
 
 
 def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: float) -> Found:
-    """Return all but two of `wanted` eigenvalues nearest to zero, with their eigenvectors."""
+    """Return the `wanted` - 2 eigenvalues nearest to zero, with their eigenvectors."""
     from scipy.sparse import diags_array
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
 
@@ -132,7 +132,7 @@ def _same(found: Found, steady: Steady, later: Point, tau: float, rate: float) -
     goes_on = steady.seen(later.variation(moved)).bodies
     x, rates = (of[..., : len(values)] + 1j * of[..., len(values) :] for of in (moved.bodies, goes_on))
     rate = max(rate, float(np.abs(values).max()))
-    # Lengths relative to that of the system, times to the rate.
+    # Lengths are relative to the length of the system, times to the inverse rate.
     units = np.ones((FREEDOMS, 1))
     units[SHIFT] = units[VELOCITY] = 1.0 / later.model.length
     units[6:] /= rate

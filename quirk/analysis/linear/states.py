@@ -17,8 +17,8 @@ from .outputs import Named, quantities, rows_of
 from .quantity_derivatives import QuantityDerivatives
 
 OWNER = "System.linearize"
-# Smallest singular value of the normalized changes of coordinates that counts as independent; also the smallest change
-# of a coordinate, relative to what its bodies' motions could cause, that is not round-off.
+# Smallest singular value of the normalized variations of coordinates that counts as independent; also the smallest
+# variation of a coordinate, relative to the largest that its bodies' motions could cause, that is not round-off.
 INDEPENDENT = 1e-8
 # Quantities whose rate has its own name.
 RATE_NAMES = {"angle": "angle_rate", "rotation": "angle_rate", "travel": "travel_rate", "translation": "travel_rate"}
@@ -71,7 +71,7 @@ class States:
         return self._rates_of_names(frame)
 
     def input_matrix(self, directions: Directions) -> tuple[np.ndarray, OperatingVariation]:
-        """Return B (F, i) for changes of parameters, and the variation of the motion with them at constant x."""
+        """Return B (F, i) for variations of parameters, and the variation of the motion due to them at constant x."""
         point = self.free.point
         completed = self.free.completed(directions)
         if not self.coordinates:
@@ -91,7 +91,7 @@ class States:
 
 
 def _changes(chosen: list[Named], changes: QuantityDerivatives) -> np.ndarray:
-    """Return the changes (c, 3, D) of coordinates, their rates and second derivatives."""
+    """Return the derivatives (c, 3, D) of coordinates, their rates and second time derivatives."""
     point = changes.point
     found = [changes.coordinate(one.of, rows_of(point, one.of))[1] for one in chosen]  # type: ignore[arg-type]
     return np.array(found).reshape(len(chosen), 3, changes.variation.directions.count)
@@ -161,7 +161,7 @@ def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: n
 
 
 def _most(point: Point, chosen: list[Named], moved: np.ndarray) -> np.ndarray:
-    """Return the largest possible changes of coordinates (c,) for motions of their bodies of this size (n, 6, p).
+    """Return the largest possible variations (c,) of coordinates due to motions (n, 6, p) of their bodies.
 
     Translation and rotation of each body are bounded separately, by the product of the norms of gradient and motion, so
     that the result does not depend on units or on other bodies.

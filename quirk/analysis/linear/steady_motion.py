@@ -1,8 +1,8 @@
 """Steady motions: a common rigid motion of all bodies, in which each may also spin about an axis of its own.
 
 The velocities are those of a rigid motion, v = V + Omega x r, and of spins sigma_i that are constant in body axes. In
-co-moving axes the equations of small motions have constant coefficients, z' = (J - dXi) z, where dXi z is the rate of
-changes z that are carried along.
+co-moving axes the equations of small motions have constant coefficients, z' = (J - dXi) z, where dXi z is the rate of a
+variation z that moves along with the bodies.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .operating_point import OperatingVariation, Point
 
 # Accelerations below this fraction of those that loads alone would cause are round-off, or a state with few digits.
 AT_REST = 1e-7
-# The same for a body, relative to its acceleration for a displacement by the size of the system, or a radian: springs
-# without load give no loads for comparison.
+# Such a fraction for a single body, relative to its acceleration for a displacement by the size of the system, or a
+# radian: springs without load give no loads for comparison.
 ROUND_OFF = 1e-13
 # Relative tolerance for velocities and accelerations of a steady motion,
 FITS = 1e-7
@@ -57,7 +57,7 @@ class Steady:
         return cls(np.zeros(3), np.zeros(3), np.zeros((bodies, 3)))
 
     def carried(self, bodies: np.ndarray) -> np.ndarray:
-        """Return the rates (n, 12, D) of changes (n, 12, D) that are carried along: dXi."""
+        """Return the rates dXi z (n, 12, D) of variations z (n, 12, D) that move along with the bodies."""
         found = np.empty_like(bodies)
         for part in (SHIFT, VELOCITY):
             found[:, part] = np.einsum("ij,njd->nid", rotation.skew(self.turning), bodies[:, part])
@@ -66,7 +66,7 @@ class Steady:
         return found
 
     def seen(self, varied: OperatingVariation) -> OperatingVariation:
-        """Return rates of changes in the co-moving axes."""
+        """Return the rates of variations in the co-moving axes."""
         return replace(varied, bodies=varied.bodies - self.carried(varied.directions.bodies))
 
     def later(self, state: State, tau: float) -> State:
@@ -82,7 +82,7 @@ class Steady:
         return replace(state, position=moved, orientation=turned, velocity=state.velocity @ R.T, angular_velocity=omega)
 
     def carried_later(self, directions: Directions, tau: float) -> Directions:
-        """Return directions after they have been carried along for a time tau."""
+        """Return directions after they have moved along with the bodies for a time tau, s."""
         R, back = rotation.matrix(rotation.exp(self.turning * tau)), rotation.matrix(rotation.exp(self.spin * tau))
         bodies = np.empty_like(directions.bodies)
         for part in (SHIFT, VELOCITY):
@@ -95,7 +95,7 @@ class Steady:
 def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, Steady]:
     """Return "equilibrium", "steady motion" or "instant", and the axes for small motions.
 
-    `variation` is that of the basis of free directions.
+    `variation` belongs to the basis of free directions.
     """
     point = free.point
     at_rest = Steady.none(point.bodies)
@@ -155,7 +155,7 @@ def _sizes(point: Point, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
 
 
 def _stiffness(point: Point) -> np.ndarray:
-    """Return changes (2, n), 1/s^2, of accelerations for random displacements up to the system's length or 1 rad."""
+    """Return acceleration variations (2, n), 1/s^2, for random displacements up to the system's length or 1 rad."""
     directions, rng = Directions.none(point.model, 1), np.random.default_rng(0)
     directions.bodies[:, SHIFT] = point.model.length * rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))
     directions.bodies[:, TURN] = rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))
@@ -164,7 +164,7 @@ def _stiffness(point: Point) -> np.ndarray:
 
 
 def _changes_in_time(point: Point) -> bool:
-    """Whether loads or drivers change the accelerations in time although nothing moves."""
+    """Return whether loads or drivers change the accelerations in time although no body moves."""
     model = point.model
     timed = any(element.motions or element.of_user for element, _ in model.forces)
     if not timed and not any(placed.relation.motions or placed.relation.of_user for placed in model.relations):
@@ -223,7 +223,7 @@ def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
 
 
 def _later(point: Point, steady: Steady) -> tuple[Point, float] | None:
-    """Return the point of a motion after some time, and this time, s; None if the state is not steady."""
+    """Return the point of a motion after a time tau, and tau, s; None if the state is not steady."""
     tau = LATER / max(
         np.abs(point.state.angular_velocity).max(), np.abs(point.state.velocity).max() / point.model.length
     )
@@ -240,7 +240,7 @@ def _later(point: Point, steady: Steady) -> tuple[Point, float] | None:
 
 
 def _stays(free: NullSpaceBasis, variation: OperatingVariation, steady: Steady, later: Point, tau: float) -> bool:
-    """Whether the coefficients of small motions are the same at a later point."""
+    """Return whether the coefficients of small motions are equal at a later point."""
     point = free.point
     scale = max(_scales(point)) ** 2
     one = _coefficients(free, steady.seen(variation))

@@ -11,7 +11,7 @@ from quirk.forces import ForceElement
 from .operating_point import OperatingVariation, Point
 from .quantity_derivatives import QuantityDerivatives
 
-# Change of a stiffness, relative to its largest entry, that counts as a jump.
+# Difference of a stiffness, relative to its largest entry, that counts as a jump.
 JUMPS = 1e-3
 
 
@@ -27,7 +27,7 @@ def switched(one: Point, other: Point) -> list[ForceElement]:
 
 
 def _by_bodies(point: Point, number: int) -> np.ndarray:
-    """Return the derivatives of a force element's loads (b, 6) by poses and velocities of its bodies (b, 6, 12 b).
+    """Return derivatives (b, 6, 12 b) of a force element's loads with respect to poses and velocities of its b bodies.
 
     The length of the system is the unit of length.
     """

@@ -209,7 +209,7 @@ class Where(Node):
     other: Node
 
     def of(self, values: Values) -> Any:
-        """Return the selected value; the other one is not evaluated if the condition is known."""
+        """Return the selected value; the unselected branch is not evaluated if the condition is known."""
         found = self.condition.of(values)
         if not isinstance(found, Condition):
             return (self.one if found else self.other).of(values)

@@ -29,7 +29,7 @@ class RecordChain:
 
     Parameters
     ----------
-    folder, system, events : those of the checkpoint
+    folder, system, events : folder, system and events of the checkpoint
     records : journal records without the first; None for damaged lines
 
     Attributes
@@ -104,7 +104,7 @@ class RecordChain:
 
 
 def _by_start(records: Sequence[Record | None]) -> dict[str, Record]:
-    """Return records by the digest of their first restart point; of several with the same digest, the last.
+    """Return records by the digest of their first restart point; of records with equal digests, the last one.
 
     Records of format 1 contain no digest: each of them continues the previous line.
     """

@@ -85,7 +85,7 @@ class Checkpoint:
 
     @property
     def statistics(self) -> Statistics:
-        """Statistics of the run so far, including those of intervals that `append` restored from the disk."""
+        """Statistics of the run so far, including intervals that `append` restored from the disk."""
         return self._chain.statistics
 
     @property

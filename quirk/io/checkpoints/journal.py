@@ -1,4 +1,4 @@
-"""A file of records that are only appended; damage to one line does not affect the others."""
+"""Append-only file of records; damage to one line does not affect other lines."""
 
 from __future__ import annotations
 

@@ -159,6 +159,6 @@ def path_of(folder: Path, number: int, part: str) -> Path:
 
 
 def _free_number(folder: Path) -> int:
-    """Return the lowest number greater than those of all existing files of rows."""
+    """Return the lowest number greater than the numbers of all existing row files."""
     taken = [re.fullmatch(r"rows-(\d+)\.\w+", path.name) for path in folder.iterdir()]
     return 1 + max((int(found[1]) for found in taken if found), default=-1)

@@ -14,7 +14,7 @@ class LeftOut:
         self._found: dict[str, dict[str, None]] = {}  # places in order, without duplicates
 
     def note(self, what: str, where: str) -> None:
-        """Record an omission at one place."""
+        """Record an omission at one element of the file."""
         self._found.setdefault(what, {})[where] = None
 
     def note_unread(self, root: Element, reasons: Mapping[str, str]) -> None:
@@ -29,5 +29,5 @@ class LeftOut:
 
     @property
     def lines(self) -> list[str]:
-        """One line for each kind of omission, with all places."""
+        """One line for each kind of omission, with all elements concerned."""
         return [f"{what}: {', '.join(places)}" for what, places in self._found.items()]

@@ -17,14 +17,15 @@ from .pose import Pose, turned
 def handles(stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: DescriptionNames) -> dict[int, Joint]:
     """Return, by number, a joint without constraints for each slide and hinge of a body, with its name in the file.
 
-    Its coordinate is that of the slide or hinge, and a load along it does no work on the body's other coordinates.
-    There is none for hinges with parallel axes, and for the middle one of three hinges if its reference is not zero.
+    Its coordinate equals the coordinate of the slide or hinge, and a load along it does no work on the body's other
+    coordinates. There is none for hinges with parallel axes, and for the middle one of three hinges if its reference is
+    not zero.
 
     Parameters
     ----------
     stack : Stack
     frames : poses, in the parent and in the body, of the origins of these joints
-    bodies, names : those of the import
+    bodies, names : bodies and names of the import
     """
     made = {k: _slide(stack, k, frames, bodies, names) for k in stack.slides}
     hinges = stack.hinges
@@ -81,7 +82,7 @@ def _hinge(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, name
 
 
 def _axes_of_two(stack: Stack) -> tuple[np.ndarray, np.ndarray]:
-    """Return axes (3, 3), body at home, between which the first and third 1-2-3 angles are those of the hinges.
+    """Return axes (3, 3), body at home, for which the first and third 1-2-3 angles are the angles of the hinges.
 
     The second of these angles is constant: the angle between the hinge axes minus a right angle.
     """
@@ -91,9 +92,9 @@ def _axes_of_two(stack: Stack) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _axes_of_three(stack: Stack, place: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return axes (3, 3), body at home, for which a 1-2-3 angle is that of the first, second or third hinge.
+    """Return axes (3, 3), body at home, for which a 1-2-3 angle is the angle of the first, second or third hinge.
 
-    If the hinge axes are left-handed another axis is reversed, and another angle changes its sign.
+    If the hinge axes are left-handed another axis is reversed, which reverses the sign of its angle.
     """
     axes = np.column_stack([stack.axis(k) for k in stack.hinges])
     if np.linalg.det(axes) < 0:

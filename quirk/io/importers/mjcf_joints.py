@@ -27,12 +27,12 @@ from .rotors import Rotor, ball_rotor, rotor
 
 @dataclass
 class MadeJoints:
-    """The parts created for all joints.
+    """Parts of the system created for all joints of the file.
 
     Attributes
     ----------
-    parts : constraints and force elements, and flywheels for rotors
-    handle : by joint number, the joint whose coordinate is that of the hinge or slide
+    parts : constraints, force elements, and flywheels for rotors
+    handle : by joint number, the joint whose coordinate equals the coordinate of the hinge or slide
     """
 
     parts: list[Constraint | ForceElement | Rotor] = field(default_factory=list)

@@ -60,7 +60,7 @@ class Stack:
         return float(self.model.m.qpos0[self.model.m.jnt_qposadr[k]])
 
     def fault(self) -> str | None:
-        """Return the reason why no single joint is equivalent, or None."""
+        """Return a clause that explains why no single joint is equivalent, or None."""
         late = self._late_slides()
         if late and not self.hinge_first:
             along = [k for k in late if len(self.hinges) == 1 and not self.balls and self._parallel(k, self.hinges[0])]
@@ -141,7 +141,7 @@ class Stack:
         return Generic, {"constrained": [not flag for flag in free]}
 
     def frames(self, axes: np.ndarray, anchor: np.ndarray | None = None) -> tuple[Pose, Pose]:
-        """Return the frames of the joint in the parent and in the body, whose relative coordinates are those of MuJoCo.
+        """Return the frames of the joint in the parent and in the body, with MuJoCo's relative coordinates.
 
         They are at `anchor` (3,) of the body at home, by default at its first hinge or ball.
         """

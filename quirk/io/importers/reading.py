@@ -22,7 +22,7 @@ READERS: dict[str, Callable[..., Imported]] = {"robot": load_urdf, "sdf": load_s
 
 @explained
 def read(path: str | Path, **options: Any) -> Imported:
-    """Read a URDF, SDF or MJCF file, identified by its root element; options are those of the format's reader.
+    """Read a URDF, SDF or MJCF file, identified by its root element; options are passed to the format's reader.
 
     Raises
     ------

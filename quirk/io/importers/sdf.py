@@ -73,7 +73,7 @@ def load_sdf(
     ----------
     path : str or Path
     gravity : (3,), optional
-        Gravity, inertial frame, m/s^2; default: that of the world, and zero for a model without a world.
+        Gravity, inertial frame, m/s^2; default: the gravity of the world, and zero for a model without a world.
     limits : bool
         Whether limits of joints are imported as `Stop`.
     packages : dict or list, optional

@@ -109,7 +109,7 @@ class Frames:
         return name
 
     def shift_models(self) -> None:
-        """Move models whose pose specifies that of a frame in them; called before any pose is computed."""
+        """Move models whose pose specifies the pose of one of their frames; called before any pose is computed."""
         for model, name in self.placement.items():
             frame = self.named[model]
             outside, frame.to = frame.to, None

@@ -50,7 +50,7 @@ class SdfJoints:
     contents : contents of the file
     short : part names by full name
     limits : whether limits are imported as `Stop`
-    names, left_out : those of the import
+    names, left_out : names and omissions of the import
     """
 
     def __init__(

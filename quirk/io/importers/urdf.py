@@ -225,7 +225,7 @@ def _connected(
 
 
 def _ignore_limits(joint: UrdfJoint) -> None:
-    """Mark limits as read: disabled ones, and those of continuous joints."""
+    """Mark disabled limits and limits of continuous joints as read."""
     limit = joint.element.one("limit")
     if limit is not None:
         limit.get("lower"), limit.get("upper")

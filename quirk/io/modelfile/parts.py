@@ -20,7 +20,7 @@ from .written import DEFAULT_KINDS, FAMILIES, NESTED
 
 # Deepest nesting of tables; typical files have a few levels.
 DEEPEST = 20
-# Placeholder for a part that could not be created; the reason has been recorded.
+# Placeholder for a part that could not be created; the mistake has been recorded.
 FLAWED = object()
 
 
@@ -59,7 +59,7 @@ class PartMaker:
         return [item for item in items if item is not FLAWED]
 
     def part(self, name: str, asked_at: Path, what: str = "") -> Any:
-        """Return a part by name, created on first use, or FLAWED; `asked_at` is the path of the reference."""
+        """Return a part of the system by name, created on first use, or FLAWED; `asked_at` is the reference's path."""
         if name not in self.made and name in self.declared:
             if name in self._in_the_making or len(self._in_the_making) > DEEPEST:
                 self.mistakes.add(asked_at, f'{what}: "{name}" depends on itself, or is nested too deeply')

@@ -29,7 +29,7 @@ HOW = 'write it as an expression, such as quirk.Expression("2*sin(3*t)")'
 
 
 class UnwritableError(Exception):
-    """A value cannot be written to a file; the message contains its place in the arguments and the reason."""
+    """Raised if a value cannot be written to a file; the message contains its path in the arguments and the cause."""
 
 
 def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -29,7 +29,7 @@ PARTS_OF_STATE = (
     ("angular_velocity_by", "axis", 10, "rad/s", BODY),
 )
 WIDTHS = {"axis": 3, "quaternion": 4}
-# Relative tolerance for equal derivatives of parts by parameters, which are computed by finite differences.
+# Relative tolerance for equality of derivatives with respect to parameters, which are computed by finite differences.
 ALIKE = 1e-6
 
 
@@ -116,7 +116,7 @@ def add_to_run(table: VariableTable, result: Result) -> None:
 
 
 def told_of(result: Result) -> dict[str, Any]:
-    """Return JSON data of derivatives: parameters with shapes and the numbers that they change, and the objective."""
+    """Return JSON data of derivatives: parameters with shapes and the numbers depending on them; the objective."""
     told: dict[str, Any] = {}
     if result._sensitivities is not None:
         every = result._sensitivities.all_parameters
@@ -128,7 +128,7 @@ def told_of(result: Result) -> dict[str, Any]:
 
 
 def _numbers(parameter: Parameter) -> list[list[Any]]:
-    """Return the part numbers changed by each component of a parameter: kind, name, index, derivatives."""
+    """Return the data of parts that depend on each component of a parameter: kind, name, index, derivatives."""
     return [[[*key, np.ravel(by).tolist()] for key, by in change.numbers.items()] for change in parameter.changes]
 
 
@@ -162,7 +162,7 @@ def _sensitivities(result: Result, root: Any, run: Any, told: Any, array: Any) -
 
 
 def _same(made: Any, given: Any) -> bool:
-    """Return whether two lists of changes have equal numbers and equal derivatives."""
+    """Return whether two lists of parameter derivatives refer to equal data with equal derivatives."""
     if len(made) != len(given):
         return False
     for one, other in zip(made, given, strict=True):

@@ -162,7 +162,7 @@ def versions() -> dict[str, str]:
 
 
 def _model(result: Result, told: dict[str, Any]) -> tuple[str, str]:
-    """Return the system as text, with events of runs that have replaced parts, or the reason for a failure."""
+    """Return the system as text, with events of runs that have replaced parts, or a message if that fails."""
     events = {event.name: event for event in run_events(result)}
     system = result.system
     if told["run_events"]:

@@ -39,7 +39,10 @@ def slip_ends(at: QuantityDerivatives, name: str) -> np.ndarray:
 def limit_is_reached(
     at: QuantityDerivatives, flow: QuantityDerivatives, cone: Reading, changes: Sequence[ParameterChange]
 ) -> np.ndarray:
-    """Return the variation (D,) of the time, s, at which sticking friction reaches its limit."""
+    """Return the variation (D,) of the time, s, at which sticking friction reaches its limit.
+
+    `flow` holds the derivatives along the motion, with time as the only direction.
+    """
     friction = cone.of
     assert isinstance(friction, Friction)
     if (

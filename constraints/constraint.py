@@ -145,7 +145,7 @@ class Joint(Constraint):
     Frame(origin=[-0.5, 0.0, 0.0], rotation=[1.0, 0.0, 0.0, 0.0])
     """
 
-    # Which of "point" and "axis" are required; the others have defaults.
+    # Which of the arguments "point" and "axis" are required; all other arguments have defaults.
     required: ClassVar[tuple[str, ...]] = ("point", "axis")
     # The frame axis about or along which the joint moves freely, if there is exactly one.
     rotation_axis: int | None = None

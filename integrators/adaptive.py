@@ -162,7 +162,7 @@ def starting_step(
 def collapsed(
     t: float, y: np.ndarray, stages: np.ndarray, breaks: Breaks | None = None, *, explicit: bool = False
 ) -> IntegrationError:
-    """Return the error of a step size that collapsed at (t, y); the stages (s, N) show the component.
+    """Return the IntegrationError for a step size that collapsed at (t, y); the stages (s, N) show the component.
 
     For an `explicit` method the message mentions stiffness.
     """

@@ -19,7 +19,7 @@ PARTS = 1000
 # In ulps of the time: breaks closer than APART are merged, and f is evaluated SIDE before and after a break, so that
 # the side to which the break itself belongs does not matter.
 APART_ULPS, SIDE_ULPS = 64, 4
-# Recurring breaks are looked up for so many of their intervals at once.
+# Number of intervals of recurring breaks that are computed at once.
 RECURRING = 100
 
 
@@ -150,7 +150,7 @@ class Breaks:
         )
 
     def late(self, t: float) -> IntegrationError | None:
-        """Return the error that times near t are too large for such short steps, or None if they are not."""
+        """Return an IntegrationError if floats near t are too far apart for the steps of the run, otherwise None."""
         if self.shortest(t) <= LATE * (self.end - self.start):
             return None
         return IntegrationError(

@@ -73,7 +73,7 @@ def step_count(start: float, end: float, h: float) -> int:
 
 
 def stepped_off(t: float, t_new: float, y_new: np.ndarray, *, iterates: bool = False) -> IntegrationError:
-    """Return the error of a fixed step from t whose end `y_new` is invalid; `iterates` selects the message."""
+    """Return the IntegrationError for a fixed step from t with invalid end `y_new`; `iterates` selects the message."""
     bad = np.flatnonzero(~np.isfinite(y_new))
     off = "iterations for the end of the step do not converge, or it is off the constraints,"
     what = "the state is no longer finite" if bad.size else off if iterates else "the state left the constraints"

@@ -171,7 +171,7 @@ OF_STIFFNESS = 'if the system is stiff, use method="auto" or "RadauIIA9"'
 
 
 def stalled(time: float, progress: float, *, explicit: bool = False) -> IntegrationError:
-    """Return the error of a run whose steps have become too short to reach the end."""
+    """Return the IntegrationError for a run whose steps have become too short to reach the end."""
     return IntegrationError(
         f"the last {STALL_STEPS} steps advanced by only {progress:.1e} s; tolerances close to round-off "
         "do this, and forces that jump with the state, such as dry friction by the sign of a velocity: "

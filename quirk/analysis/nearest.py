@@ -5,7 +5,7 @@ the squared distance to the start, and h estimates its curvature along the const
 and Borwein, IMA J. Numer. Anal. 8 (1988)).
 
 At a relative violation p of the constraints, dependent rows look independent by about p. Therefore rows whose distance
-from others is below p are left out of a step. They are satisfied when the others are; otherwise the threshold is
+from others is below p are left out of a step. They are satisfied when the other rows are; otherwise the threshold is
 separated from the violation and decreased to the rank tolerance.
 """
 

@@ -51,7 +51,7 @@ def others(system: System, state: State, t: float, row: int) -> str:
     kept = system.plant.solver().verdict(state, t).kept.copy()
     A = Metric.uniform(model).rows(tangent_rows(model, Kinematics.of(state), t))
     if kept[row]:
-        # Any row of a dependent set may be the one left out; treat this row as dependent on the others.
+        # Any row of a dependent set may be the dropped one; treat this row as dependent on the other rows.
         idle = np.linalg.svd(A, full_matrices=True)[0][:, min(kept.sum(), len(kept) - 1) :]
         part = np.abs(idle @ idle[row])
     else:

@@ -186,7 +186,7 @@ class Motion(Immutable):
         parts = [part for motion in listed for part in motion.parts]
         functions = [part for part in parts if part.kind == FUNCTION]
         others = [part for part in parts if part.kind != FUNCTION]
-        # User functions come first because their values overwrite the result; the others are added to it by kernels.
+        # User functions come first because their values overwrite the result; other motions are added to it by kernels.
         first, *added = [_sum_of_functions(functions), *others] if functions else others
         return first._with(tuple(added))
 

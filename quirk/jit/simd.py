@@ -55,7 +55,7 @@ def widened(lanes: Any) -> Any:
 
 @traced
 def zero_of(array: Any) -> Any:
-    """Return zeros in as many lanes as `load` reads from an array."""
+    """Return zeros in all lanes that `load` reads from an array: eight, or four if it is halved."""
     return array.zero.splat(array.lanes) if isinstance(array, Scalar) else np.zeros(WIDTH)
 
 

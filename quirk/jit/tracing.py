@@ -284,7 +284,7 @@ class TracedValue(Scalar):
         """Return a function of doubles: one of those of `math`, or "rint"."""
         values = [self._constant(x).number().value for x in numbers]
         kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
-        # Three are instructions of the processor; the others are in the C library.
+        # Three functions are instructions of the processor; all others are in the C library.
         symbol = f"llvm.{name}.f64" if name in ("sqrt", "rint", "fabs") else name
         if name == "pow" and not self.flags:
             symbol = POWER

@@ -61,12 +61,12 @@ class CenterOfMass:
 
 
 def center_of_mass(result: Result, bodies: Any) -> CenterOfMass:
-    """Return the center of mass of some of the bodies; see `Result.center_of_mass`."""
+    """Return the center of mass of a group of bodies; see `Result.center_of_mass`."""
     return CenterOfMass(result, rows_of(result.system, "center_of_mass", bodies))
 
 
 def momentum_of(result: Result, bodies: Any, about: Any) -> Momentum:
-    """Return the momenta of some of the bodies; see `Result.momentum_of`."""
+    """Return the momenta of a group of bodies; see `Result.momentum_of`."""
     rows = rows_of(result.system, "momentum_of", bodies)
     center = CenterOfMass(result, rows)
     point = center.position if about is None else validate.array("momentum_of", "about", about, (3,))

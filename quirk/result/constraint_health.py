@@ -135,7 +135,7 @@ def check_kept(result: Result, owner: str) -> None:
 
 
 def _missed(segment: Segment, here: np.ndarray) -> np.ndarray:
-    """Return the violation of each row at some of the times, (k, m), angles in rad and lengths relative to the size."""
+    """Return the violation (k, m) of each row at selected times: angles in rad, lengths relative to the size."""
     state, model = State(*(part[here] for part in segment.state.parts)), segment.model
     if segment.recorded:
         residuals = segment.residuals[here]

@@ -29,7 +29,7 @@ class Abscissa:
 
 
 class Interpolant:
-    """Interpolates the states of a segment in some of the intervals between its rows.
+    """Interpolation of the states of a segment in selected intervals between its rows.
 
     Positions and quaternions follow polynomials through both rows of an interval with all available derivatives, up to
     snap: then of degree 9. They are projected onto the constraints. Auxiliary states are integrated along the motion.

@@ -147,7 +147,7 @@ class System(Renamed):
         return self._closure
 
     def with_closure(self, closure: Closure | None) -> System:
-        """Return the same system, with shared parts and state, but other offsets of its rows."""
+        """Return a copy of the system, with shared parts and state, but other offsets of its rows."""
         other = copy(self)
         other._closure, other._plants = closure, OrderedDict()
         other._configure(self.configuration)
@@ -161,7 +161,7 @@ class System(Renamed):
         return found.with_others(state.replaced) if state.replaced else found
 
     def as_computed_by(self, plant: CompiledModel) -> System:
-        """Return the same system with the configuration of a compiled model, for evaluations with it."""
+        """Return a copy of the system with the configuration of a compiled model, for evaluations with this model."""
         other = copy(self)
         other.plant = plant
         return other

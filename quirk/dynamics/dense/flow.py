@@ -42,7 +42,7 @@ class Chooser(Protocol):
         """Select the rows that are independent almost everywhere near a state; return their number."""
 
     def choose_state(self, state: State, t: float) -> None:
-        """Select as many rows again at another state on the constraints."""
+        """Select an equal number of independent rows at another state on the constraints."""
 
 
 class Flow:

@@ -1,4 +1,4 @@
-"""Joint angles including whole turns, from states and from the quadrants counted along a run.
+"""Joint angles including full turns, from states and from the quadrants counted along a run.
 
 Joints with three rotations have 1-2-3 angles, R_ij = R_x(a) R_y(b) R_z(c), where a and c can exceed a turn. Joints
 with a cross (universal joints) have angles about x of frame i and y of frame j, R_ij = R_x(a) R_y(b), and both can
@@ -73,7 +73,7 @@ class CountedJoints:
         return quadrants_of(self.plane_vectors(orientation))
 
     def whole_turns(self, orientation: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """Return the whole turns (K, 3), rad, of initial angles (K, 3), rad, at initial orientations (n, 4)."""
+        """Return the full turns (K, 3), rad, of initial angles (K, 3), rad, at initial orientations (n, 4)."""
         vectors = self.plane_vectors(orientation)
         counted = self.angles(vectors, quadrants_of(vectors))
         return np.asarray(2 * np.pi * np.round((angles - counted) / (2 * np.pi)))
@@ -92,7 +92,7 @@ class CountedJoints:
         return angles
 
     def next_to(self, state: State, near: np.ndarray) -> np.ndarray:
-        """Return the angles (K, 3), rad, at a state that are nearest to `near` (K, 3), rad, up to whole turns."""
+        """Return the angles (K, 3), rad, at a state that are nearest to `near` (K, 3), rad, up to full turns."""
         vectors = self.plane_vectors(state.orientation)
         # A cross has no third angle, and the second 1-2-3 angle lies between -90 and 90 degrees.
         turning = np.arange(3) != np.where(self.crossed, 2, 1)[:, None]
@@ -154,7 +154,7 @@ class CountedJoints:
 
 @dataclass(frozen=True)
 class Turns:
-    """Joint angles with whole turns along a run, from counted quadrants.
+    """Joint angles with full turns along a run, from counted quadrants.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class Turns:
 
 
 def angles_at(model: Model, state: State, t: float) -> np.ndarray:
-    """Return the angles (K, 3), rad, of all joints at a state, with whole turns.
+    """Return the angles (K, 3), rad, of all joints at a state, with full turns.
 
     An angle prescribed by a driver has the turns of the prescribed motion; all other angles are nearest to the angles
     that the state specifies, or in (-pi, pi].

@@ -1,6 +1,6 @@
-"""Counting of whole turns of joint angles along a run.
+"""Counting of full turns of joint angles along a run.
 
-A rotation matrix determines an angle up to whole turns. With q_i and q_j the orientations of the bodies of a joint, H a
+A rotation matrix determines an angle up to full turns. With q_i and q_j the orientations of the bodies of a joint, H a
 constant matrix and r = conj(q_i) q_j, the four numbers u = H r are two vectors of a plane, (u_0, u_1) and (u_2, u_3).
 Their polar angles are half the sum and half the difference of the two joint angles that can exceed a turn: the first
 and third 1-2-3 angle, or both angles of a cross. Quaternions are continuous along a run, so the angles with all turns
@@ -282,7 +282,7 @@ def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 
 @shared
 def passed(q: int, x: float, y: float, sense: float) -> int:
-    """Return the quadrant of (x, y) nearest to q, whole turns counted.
+    """Return the quadrant of (x, y) nearest to q, full turns counted.
 
     If the quadrant is opposite to q, the sign of `sense` decides the direction.
     """

@@ -88,7 +88,7 @@ class SteppedRun:
 
     @property
     def angles(self) -> np.ndarray:
-        """Present angles (K, 3), rad, of all joints, including whole turns."""
+        """Present angles (K, 3), rad, of all joints, including full turns."""
         joints = self._model.joints
         vectors = joints.plane_vectors(self._model.carried.state(self._state).orientation)
         return joints.angles(vectors, self._counter.quadrants.reshape(-1, 2)) + self.whole

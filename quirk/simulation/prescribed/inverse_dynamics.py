@@ -75,7 +75,8 @@ def inverse_dynamics(
         With more actuators than freedoms the sum of weights times squared efforts is minimized. Default: 1 for forces,
         and 1 / L^2 for torques, with L the `load_length` of the system.
     drivers : names of constraints, optional
-        Drivers that the actuators replace; the others stay enabled. Default: all constraints that follow a Motion.
+        Drivers that the actuators replace; all other drivers stay enabled. Default: all constraints that follow a
+        Motion.
     progress : bool
         Show a progress line on standard error.
 

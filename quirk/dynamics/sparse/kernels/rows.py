@@ -36,12 +36,19 @@ from .relations import Relations, relation_along, relation_along_with_terms, rel
 class Nodes(NamedTuple):
     """Joints for kernels, in the order of elimination; entries of hub bodies are unused.
 
-    rows (K,): number of rows · kind (K,): POINT, HINGE, BILINEAR, RELATION or HUB · lanes (K,): first element in
-    `patterns` of the lanes of this kind of joint, or the index of a relation · state, kinematics, wrench (2 K,):
-    offsets of bodies i and j in arrays of each kind · arm (6 K,): joint points i and j in body axes · direction (48
-    K,): per row the direction fixed in body i and in j, or zero · offset (8 K,): constants c · inverse_mass (K,): 1/m_i
-    + 1/m_j · patterns: five times eight lanes each: rows with the inertial axes x, y and z in x, rows with d in x, rows
-    with d in y · relations: all rows that are not made of primitives.
+    Attributes
+    ----------
+    rows : (K,) number of rows
+    kind : (K,) POINT, HINGE, BILINEAR, RELATION or HUB
+    lanes : (K,) first element in `patterns` of the lanes of this kind of joint, or the index of a relation
+    state, kinematics, wrench : (2 K,) offsets of bodies i and j in arrays of states, kinematics and wrenches
+    arm : (6 K,) joint points i and j in body axes, m
+    direction : (48 K,) for each row the direction fixed in body i and the direction fixed in body j, or zero
+    offset : (8 K,) constants c of the rows
+    inverse_mass : (K,) 1/m_i + 1/m_j, 1/kg
+    patterns : five times eight lanes each: rows with the inertial axes x, y and z in x, rows with d in x, rows with d
+        in y
+    relations : all rows that are not made of primitives
     """
 
     rows: np.ndarray
@@ -130,8 +137,8 @@ def constraint_rows(
             normal = cross(u, v)
             turning = dot(plus(minus(a_j, a_i), cross(w, w_i)), normal) + dot(cross(w, u), cross(w, v))
             store(rhs, 8 * n, turning - dot(d2, e))
-            # Lanes of the point have no normal, and the others no inertial axis. Numbers of the size of an axis are not
-            # added to an arm, which would be rounded as if it were one meter long.
+            # Lanes of the point have no normal, and all other lanes no inertial axis. Numbers of the size of an axis
+            # are not added to an arm, which would be rounded as if it were one meter long.
             at_point = load(UNITS, 24)
             elsewhere = 1.0 - at_point
             b_i, b_j = back(kin, ki, plus(normal, e)), back(kin, kj, minus(e, normal))

@@ -52,11 +52,19 @@ class Settings(NamedTuple):
 class RunState(NamedTuple):
     """State of a run between two entries into compiled code; states of bodies in blocks of eight.
 
-    y, y_new (size,): at the start and at the end of the step · clock, counts: entries T to REQUESTED, and STEPS to
-    RESTARTS · asked: output times, which may change between entries · times, states: output since the last entry · stop
-    (1,): nonzero to end the run · pieces (4 P,): LOW to FIRST of each interval between breaks · functions: user
-    functions · counter: revolution counter of the joints · watched: event functions · trail: steps since the last
-    entry, if recorded
+    Attributes
+    ----------
+    y, y_new : (size,) states at the start and at the end of the step
+    clock : (CLOCK,) floats T to RESTART, see below
+    counts : (COUNTS,) integers STEPS to RESTARTS, see below
+    asked : requested output times, s, which may change between entries
+    times, states : times, s, and states of the output since the last entry
+    stop : (1,) nonzero to end the run
+    pieces : (4 P,) LOW to FIRST of each interval between breaks
+    functions : user functions with their inputs and outputs
+    counter : revolution counter of the joints
+    watched : event functions
+    trail : steps since the last entry, if they are recorded
     """
 
     y: np.ndarray

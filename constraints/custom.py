@@ -163,7 +163,7 @@ class Implicit(OfBodies):
 
 def _part(rows: Callable[..., list[Jet]], begin: int, end: int) -> Any:
     def part(*arguments: Any) -> list[Jet]:
-        """Return the rows from `begin` to `end`."""
+        """Return the rows A and b from index `begin` to `end`."""
         return rows(*arguments)[begin:end]
 
     return part

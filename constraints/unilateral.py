@@ -239,7 +239,7 @@ class OneSided(OfBodies, Unilateral):
         self._bounce(restitution, rest_speed)
 
     def _place(self, point: Any, skipped: int) -> Callable[[Any, Sequence[Any]], Any]:
-        """Return the contact point as a function of (t, frames)."""
+        """Return a function of (t, frames) for the contact point."""
         if isinstance(point, str) or callable(point):
             function = function_of(f"{self}", "point", point, ("t", *LETTERS[: self.given]))
 

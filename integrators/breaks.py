@@ -26,7 +26,11 @@ RECURRING = 100
 class Piece(NamedTuple):
     """Time interval between two breaks, over which f is assumed to be smooth.
 
-    low, high: range of times at which f is evaluated · end: end of the last step · first: maximum initial step
+    Attributes
+    ----------
+    low, high : range of times at which f is evaluated
+    end : end of the last step
+    first : maximum size of the first step
     """
 
     low: float
@@ -48,7 +52,7 @@ class Breaks:
     start, end : range of times; breaks outside are ignored; the end may be infinite
     times : breaks in any order
     max_step : maximum step size, in the same unit
-    recurring : returns all further breaks between two times, where a run without an end has them for ever
+    recurring : function that returns all further breaks between two times, for runs without an end
     interval : longest time between two recurring breaks
     """
 
@@ -70,16 +74,16 @@ class Breaks:
             self.add(float(t))
 
     def snapshot(self) -> tuple[Any, ...]:
-        """Return all breaks known so far."""
+        """Return all breaks known so far, for `recall`."""
         return list(self._times), dict(self._first), list(self._found), self._until
 
     def recall(self, saved: tuple[Any, ...]) -> None:
-        """Take back what `snapshot` has returned."""
+        """Restore the breaks returned by `snapshot`."""
         times, first, found, self._until = saved
         self._times, self._first, self._found = list(times), dict(first), list(found)
 
     def _unit(self, t: float) -> float:
-        """Resolution of times around t."""
+        """Return the resolution of times near t."""
         return float(np.spacing(max(abs(self.start), abs(t))))
 
     @property
@@ -104,14 +108,14 @@ class Breaks:
         return True
 
     def find(self, t: float, first: float = np.inf) -> bool:
-        """Add a break that the run has found, as `add` does."""
+        """Add a break located during the run, as `add` does."""
         new = self.add(t, first)
         if new:
             self._found.append(t)
         return new
 
     def forget(self, t: float) -> bool:
-        """Drop the breaks that the run has found after time t; returns whether there were any."""
+        """Discard the breaks located during the run after time t; return whether there were any."""
         if not self._found:
             return False
         later = [found for found in self._found if found > t]
@@ -162,7 +166,7 @@ class Breaks:
     def pieces(self, t: float) -> list[Piece]:
         """Return all pieces from time t, the start of a step, to the end of the run.
 
-        Of a run with recurring breaks, those that are known by now.
+        In a run with recurring breaks, only the pieces between known breaks.
         """
         pieces = [self.piece(t)]
         end = self.end if self._recurring is None else self._times[-1]

@@ -21,10 +21,18 @@ FOUR = 32
 class Weights(NamedTuple):
     """Sparse weights of a tableau for kernels: s stages, the closing evaluation, x stages for dense output.
 
-    stages s · buffers s + 1 + x · errors: number of error estimates · exponent: 1 / (order of the estimate) ·
-    c (s + 1 + x,) · first (s + 1 + x + errors + 1,) start of each row's weights: stages, y_new (row s),
-    stages for dense output, error estimates · slope, weight: indices of the slopes and their weights ·
-    dense ((s + 1 + x) d,) weights of the Bernstein polynomials of degree d · binomial (d,) binomial coefficients
+    Attributes
+    ----------
+    stages : number of stages s
+    buffers : number of slopes, s + 1 + x
+    errors : number of error estimates
+    exponent : 1 / (order of the error estimate)
+    c : (s + 1 + x,) times of the evaluations as fractions of the step
+    first : (s + 1 + x + errors + 1,) start of each row's weights: stages, y_new (row s), stages for dense output, error
+        estimates
+    slope, weight : indices of the slopes, and their weights
+    dense : ((s + 1 + x) d,) weights of the Bernstein polynomials of degree d
+    binomial : (d,) binomial coefficients
     """
 
     stages: int
@@ -111,7 +119,7 @@ def one_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> Any
 
 @kernel
 def sample(weights: Weights, theta: float, k: np.ndarray, h: float, y: np.ndarray, out: np.ndarray) -> None:
-    """Set `out` to the continuous extension at t + theta h."""
+    """Set `out` to the state at t + theta h from the continuous extension."""
     size, degree = out.shape[0], weights.binomial.shape[0]
     for o in range(0, size, 8):
         store(out, o, load(y, o))

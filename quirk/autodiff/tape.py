@@ -121,7 +121,7 @@ class Tape:
         return (first, second)[which]
 
     def place(self, x: Any) -> int:
-        """Return the line of a number."""
+        """Return the tape line of a recorded number or constant."""
         return x.place if isinstance(x, Recorded) else self.constant(x).place
 
     def _line(self, line: Line, steady: bool) -> Recorded:

@@ -212,7 +212,7 @@ class Effects:
             raise _UnknownError
 
     def _read(self, slot: Any, keep: Any, value: Any) -> None:
-        """Record a value read from a slot, keep it alive, and visit it."""
+        """Record a value that the function reads from a slot, keep it alive, and analyze it."""
         self._seen[id(keep)] = keep
         self.slots.add(slot)
         if isinstance(value, CONSTANTS):

@@ -140,7 +140,7 @@ class PartNames:
         return None
 
     def part(self, kind: str, name: Any) -> Any:
-        """Return the object with a name."""
+        """Return the part, event or other object of the run with the given name."""
         return self._named[name] if kind == "part" else rebuilt_part(name, self._system)
 
 

@@ -35,11 +35,11 @@ class SlidingContact:
     held : indices of the slip components with rows, while it sticks; otherwise None
     cone : while it sticks, the bound of its force, or the distribution of a shared load; None if other elements
         determine it
-    load : while it slides on a contact, the rows that determine its load, see `Friction.shares`
+    load : while it slides on a contact, the rows that determine its normal load, see `Friction.shares`
     direction : (d,) direction of slip at the start of sliding
-    floor : m/s, slip below which it keeps that direction
+    floor : slip speed, m/s, below which the direction of slip is kept
     side : smooth side of spheres, see `OfSurfaces`
-    slack : m/s, reverse slip at which the bodies come to rest; None if they cannot
+    slack : reverse slip speed, m/s, at which the bodies come to rest; None if they cannot
     heading : (d,) direction of slip at the last evaluation
     """
 
@@ -153,7 +153,7 @@ class Frictions:
 
 
 def head(solver: Solver, rubbing: Mapping[str, SlidingContact]) -> None:
-    """Let the sliding friction of a solver follow the current direction of slip."""
+    """Set the directions of sliding friction in a solver to the current slip directions."""
     inputs, table = solver.applied.table.inputs, solver.frictions
     sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
     for k, element in enumerate(sliding):
@@ -184,7 +184,7 @@ def rub_of(
     assert e is not None
     heading, moving = tuple(float(part) for part in e), grip.moving is not None
     if moving and before is not None and before.held is None and before.side == side and before.slack == 0.0:
-        # Continued sliding uses the same compiled model if its load is shared as before.
+        # Continued sliding reuses the compiled model if its load is shared as before.
         return replace(before, heading=heading, load=load)
     slack: float | None = 0.0 if moving else floor
     if not moving and found.driven[k]:

@@ -157,7 +157,7 @@ class Gaps:
         return self.parts.get(touch.constraint.name, touch.number)
 
     def at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> Opening:
-        """Return all gaps at a state (13 n + k,), with angles (K, 3) of joints."""
+        """Return all gaps at a state (13 n + k,), with joint angles (K, 3), rad."""
         if solver not in self._watches:
             guards = [
                 EventFunction(touch.key, f"{touch.constraint}", touch.at_rest, 0, False) for touch in self.touches

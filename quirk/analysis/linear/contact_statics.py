@@ -45,7 +45,7 @@ class ContactForce(Gap):
     number: int
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the contact force."""
+        """Return the contact force along the gap, N or N m."""
         return self.push
 
     def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:

@@ -114,7 +114,7 @@ class _Place:
 
     @property
     def left(self) -> float:
-        """Largest remaining acceleration."""
+        """Largest acceleration in free coordinates, zero at an equilibrium."""
         return float(np.abs(self.g).max(initial=0.0))
 
 
@@ -155,7 +155,7 @@ class _Follower:
         return Point.along(system, plant, solver, found, 0.0, angles_at(system.model, found, 0.0))
 
     def place(self, value: float, state: State, system: System | None = None, loaded: float = 0.0) -> _Place:
-        """Return the place of a state at a value; `loaded` is the largest load size so far."""
+        """Return the `_Place` of a state at a value of the parameter; `loaded` is the largest load size so far."""
         point = self.point(value, state, system)
         free = NullSpaceBasis.at(point)
         g, K, _ = accelerations(free, 0)
@@ -282,11 +282,11 @@ class _Step:
     length: float
 
     def turning_point(self) -> _Place:
-        """Return the point where the parameter reverses."""
+        """Return the turning point within the step, at which the parameter reverses."""
         return self._where(lambda place: self.follower.tangent(place, self.slope, self.tangent)[2])
 
     def at(self, value: float) -> _Place:
-        """Return the point at a value of the parameter."""
+        """Return the path's point at a value of the parameter within the step."""
         near = self._where(lambda place: (place.value - value) / self.follower.span)
         fixed = np.zeros_like(self.tangent[0]), np.zeros_like(self.tangent[1]), 1.0
         try:

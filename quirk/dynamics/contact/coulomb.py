@@ -136,7 +136,7 @@ def _lowered(grip: Grip) -> Grip:
 
 
 def _found(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """Search modes from several initial guesses; contacts may be dependent.
+    """Search for contact modes from several initial guesses; contacts may be dependent.
 
     Initial guesses are: all friction without slip sticks; all of it slides in the direction it would take without
     friction; and the modes after increasing numbers of projected Gauss-Seidel sweeps.

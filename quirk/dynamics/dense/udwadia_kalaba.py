@@ -42,7 +42,7 @@ class PseudoInverse:
     def of(
         cls, AW: np.ndarray, kept: np.ndarray | None = None, least: float = ROUND_OFF, limit: int | None = None
     ) -> PseudoInverse:
-        """Factorize rows A W (m, k).
+        """Return the pseudo-inverse of rows A W (m, k), by singular value decomposition.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ class OutputBuffer:
         self.numbers, self.last = 0, -np.inf
 
     def add(self, time: np.ndarray, flat: np.ndarray, quadrants: np.ndarray) -> None:
-        """Add states; `quadrants` may be flat."""
+        """Add output states to the buffer; `quadrants` may be a flat array."""
         self._parts.append(Rows(time, flat, quadrants.reshape(len(time), -1).astype(np.int32)))
         self.numbers += flat.size
         self.last = float(time[-1])

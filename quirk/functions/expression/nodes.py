@@ -39,7 +39,7 @@ class Node:
     truth = False
 
     def of(self, values: Values) -> Any:
-        """Return the value of the node."""
+        """Return the value of the expression node for the given arguments."""
         raise NotImplementedError
 
     def parts(self) -> Sequence[Node]:
@@ -64,7 +64,7 @@ class Number(Node):
     value: float
 
     def of(self, values: Values) -> Any:
-        """Return the number."""
+        """Return the number of a constant node."""
         return self.value
 
 
@@ -76,7 +76,7 @@ class Variable(Node):
     column: int
 
     def of(self, values: Values) -> Any:
-        """Return the value; a variable takes precedence over a constant of the same name."""
+        """Return the value of a name; a variable takes precedence over a constant of equal name."""
         return values[self.name] if self.name in values else CONSTANTS[self.name]
 
     def variables(self) -> Iterator[Variable]:
@@ -92,7 +92,7 @@ class Chain(Node):
     rest: tuple[tuple[str, Node], ...]
 
     def of(self, values: Values) -> Any:
-        """Return the result for numbers, or for vectors where allowed."""
+        """Return the result of an arithmetic operation on numbers, or on vectors where allowed."""
         total = _quantity(self.first.of(values))
         for sign, node in self.rest:
             other = _quantity(node.of(values))
@@ -113,7 +113,7 @@ class Negative(Node):
     part: Node
 
     def of(self, values: Values) -> Any:
-        """Return the negated value."""
+        """Return the negated value of the operand."""
         return -_quantity(self.part.of(values))
 
     def parts(self) -> Sequence[Node]:
@@ -129,7 +129,7 @@ class Exponentiation(Node):
     exponent: Node
 
     def of(self, values: Values) -> Any:
-        """Return the power."""
+        """Return the base raised to the exponent."""
         return power(self.base.of(values), self.exponent.of(values))
 
     def parts(self) -> Sequence[Node]:
@@ -146,7 +146,7 @@ class Comparison(Node):
     truth = True
 
     def of(self, values: Values) -> Any:
-        """Return a bool, or a condition in machine code."""
+        """Return the truth value of the node: a bool, or a condition in machine code."""
         one, found = number(self.first.of(values)), True
         for sign, node in self.rest:
             other = number(node.of(values))
@@ -169,7 +169,7 @@ class Logical(Node):
     truth = True
 
     def of(self, values: Values) -> Any:
-        """Return a bool, or a condition in machine code."""
+        """Return the truth value of the node: a bool, or a condition in machine code."""
         found: Any = self.every
         for term in self.terms:
             if found is not self.every and not isinstance(found, Condition):
@@ -191,7 +191,7 @@ class Not(Node):
     truth = True
 
     def of(self, values: Values) -> Any:
-        """Return a bool, or a condition in machine code."""
+        """Return the truth value of the node: a bool, or a condition in machine code."""
         found = self.part.of(values)
         return ~found if isinstance(found, Condition) else not found
 
@@ -228,7 +228,7 @@ class Call(Node):
     arguments: tuple[Node, ...]
 
     def of(self, values: Values) -> Any:
-        """Return the value of the function."""
+        """Return the value of the called function."""
         return FUNCTIONS[self.name].of(*(node.of(values) for node in self.arguments))
 
     def parts(self) -> Sequence[Node]:
@@ -243,7 +243,7 @@ class Vector(Node):
     entries: tuple[Node, ...]
 
     def of(self, values: Values) -> Any:
-        """Return an array of the entries."""
+        """Return a vector as an array of its entries."""
         found = [number(node.of(values)) for node in self.entries]
         return np.array(found, dtype=object if any(isinstance(x, Jet) for x in found) else float)
 
@@ -260,7 +260,7 @@ class Item(Node):
     key: int | str
 
     def of(self, values: Values) -> Any:
-        """Return the entry."""
+        """Return the entry of a vector at the index."""
         owner = self.owner.of(values)
         if isinstance(self.key, str):
             if isinstance(owner, np.ndarray | Jet | float | int):
@@ -291,7 +291,7 @@ class Attribute(Node):
     name: str
 
     def of(self, values: Values) -> Any:
-        """Return the component or quantity."""
+        """Return the named component of a vector, or quantity of an object."""
         owner = self.owner.of(values)
         if isinstance(owner, np.ndarray) and owner.ndim == 1:
             letters = COMPONENTS.get(len(owner), "")
@@ -316,7 +316,7 @@ class Method(Node):
     argument: Node
 
     def of(self, values: Values) -> Any:
-        """Return the value of the method."""
+        """Return the value of the called method."""
         owner = self.owner.of(values)
         if isinstance(owner, np.ndarray | Jet | float | int):
             raise ValueError(f"a body or frame is needed before .{self.name}(...)")

@@ -54,7 +54,7 @@ class Element:
         return InputError(f"{self}: {message}")
 
     def add(self, child: Element) -> None:
-        """Append a child element."""
+        """Append a child element to an XML element."""
         self.children.append(child)
 
     @property

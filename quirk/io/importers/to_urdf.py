@@ -93,7 +93,7 @@ class _Writer:
         return None
 
     def written(self, name: str) -> ElementTree.Element:
-        """Return the element <robot>."""
+        """Return the URDF element <robot> of the system."""
         robot = ElementTree.Element("robot", name=name)
         ElementTree.SubElement(robot, "link", name=self.world)
         for edge in self.edges:

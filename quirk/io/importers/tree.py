@@ -83,7 +83,7 @@ def spanning_tree(system: System, joints: Sequence[Joint]) -> list[Edge]:
 
 
 def _held(edge: Edge, edges: list[Edge], held: dict[int, Edge | None]) -> Body:
-    """Add an edge, and return its child."""
+    """Add an edge to the tree of bodies, and return the child body."""
     held[id(edge.child)] = edge
     edges.append(edge)
     return edge.child

@@ -112,7 +112,7 @@ def _system(path: Any, run: Any, details: Mapping[str, Any]) -> tuple[System, di
 
 
 def _given(system: Any) -> tuple[System, dict[str, Event]]:
-    """Return the system passed by the user, and its events."""
+    """Return the system that the user passed for reading the file, and its events."""
     if not isinstance(system, System):
         raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")
     return system, {event.name: event for event in system.events}

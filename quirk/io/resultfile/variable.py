@@ -74,7 +74,7 @@ class VariableTable:
         units_of: tuple[str, ...] = (),
         partial: bool = False,
     ) -> None:
-        """Add a variable; `dims` are separated by spaces."""
+        """Add a variable to the file; `dims` are names of dimensions separated by spaces."""
         found = ResultVariable(
             name, tuple(dims.split()), np.asarray(values), long_name, units, frame, units_of, partial
         )

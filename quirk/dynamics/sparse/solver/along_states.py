@@ -120,7 +120,7 @@ def _along(
     times: np.ndarray,
     states: State,
 ) -> np.ndarray:
-    """Return a quantity of each row, (nt, m, ...), at all times and states."""
+    """Return a quantity of each constraint row, (nt, m, ...), at all times and states."""
     parts = np.concatenate(states.parts, axis=2)
     result = np.zeros((len(parts), solver.model.rows, *shape))
     if not solver.model.rows:

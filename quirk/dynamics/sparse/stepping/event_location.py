@@ -423,7 +423,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
 
     @kernel
     def look(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-        """Search for events in a step that can be accepted; return a return code of `stepping.run_state`.
+        """Search a step that can be accepted for events; return a return code of `stepping.run_state`.
 
         If the step must be repeated to end at an event, at clock[CAP], counts[WITHIN] is set to BETWEEN (no step
         pending).

@@ -343,7 +343,7 @@ def spoiling(t, p, q, v, w):
 @pytest.fixture
 def few_calls(monkeypatch):
     """Functions are called twenty times between the stages of a run, not a thousand times."""
-    monkeypatch.setattr(sys.modules["quirk.simulation.simulate"], "PARTS", 20)
+    monkeypatch.setattr(sys.modules["quirk.simulation.arguments"], "PARTS", 20)
 
 
 @pytest.mark.usefixtures("few_calls")

@@ -107,6 +107,9 @@ def test_classes_of_arguments_tell_their_types(seen):
         goal = quirk.Objective([f"{first}.position.x"], squares)
         result = quirk.simulate(system, 0.05, output=0.05, objective=goal, sensitivities=[key])
         result[first].jerk  # noqa: B018
+        run = quirk.Run(system, method="Vern9")
+        run.observe([f"{first}.position.x", f"{first}.speed"])()
+        run.advance(0.01)
     moved(touching(), EXPLICIT)
     varied(sledge()[0], ("rub", "coefficient"), "Vern9")
     assert {entry.__name__ for entry in entries()} == {entry.__name__ for entry, *_ in seen}

@@ -32,10 +32,12 @@ class SurfaceParts:
     Attributes
     ----------
     selectors : the last of the numbers for each part, which select it
-    offset : (x, y, numbers) -> components along x and y from the nearest point of the selected part
+    offset : function of (x, y, numbers) that returns the components along x and y from the nearest point of the
+    selected part
     nearest : offset from the nearest point of the whole surface, regardless of the selectors
-    borders : (x, y, numbers) -> signed distances, m, from each border of the selected part, negative beyond it
-    at : (x, y, numbers) of floats -> index of the nearest part
+    borders : function of (x, y, numbers) that returns the signed distances, m, from each border of the selected part,
+    negative beyond it
+    at : function of floats x, y and numbers that returns the index of the nearest part
     count : number of borders of each part
     """
 

@@ -42,7 +42,8 @@ class JointSpace:
     bias : (f,) Coriolis and centrifugal loads, including those of enabled drivers: the effort at qdd = 0
     gravity : (f,) efforts that balance the weight of all bodies
     applied : (f,) generalized forces of all force elements at this state
-    velocities : (f, n, 6) of all bodies for a unit rate of each coordinate, inertial frame, angular ones in body axes
+    velocities : (f, n, 6) velocities of all bodies for a unit rate of each coordinate: linear, inertial frame; angular,
+    body axes
     """
 
     coordinates: list[str]

@@ -27,7 +27,7 @@ class Place:
 
     Parameters
     ----------
-    layout, inputs : those of the law; see `quirk.forces.law.LawLayout`
+    layout, inputs : layout and inputs of the law; see `quirk.forces.law.LawLayout`
     f : index of the frame among those of the element
     graded : whether the quantities have gradients with respect to poses
     """

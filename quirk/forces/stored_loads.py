@@ -21,7 +21,7 @@ def stored_loads(element: ForceElement, t: float, x: np.ndarray, internal: Mappi
     ----------
     element : ForceElement
         Element with a method `stored`.
-    t : s
+    t : time, s
     x : (C,) coordinates, m or rad
     internal : internal variables by name
     """

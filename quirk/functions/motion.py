@@ -37,11 +37,12 @@ class Motion(Immutable):
     Attributes
     ----------
     kind : PIECES, SINUSOID or FUNCTION
-    breaks : (p + 1,) s, boundaries of the pieces of a piecewise polynomial
-    coefficients : (p, d) of each piece, by ascending powers of the time since its start; or (4,) of a sinusoid
+    breaks : (p + 1,) boundaries of the pieces of a piecewise polynomial, s
+    coefficients : (p, d) coefficients of each piece, by ascending powers of the time since its start; or (4,)
+    coefficients of a sinusoid
     functions : f and its derivatives, or empty
-    start, end : s, interval on which the motion is defined
-    period : s, of a periodic piecewise polynomial; zero if not periodic
+    start, end : interval on which the motion is defined, s
+    period : period of a piecewise polynomial, s; zero if not periodic
     added : further motions, which are added to this one
 
     Examples

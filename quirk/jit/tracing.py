@@ -103,9 +103,9 @@ class TracedValue(Scalar):
 
     Attributes
     ----------
-    context : numba's, for arrays of kernels; else None
-    kind : its numba type: an integer, float64, LANES, HALF or a flat array
-    value : its LLVM value
+    context : numba's target context, for arrays of kernels; else None
+    kind : numba type of the value: an integer, float64, LANES, HALF or a flat array
+    value : LLVM value
     """
 
     # Number of traced values created so far, and its limit: see `bounded`.

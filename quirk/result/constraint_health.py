@@ -33,7 +33,7 @@ class Health:
 
     Attributes
     ----------
-    time : s
+    time : time of the state, s
     rank : number of independent rows
     smallest_singular_value : relative to the largest, of the rows that are usually independent, scaled to unit length,
        for equal bodies; it approaches zero at a singular configuration

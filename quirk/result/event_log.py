@@ -19,7 +19,7 @@ class EventRecord:
 
     Attributes
     ----------
-    time : s
+    time : time of the event, s
     name : name of the event
     direction : 1 if the quantity increased through its level, -1 if it decreased
     energy_before, energy_after : total energy, J

@@ -29,7 +29,7 @@ class Segment:
     Attributes
     ----------
     plant : CompiledModel
-    time : (nt,) s
+    time : (nt,) times, s
     flat : (nt, 13 n + k) states with auxiliary states
     turns : turns of the joints since the start of the segment
     rank : number of independent constraint rows

@@ -26,7 +26,7 @@ class Job:
     Attributes
     ----------
     build : function of the parameters that returns the system of one run, or (system, options)
-    duration : s
+    duration : duration of each run, s
     options : options of `simulate`
     quantities : groups of `Result.to_xarray` to be stored
     reduce : function of a result that returns the data to be stored instead, or None

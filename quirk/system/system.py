@@ -283,7 +283,7 @@ class System(Renamed):
         Parameters
         ----------
         state : State
-        t : s
+        t : time, s
         linear, angular : (k, n, 3)
             Accelerations, jerk, ... of the centers of mass in the inertial frame, and derivatives of the components of
             angular velocities in body axes, as `derivatives` returns them; default: zero. The right-hand side of order
@@ -315,7 +315,7 @@ class System(Renamed):
         ----------
         state : State, optional
             An equilibrium, a steady motion, or any state that satisfies the constraints. Default: the initial state.
-        t : s
+        t : time, s
         inputs : list
             Names of force elements whose value is the input, "motor" or "push.x"; pairs ("spring", "stiffness") of an
             element and a parameter; or ("drive", "motion"), for a motion, its rate and its acceleration.
@@ -344,7 +344,7 @@ class System(Renamed):
         ----------
         state : State, optional
             As for `linearize`. Default: the initial state.
-        t : s
+        t : time, s
         count : int, optional
             Number of modes of smallest absolute value, computed with sparse matrices, for large systems at rest or in
             steady motion. Default: all modes.
@@ -405,7 +405,7 @@ class System(Renamed):
         Parameters
         ----------
         state : State
-        t : s
+        t : time, s
         displacement : (n, 6) or (k, n, 6)
             For each body a translation of the center of mass in the inertial frame, m, and a small rotation vector in
             body axes, rad: one of `virtual_displacements` or any other; or several. The loads are those at the state,
@@ -424,7 +424,7 @@ class System(Renamed):
         ----------
         state : State
             A state that satisfies the constraints.
-        t : s
+        t : time, s
         coordinates : names of joints, or pairs of a name and a coordinate as `Drive` has it, such as "translation z"
             One coordinate for each degree of freedom, independent of each other.
 
@@ -580,7 +580,7 @@ class System(Renamed):
 
         Parameters
         ----------
-        names : of bodies, constraints and forces
+        names : names of bodies, constraints and force elements
         dependents : bool
             Whether dependent parts are removed, too: constraints and forces on a body, and drivers and forces of a
             joint.

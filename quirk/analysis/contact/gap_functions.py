@@ -97,7 +97,7 @@ class Opening:
 
     Attributes
     ----------
-    value, rate : (c,) m and m/s, or rad and rad/s; for slip only the rate
+    value, rate : (c,) gaps, m or rad, and their rates, m/s or rad/s; for slip only the rate is defined
     push : (c, n, 6) force and moment about the center of mass on each body for a unit multiplier, inertial frame
     push_in_body : these loads with moments in body axes
     """

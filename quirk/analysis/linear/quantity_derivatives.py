@@ -31,9 +31,9 @@ class QuantityDerivatives:
 
     Attributes
     ----------
-    position, velocity, acceleration, spin, spin_rate : (n + 1, 3, D)
-    rotation : (n + 1, 3, 3, D)
-    orientation : (n + 1, 4, D)
+    position, velocity, acceleration, spin, spin_rate : (n + 1, 3, D) derivatives, inertial frame
+    rotation : (n + 1, 3, 3, D) derivatives of the rotation matrices, body axes to inertial frame
+    orientation : (n + 1, 4, D) derivatives of the quaternions
     """
 
     def __init__(self, point: Point, variation: OperatingVariation) -> None:

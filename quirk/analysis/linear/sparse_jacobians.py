@@ -27,7 +27,7 @@ class Local:
 
     Attributes
     ----------
-    accelerations : (6 n, 12 n + k) at fixed multipliers, linear in the inertial frame and angular in body axes
+    accelerations : (6 n, 12 n + k) accelerations at fixed multipliers: linear, inertial frame; angular, body axes
     rates : (k, 12 n + k) rates of the internal variables
     positions, velocities : (m, 12 n + k) residuals of the rows, and their rates
     """

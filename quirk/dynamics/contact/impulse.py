@@ -34,8 +34,8 @@ class Impulse:
 
     Attributes
     ----------
-    force : (3,) N s, inertial frame
-    torque : (3,) N m s, inertial frame, about the joint point of body j
+    force : (3,) impulse of the force, N s, inertial frame
+    torque : (3,) impulse of the torque about the joint point of body j, N m s, inertial frame
     """
 
     force: np.ndarray

@@ -22,10 +22,10 @@ class ConstraintRows:
 
     Attributes
     ----------
-    A : (m, 7 n)
-    b : (m,)
+    A : (m, 7 n) constraint rows
+    b : (m,) right-hand sides
     phi, phi_dot : (m,) residual of each row at the state, and its rate
-    labels : m strings, "joint: constrained quantity"
+    labels : names of the m rows, "joint: constrained quantity"
     """
 
     A: np.ndarray

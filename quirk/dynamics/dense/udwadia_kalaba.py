@@ -84,7 +84,7 @@ def constrained_motion(
 
     Parameters
     ----------
-    t : s
+    t : time, s
     rows : constraint rows of the model at this state
     force : (n, 3) applied forces, inertial frame
     torque : (n, 3) applied torques about the centers of mass, body axes

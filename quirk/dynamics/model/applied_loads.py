@@ -212,8 +212,8 @@ def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, 
 
     Returns
     -------
-    force : (n, 3) N, inertial frame
-    torque : (n, 3) N m, body axes, about the centers of mass
+    force : (n, 3) forces, N, inertial frame
+    torque : (n, 3) torques about the centers of mass, N m, body axes
     """
     force, torque = applied_derivative(model, t, MotionTower.of(kin, 1), 0, kin.angles, kin.internal)
     return force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
@@ -232,7 +232,7 @@ def applied_derivative(
     Parameters
     ----------
     order : order of the derivative; the motion must have velocities with at least this number of derivatives
-    angles, internal : as in `Kinematics`
+    angles, internal : joint angles and internal variables by name, as in `Kinematics`
 
     Returns
     -------

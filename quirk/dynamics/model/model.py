@@ -192,7 +192,7 @@ def flatten(
     constraints : all constraints of the system
     active : names of the enabled constraints, which get rows
     forces : enabled force elements
-    gravity : (3,) m/s^2, inertial frame
+    gravity : (3,) acceleration of gravity, m/s^2, inertial frame
     load_length : length, m, that makes torques comparable with forces
     rank_tolerance : lower limit of the model's rank tolerance
     closure_tolerance : m

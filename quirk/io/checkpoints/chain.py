@@ -34,7 +34,7 @@ class RecordChain:
 
     Attributes
     ----------
-    segments, happenings, statistics : of the run up to the end of the chain
+    segments, happenings, statistics : segments, events and statistics of the run up to the end of the chain
     place : digest of the restart point at the end of the chain
     leg : this restart point; None at the start of the run and at its end
     status : "completed" or "stopped" at the end of the run, else None

@@ -26,7 +26,7 @@ class Collider:
     link : name of its link; None for the ground
     kind : "plane", "sphere", "box", "cylinder" or "capsule"; other kinds have no contacts
     pose : pose in its link; z is the normal of a plane, and the axis of a cylinder or capsule
-    sizes : m; radius of a sphere; three edge lengths of a box; radius and length of a cylinder or capsule
+    sizes : radius of a sphere; three edge lengths of a box; radius and length of a cylinder or capsule, m
     friction : coefficient of Coulomb friction, or None if the file specifies none
     group : name of the group whose members have no contacts with each other, or None
     where : location in the file, for messages
@@ -52,12 +52,12 @@ class Link:
     where : location in the file, for messages
     pose : initial Pose, inertial frame
     mass : kg; zero if not specified
-    center : (3,) m, center of mass in the link frame
+    center : (3,) center of mass in the link frame, m
     inertia : (3, 3) kg m^2, about the center of mass in link axes
     colliders : geometries for contacts
     shapes : functions from the pose of the link in its body to a shape in body coordinates
     frames : poses of further frames in the link, by name
-    velocity, angular_velocity : (3,) of the center of mass, m/s, and rad/s, inertial frame
+    velocity, angular_velocity : (3,) velocity of the center of mass, m/s, and angular velocity, rad/s, inertial frame
     """
 
     name: str

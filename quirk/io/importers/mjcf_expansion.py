@@ -28,7 +28,7 @@ def check_expansion(path: Path, root: Element) -> None:
     Parameters
     ----------
     path : path of the file; included files are searched for in its folder
-    root : its root element
+    root : root element of the file
     """
     _Expansion(path).check(root)
 

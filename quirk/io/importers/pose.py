@@ -21,7 +21,7 @@ class Pose:
     Attributes
     ----------
     axes : (3, 3) axes of the frame as columns
-    origin : (3,) m
+    origin : (3,) position of the origin, m
     """
 
     axes: np.ndarray = field(default_factory=lambda: np.eye(3))

@@ -176,7 +176,7 @@ class Contacts:
         Parameters
         ----------
         base : configuration without contacts
-        resting : contact state before the impacts the impacts the action
+        resting : contact state before the action
         before : gaps (c,) before the action
 
         Raises
@@ -262,7 +262,7 @@ class Contacts:
         Parameters
         ----------
         base : configuration without contacts
-        resting : contact state before the impacts the impacts
+        resting : contact state before the impacts
         hit : monitored quantities that cross zero now: gaps that close, slip that ends, friction at its limit
         """
         closing = [key[:2] for key in hit if key[2] == "gap"]

@@ -83,7 +83,7 @@ class ImpactOutcome:
 
     Attributes
     ----------
-    y : (13 n + k,) state after the impacts state after the impacts
+    y : (13 n + k,) state after the impacts
     resting : ContactState
     impulse : impulses of constraints, by name
     restitution_kept : fraction of the coefficients of restitution with which the impact gains no energy

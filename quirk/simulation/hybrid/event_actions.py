@@ -58,7 +58,7 @@ class EventState:
     Attributes
     ----------
     t : time, s
-    y : (13 n + k,) state state
+    y : (13 n + k,) state
     configuration : set of active parts
     impulse : impulses of constraints, by name
     restitution_kept : fraction of the coefficients of restitution with which impacts gain no energy

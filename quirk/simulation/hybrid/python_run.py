@@ -30,7 +30,7 @@ class SteppedRun:
     solver : Solver
         Evaluates the event functions.
     steps : yields steps from (t, y), with the step size of a resume point
-    settings, asked, statistics, guards : as in `CompiledRun`
+    settings, asked, statistics, guards : settings, output times, statistics and event functions, as in `CompiledRun`
 
     Attributes
     ----------

@@ -60,8 +60,7 @@ class FactoryMemory:
 
     Attributes
     ----------
-    breaks, statistics : times at which steps end, and counts of steps and evaluations : times at which steps end, and
-    counts of steps and evaluations
+    breaks, statistics : times at which steps end, and counts of steps and evaluations
     solvers : for each solver its active parts, whether its rows were chosen, and its memory
     """
 

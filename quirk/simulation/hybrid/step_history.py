@@ -27,7 +27,7 @@ class Stretch:
     plant : CompiledModel
     base, resting : active parts, and contact state
     t : start time, s
-    start, end : (13 n + k,) states at the start and at the end at the start and at the end
+    start, end : (13 n + k,) states at the start and at the end
     angles : (K, 3) angles of all joints at the start, with full turns, rad
     reached : end time, s
     parts : groups of steps, each with one method, see `Steps`

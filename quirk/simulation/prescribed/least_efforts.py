@@ -26,7 +26,7 @@ class UnreachedFreedomsError(Exception):
 
     Attributes
     ----------
-    row : index of the time at which they fail at which they fail
+    row : index of the time at which they fail
     reached, freedoms : number of freedoms reached, and total number
     """
 

@@ -42,7 +42,7 @@ def warn_of_jumps(owner: str, remedy: str, parts: Sequence[Steps], solver: Solve
     owner : name at the beginning of the message
     remedy : advice at its end
     parts : steps of one interval of a run
-    solver : of the model of these steps
+    solver : solver of the model of these steps
     """
     by_part = [(times_of_jumps(steps, solver.model, solver.slots), times_met(steps, solver)) for steps in parts]
     times = np.unique(np.concatenate([np.concatenate(both) for both in by_part]))

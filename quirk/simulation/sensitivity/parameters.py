@@ -54,7 +54,7 @@ class Parameter:
 
     Attributes
     ----------
-    key : (part, name) as passed to `simulate`, or "gravity"
+    key : pair (part, name) as passed to `simulate`, or "gravity"
     shape : shape of the value
     changes : derivatives of the system with respect to each element of the value
     """

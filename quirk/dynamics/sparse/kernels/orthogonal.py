@@ -27,7 +27,7 @@ class Fronts(NamedTuple):
 
     Attributes
     ----------
-    rows, sign, first, column, start : as in `Pattern`, for all nodes and blocks
+    rows, sign, first, column, start : numbers of rows, signs, and positions of all blocks, as in `Pattern`
     order : (K,) nodes in postorder of the elimination tree
     place : (L,) position of each block in the front of the parent
     child, child_first : (C,) and (K + 1,) children of each node, and the index of its first child

@@ -110,7 +110,7 @@ class UnreachedError(Exception):
     ----------
     reason : return code STUCK, SINGULAR, INTERRUPTED or TOO_MANY of `low_order_along`
     row : index of the first time that was not reached
-    time : s, last time reached in tracking
+    time : last time reached in tracking, s
     tried : number of steps since the last output time that was reached
     state : (13 n,) state at `time`
     states, quadrants : (row, 13 n) and (row, 2 K) at the output times that were reached

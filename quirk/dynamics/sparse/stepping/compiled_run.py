@@ -132,7 +132,7 @@ class ResumePoint:
     h : size of the next step, s; 0 to estimate one
     grid : number of completed fixed steps
     asked : number of output times already passed
-    sides : signs of event functions by key, see `EventMonitor.sides` by key, see `EventMonitor.sides`
+    sides : signs of event functions by key, see `EventMonitor.sides`
     judged : present method and its progress, see `Judged`
     """
 

@@ -30,7 +30,7 @@ class Course:
 
     Attributes
     ----------
-    times, states : (nt,) s, and (nt, 13 n + k), which satisfy the constraints
+    times, states : (nt,) times, s, and (nt, 13 n + k) states that satisfy the constraints
     angles : (nt, K, 3) joint angles with full turns, rad
     changes : (nt, D, 13 n + k) variations of the states
     """

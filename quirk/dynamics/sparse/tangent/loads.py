@@ -43,7 +43,7 @@ class LoadPass(NamedTuple):
     rank : largest number of independent rows so far
     motions, moved, taylor : variations of prescribed motions, as in `ExplicitVariation`
     stop : (1,) nonzero if a user function requests the end
-    times, states, changes : (nt,) s, (nt size,) and (nt D size,), the motion and its variations
+    times, states, changes : (nt,) times, s, (nt size,) states, and (nt D size,) variations of the states
     places, references : (p,) and (nt p,), indices and values of the inputs of laws that are references of angles
     sides : CONSTRAINT to FRAME of each side on which a constraint's load is computed
     slope : (size,) scratch

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from ..autodiff.dual import Dual
 from ..autodiff.jet import Jet
 
-# equations(unknowns, bare) -> residuals and their derivatives by each unknown, as rows; `bare` leaves out the
-# gradients of all quantities of the poses
+# equations(unknowns, bare) -> residuals and their derivatives with respect to each unknown, as rows; `bare` leaves out
+# the gradients of all quantities of the poses
 Equations = Callable[[Sequence[Jet], bool], tuple[list[Jet], list[list[Jet]]]]
 
 

@@ -104,7 +104,7 @@ def out_of_sphere(table: np.ndarray, o: int, x: float, y: float, z: float) -> fl
 
 @shared
 def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Return half the squared distance of a point from a point of a piece, with both derivatives by the parameter."""
+    """Return half the squared distance of a point from a point of a piece, and its first two parameter derivatives."""
     half, slope, bend = 0.0, 0.0, 0.0
     for c in range(SPACE):
         p, tangent, second = power_sums(table, o + CENTRE + SPACE + TERMS * c, u)

@@ -35,7 +35,7 @@ class ForceElement(Immutable):
     * ``potential(t, *frames)`` returns an energy, J. The loads are its exact negative gradient.
     * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of these. ``along(t, x, rate)`` returns the
       force or torque along each, positive if it increases x. ``stored(t, x)`` returns an energy, J, whose negative
-      derivatives by x are the loads along each. Both receive angles with all turns counted.
+      derivatives with respect to x are the loads along each. Both receive angles with all turns counted.
     * ``load(t, *frames)`` returns a force and a torque for each frame, at its origin and in inertial axes; 0 for none.
 
     ``shown(t, *frames)`` returns quantities named in `coordinates` for elements without a coordinate.

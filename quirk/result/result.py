@@ -189,7 +189,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def gradient(self) -> Gradient:
-        """The objective given to `simulate`, with its derivatives by parameters."""
+        """The objective passed to `simulate`, with its derivatives with respect to parameters."""
         if self._judged is None:
             raise InputError(
                 "Result: gradient: the run has none: simulate(..., objective=quirk.Objective(...), sensitivities=[...])"

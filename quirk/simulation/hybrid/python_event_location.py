@@ -68,7 +68,7 @@ class Crossings:
         return noted
 
     def take_sides(self, t: float, y: np.ndarray) -> list[tuple[Hashable, int]]:
-        """Determine the sign of each event function; return the functions with an action that crossed by a jump."""
+        """Determine the sign of each event function; return those with an action whose sign changed by a state jump."""
         hits: list[tuple[Hashable, int]] = []
         if not (self._count and self._unsettled):
             return hits

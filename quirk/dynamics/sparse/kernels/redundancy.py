@@ -64,6 +64,9 @@ POOR, WORSE = 1e-3, 0.1
 PLAIN, ENOUGH = 1e-2, 1e-17
 TINY, FAIR = 1e-9, 1e-5
 
+# A forest is eliminated by freedoms if its smallest pivot is at most this: refined solutions by blocks take longer.
+SQUARED = 2e-3
+
 # Upper bound of the relative residual of a solve by reflections, unless a larger one is observed.
 REFLECTED = 1e-6
 
@@ -205,11 +208,11 @@ def every_row(mechanism: Mechanism) -> bool:
 def adapt(work: Workspace) -> None:
     """Set METHOD and PASSES, the number of solves, from the smallest pivot and the convergence rate.
 
-    A forest whose smallest pivot is at most PLAIN is eliminated by freedoms from then on. The residual of such a solve
-    is assumed not to exceed that of reflections, unless RATE is larger.
+    A forest whose smallest pivot is at most SQUARED is eliminated by freedoms from then on. The residual of such a
+    solve is assumed not to exceed that of reflections, unless RATE is larger.
     """
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
-    if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > PLAIN:
+    if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > SQUARED:
         put(work.summary, METHOD, FREEDOMS)
         rate = 0.0
     elif work.summary[METHOD] == BLOCKS and (least < TINY or rate > SLOW):

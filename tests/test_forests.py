@@ -101,14 +101,14 @@ def test_runs(method, monkeypatch):
     rng = np.random.default_rng(3)
     for k in range(12):
         along = random_unit(rng)
-        mass = 1.0 if k % 2 else 0.05
+        mass = 1.0 if k % 2 else 1e-3
         parts.append(quirk.Body(f"rod{k}", mass, mass * np.array([0.08, 0.08, 0.08]), position=end + along / 2))
         parts.append(quirk.Revolute(f"hinge{k}", lower, parts[-1], point=end, axis=random_unit(rng)))
         lower, end = parts[-2], end + along
     system = quirk.System(parts, gravity=[0, 0, -9.81])
     solver = system.plant.solver()
     solver.settle(solver.slots.state_to_lanes(system.initial_state().pack()), 0.0)
-    assert solver.work.summary[METHOD] == FREEDOMS and solver.work.summary[LEAST] < 1e-2
+    assert solver.work.summary[METHOD] == FREEDOMS and solver.work.summary[LEAST] < 2e-3
     options = {"method": method, "output": [0.2], **({"step": 1e-3} if method == "RK4" else {"rtol": 1e-11})}
     found = quirk.simulate(system, 0.2, **options)
     monkeypatch.setattr("quirk.dynamics.sparse.symbolic.tables_of_tree._is_forest", lambda joints, n: False)

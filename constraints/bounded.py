@@ -25,7 +25,7 @@ Number = Any
 
 @dataclass(frozen=True)
 class SurfaceParts:
-    """Parts of one kind of bounded surface, of which the first is the face.
+    """Parts of a bounded surface; the first is its face.
 
     Coordinates x and y are in the frame of the surface; `numbers` are the constants of the contact, as listed above.
 

@@ -155,9 +155,8 @@ def test_events_stop_the_loop_where_they_happen(method):
             assert one.time == run.time
             names.append(one.name)
             if one.name == "low":
-                assert run["hinge"].angle == pytest.approx(
-                    0.7, abs=1e-9 if method in ("Vern9", "Taylor", "auto") else 1e-6
-                )
+                # The search and the sample project one state of the step, off by up to rtol, with rows of other states.
+                assert run["hinge"].angle == pytest.approx(0.7, abs=0.1 * METHODS[method].get("rtol", 1e-6))
             else:
                 assert run["rod"].angular_velocity[1] > 0.1
     assert names[:2] == ["low", "turn"] and names.count("turn") >= 1

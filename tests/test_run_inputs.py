@@ -124,7 +124,8 @@ def test_events_beyond_a_change_do_not_happen(method):
     run.inputs["motor"] = 60.0
     while (reason := run.advance(0.01)) == "time" and run.time < 3.0:
         pass
-    assert reason == "event" and run["hinge"].angle == pytest.approx(0.25, abs=1e-6)
+    # The search and the sample project one state of the step, off by up to rtol, with rows of other states.
+    assert reason == "event" and run["hinge"].angle == pytest.approx(0.25, abs=0.1 * METHODS[method].get("rtol", 1e-6))
 
 
 def test_events_before_a_change_have_happened_once():

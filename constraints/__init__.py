@@ -1,4 +1,4 @@
-"""Joints and constraints, with the primitives and relations that define their rows."""
+"""Joints and constraints of rigid bodies."""
 
 from .constant_velocity import ConstantVelocity
 from .constraint import Constraint, Joint

@@ -1,4 +1,8 @@
-"""Relative angles of two frames, for relations and force laws."""
+"""Relative angles of two moving frames, for constraints and force laws.
+
+The components of a moving frame's position and rotation matrix are jets: numbers that carry their time derivatives and
+their gradient with respect to body poses.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,7 @@ HALVINGS, TERMS = 4, 9
 def twist(i: Any, j: Any, axis: int) -> Jet:
     """Return the rotation angle, rad, in (-pi, pi], of frame j relative to frame i about an axis (X, Y or Z).
 
-    The frames are moving frames of relations or force laws. If the axes are not exactly aligned, it is the angle of the
-    rotation's component about that axis.
+    If the axes of the two frames are not exactly aligned, this is the component of the rotation about that axis.
     """
     a, b = (axis + 1) % 3, (axis + 2) % 3
     x_i, y_i, x_j, y_j = i.rotation[:, a], i.rotation[:, b], j.rotation[:, a], j.rotation[:, b]
@@ -32,19 +35,26 @@ def angles_123(i: MovingFrame, j: MovingFrame) -> tuple[Jet, Jet, Jet]:
 
 
 def free_angle(i: Any, j: Any, axis: int, of_three: bool) -> Jet:
-    """Return the angle, rad, of a joint's free coordinate: one of three 1-2-3 angles, or the twist about an axis."""
+    """Return the rotation angle, rad, of frame j relative to frame i about an axis.
+
+    If `of_three` is true, it is one of the 1-2-3 angles; otherwise the twist about the axis.
+    """
     return angles_123(i, j)[axis] if of_three else twist(i, j, axis)
 
 
 def rates_123(x: np.ndarray, z: np.ndarray, spin: np.ndarray) -> tuple[Jet, Jet, Jet]:
-    """Return the rates of 1-2-3 angles from x of frame i, z of frame j and the relative angular velocity, (3,) each."""
+    """Return the time derivatives, rad/s, of the 1-2-3 angles of frame j relative to frame i.
+
+    The arguments are the x axis of frame i, the z axis of frame j and the relative angular velocity, (3,) each, in the
+    same axes.
+    """
     y = np.cross(z, x)  # axis perpendicular to both, times the cosine of the second angle
     first, third = np.cross(y, z), np.cross(x, y)
     return first @ spin / (first @ x), y @ spin / np.sqrt(y @ y), third @ spin / (third @ z)
 
 
 def rotation_123(angles: Any) -> np.ndarray:
-    """Return the rotation matrix (3, 3) of three 1-2-3 angles, jets or numbers."""
+    """Return the rotation matrix (3, 3) for three 1-2-3 angles, rad, which may be jets or floats."""
     R: Any = np.eye(3, dtype=object)
     for axis, angle in enumerate(angles):
         a, b = (axis + 1) % 3, (axis + 2) % 3
@@ -56,19 +66,19 @@ def rotation_123(angles: Any) -> np.ndarray:
 
 
 def rotation_vector(R: np.ndarray) -> np.ndarray:
-    """Return the rotation vector (3,), rad, of a rotation matrix (3, 3), for angles below pi; smooth at zero.
+    """Return the rotation vector (3,), rad, of a rotation matrix (3, 3) with an angle below pi.
 
-    At pi it is NaN, because the axis is determined only up to its sign.
+    The function is smooth at zero. At pi the result is NaN, because the axis is determined only up to its sign.
     """
     return _vector_and_bend(R)[0]
 
 
 def relative_rotation_vector(i: Any, j: Any) -> np.ndarray:
-    """Return the rotation vector (3,), rad, of frame j relative to frame i of a force law, in the axes of i.
+    """Return the rotation vector (3,), rad, of frame j relative to frame i, in the axes of frame i.
 
-    It is `rotation_vector` of the relative rotation, with derivatives with respect to poses in closed form, the inverse
-    of the differential of the exponential map: a small rotation d in the axes of i changes the rotation vector v by
-    d - v x d / 2 + c v x (v x d), where c is a function of the angle.
+    Its derivatives with respect to the poses use the closed form of the inverse differential of the exponential map: a
+    small rotation d in the axes of i changes the rotation vector v by d - v x d / 2 + c v x (v x d), where c is a
+    function of the angle.
     """
     bare = np.vectorize(lambda jet: jet.bare, otypes=[object])
     axes = bare(i.rotation).T
@@ -79,7 +89,10 @@ def relative_rotation_vector(i: Any, j: Any) -> np.ndarray:
 
 
 def _vector_and_bend(R: np.ndarray) -> tuple[np.ndarray, Any]:
-    """Return the rotation vector, and (1 - h cot(h)) / (2 h)^2 with h half the angle, which is 1/12 at zero."""
+    """Return the rotation vector (3,) of a rotation matrix and a coefficient of its derivative.
+
+    With half the rotation angle h, the coefficient is (1 - h cot(h)) / (2 h)^2, which is 1/12 at zero.
+    """
     # With the axis a: sin(angle) a, then tan(angle/4) a. Each halving of the angle maps m to m / (1 + sqrt(1 + m^2)).
     sine = np.array([0.5 * (R[(k + 2) % 3, (k + 1) % 3] - R[(k + 1) % 3, (k + 2) % 3]) for k in range(3)])
     trace = R[0, 0] + R[1, 1] + R[2, 2]

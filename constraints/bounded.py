@@ -25,19 +25,19 @@ Number = Any
 
 @dataclass(frozen=True)
 class SurfaceParts:
-    """Parts of a bounded surface; the first is its face.
+    """The parts of one kind of bounded surface; the first part is the face.
 
     Coordinates x and y are in the frame of the surface; `numbers` are the constants of the contact, as listed above.
 
     Attributes
     ----------
-    selectors : the last of the numbers for each part, which select it
+    selectors : for each part, the values of the trailing constants that select it
     offset : function of (x, y, numbers) that returns the components along x and y from the nearest point of the
     selected part
     nearest : offset from the nearest point of the whole surface, regardless of the selectors
     borders : function of (x, y, numbers) that returns the signed distances, m, from each border of the selected part,
     negative beyond it
-    at : function of floats x, y and numbers that returns the index of the nearest part
+    at : function of floats (x, y, numbers) that returns the index of the nearest part
     count : number of borders of each part
     """
 
@@ -49,12 +49,15 @@ class SurfaceParts:
     count: int
 
     def numbers(self, size: Sequence[float], part: int) -> tuple[float, ...]:
-        """Return the constants of a contact with a part of the surface, from the constants of its sizes."""
+        """Return all constants of a contact with one part of the surface.
+
+        `size` are the constants that hold for all parts, and `part` is the index of the part.
+        """
         return *size, *self.selectors[part]
 
 
 def size_of(bounded: Surface, sphere: Surface) -> tuple[float, ...]:
-    """Return the numbers of a contact between a bounded surface and a sphere that do not depend on the part."""
+    """Return the constants that are the same for all parts: radius of the sphere and size of the surface, m."""
     return (sphere.radius, *bounded.half_size) if bounded.kind == "rectangle" else (sphere.radius, bounded.radius)
 
 
@@ -68,7 +71,7 @@ def _from_rectangle(x: Number, y: Number, numbers: Sequence[Number]) -> tuple[Nu
 
 
 def _beyond(x: Number, a: Number) -> Number:
-    """Return the signed distance of x beyond the interval from -a to a; zero inside."""
+    """Return x - a above the interval [-a, a], x + a below it, and zero inside."""
     return where(x > a, x - a, where(x < -a, x + a, 0.0 * x))
 
 
@@ -78,7 +81,11 @@ def _edges(x: Number, y: Number, numbers: Sequence[Number]) -> tuple[Number, ...
 
 
 def _edge(x: Number, a: Number, p: Number) -> Number:
-    """Return, for the face, the approximate distance from the nearer edge, and for an edge the distance beyond it."""
+    """Return the signed distance, m, from an edge of a rectangle in the direction in which x is measured.
+
+    For p = 1 or -1 it is the distance beyond the edge at x = p a. For p = 0, the face, it approximates the distance
+    from the nearer of both edges.
+    """
     return (1.0 - p * p) * (a * a - x * x) * (0.5 / a) + p * p * (p * x - a)
 
 

@@ -21,11 +21,11 @@ BENT = -0.5
 
 
 def homokinetic(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the row of the constant-velocity joint: no rotation of the shafts about their bisecting direction.
+    """Return the row of the constant-velocity joint: no relative rotation about the bisecting direction of the shafts.
 
-    One shaft is rotated relative to the other about an axis in the bisecting plane, so the relative quaternion (w, x,
-    y, z) has z = 0. A rotation matrix gives w z, x z and y z only; the row is four times one of these whose other
-    factor is at least a half, because w vanishes for folded shafts.
+    The rotation from one shaft to the other is about an axis in the bisecting plane, so the relative quaternion (w, x,
+    y, z) has z = 0. Rotation matrices give only the products w z, x z and y z. The row is four times one of these
+    products, chosen such that the factor beside z is at least a half; w vanishes for folded shafts.
     """
     i, j = frames
     x_i, y_i, z_i = i.rotation.T
@@ -57,7 +57,10 @@ class ConstantVelocity(TwoAxisJoint):
 
     @staticmethod
     def joint_axes(owner: str, axis_i: np.ndarray, axis_j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the axes of both frames, with the given directions as z and no relative twist."""
+        """Return the axes of both joint frames, as columns in the inertial frame.
+
+        The given directions are the z axes, and the frames have no relative twist.
+        """
         if 1 + axis_i @ axis_j < FOLDED:
             raise InputError(f"{owner}: axis_i and axis_j must not be opposite: both point from i to j")
         axes = axes_with_z(axis_i)

@@ -43,8 +43,7 @@ class Constraint(Immutable):
     primitives : tuple of Primitive or Relation
         The rows, in order; axes refer to the two frames.
     row_count : int or None
-        Number of rows of the constraints of a class, counted if the class lists its primitives; None if it depends on
-        the arguments.
+        Number of rows, counted from the primitives if the class lists them; None if it depends on the arguments.
 
     Examples
     --------
@@ -87,17 +86,20 @@ class Constraint(Immutable):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """Bodies and frames passed to relations: i and j, followed by any others."""
+        """Bodies of the constraint, each with its joint frame: i and j, followed by any others."""
         return (self.body_i, self.frame_i), (self.body_j, self.frame_j)
 
     @property
     def bodies(self) -> tuple[Body | Ground, ...]:
-        """Body i, body j, and any others."""
+        """Bodies of the constraint: body i, body j, and any others."""
         return tuple(body for body, _ in self.ends)
 
     @property
     def effort_unit(self) -> str | None:
-        """Unit of the effort of a driver of one coordinate, "N" or "N m"; None for all other constraints."""
+        """Unit of the driving force or torque of a driver of one coordinate, "N" or "N m".
+
+        None for other constraints.
+        """
         if len(self.primitives) != 1 or not isinstance(row := self.primitives[0], Relation):
             return None
         single = len(row.labels) == len(row.motions) == 1 and not row.of_user
@@ -224,7 +226,7 @@ class TwoAxisJoint(Joint):
 
 
 def checked_ends(kind: str, name: str, body_i: Any, body_j: Any) -> str:
-    """Check the name and the bodies of a constraint, and return its title for error messages."""
+    """Check the name and both bodies of a constraint, and return its title for error messages."""
     owner = f'{kind} "{validate.name(kind, name)}"'
     checked_body(owner, "body_i", body_i)
     checked_body(owner, "body_j", body_j)
@@ -242,10 +244,10 @@ def end_points(
     point_j: ArrayLike | None,
     points: PointsLike | None,
 ) -> tuple[Frame, Frame]:
-    """Return the frames at both ends of a constraint or force between two points.
+    """Return frames with origins at both ends of a constraint or force between two points.
 
-    The points are in body coordinates, by default the centers of mass, or `points` (2, 3) in the inertial frame at the
-    initial poses.
+    The end points are given either by `point_i` and `point_j` in body coordinates (default: the centers of mass), or by
+    `points` (2, 3) in the inertial frame at the initial poses, m.
     """
     if points is None:
         i, j = (
@@ -270,9 +272,15 @@ def placement(
     end_i: tuple[Body | Ground, Any],
     end_j: tuple[Body | Ground, Any],
 ) -> tuple[Frame, Frame]:
-    """Return both joint frames: as given, or from `frames` if points and axes in the inertial frame were given.
+    """Return both joint frames, in body coordinates.
 
-    Each end is a body with its frame argument: a Frame, the name of one of its frames, or None.
+    Parameters
+    ----------
+    owner : title of the constraint, for error messages
+    given : arguments that place the joint by points and axes in the inertial frame, by name
+    required : names of those arguments that must be present
+    frames : function that computes both frames from those arguments
+    end_i, end_j : body and its frame argument (a Frame, the name of a frame of the body, or None)
     """
     frame_i, frame_j = (
         body.frame(frame) if isinstance(frame, str) and isinstance(body, Body) else frame
@@ -296,12 +304,15 @@ def placement(
 
 
 def initial_point(body: Body | Ground, local: np.ndarray) -> np.ndarray:
-    """Return the point at `local` (3,) of a body in the inertial frame, m, at its initial pose."""
+    """Return a point of a body in the inertial frame at the initial pose, m; `local` (3,) are its body coordinates."""
     return body.position + rotation.matrix(body.orientation) @ local
 
 
 def frame_in(body: Body | Ground, point: np.ndarray, axes: np.ndarray) -> Frame:
-    """Return the frame at `point` (3,) with `axes` (3, 3) as columns, both inertial, in body coordinates."""
+    """Return a frame in body coordinates from its origin `point` (3,) and its axes (3, 3), both in the inertial frame.
+
+    The axes are the columns. The body is at its initial pose.
+    """
     R = rotation.matrix(body.orientation)
     turn = rotation.multiply(rotation.conjugate(body.orientation), rotation.from_matrix(axes))
     return Frame(R.T @ (point - body.position), turn)

@@ -79,7 +79,7 @@ class Contact(Unilateral):
 
     @cached_property
     def resting_gaps(self) -> tuple[Relation, ...]:
-        """Gap functions of the rows at rest: one for each part of a bounded surface."""
+        """Gap functions used while the contact is closed: one for each part of a bounded surface."""
         (gap,) = self.gaps
         function = swapped(self._pair.at_rest) if self.turned else self._pair.at_rest
         if self.parts is None:
@@ -88,12 +88,15 @@ class Contact(Unilateral):
         return tuple(replace(gap, function=function, numbers=self.numbers_of(part)) for part in parts)
 
     def numbers_of(self, part: int) -> tuple[float, ...]:
-        """Return the constants of the gap to one part of a bounded surface."""
+        """Return the constants of the gap function for one part of a bounded surface."""
         numbers = self.gaps[0].numbers
         return numbers if self.parts is None else self.parts.numbers(numbers[: -len(self.parts.selectors[0])], part)
 
     def borders(self, part: int) -> tuple[Relation, ...]:
-        """Return the distances of the sphere's center from the borders of a part, negative beyond them, m."""
+        """Return functions that compute the distances of the sphere's center from the borders of one part of a surface.
+
+        The distances are in m, and negative beyond the border.
+        """
         if self.parts is None:
             return ()
         kind = self.surfaces[int(self.turned)].kind

@@ -89,11 +89,14 @@ class Coupling(Constraint):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """The ends of joint j, followed by the bodies of joint i that are not among them."""
+        """The bodies and frames of joint j, followed by those bodies of joint i that are not bodies of joint j."""
         return *super().ends, *((body, Frame()) for body in self._further)
 
     def _relation(self, leads: Free, follows: Free) -> Relation:
-        """Return the row: a relation of coordinates, or of rates where angles are not determined."""
+        """Return the constraint row, between coordinates or between rates.
+
+        It is one of rates where angles would be determined only up to full turns.
+        """
         numbers: list[float] = []
         path = []
         ends = ((self.joint_i.body_i, self.joint_i.frame_i), (self.joint_i.body_j, self.joint_i.frame_j))
@@ -129,7 +132,11 @@ def _checked_coefficients(owner: str, value: Any) -> tuple[float, ...]:
 
 
 def _leading(frames: list[MovingFrame], path: tuple[int, int], numbers: Sequence[Jet]) -> list[MovingFrame]:
-    """Return both frames of the leading joint."""
+    """Return the moving frames i and j of the leading joint.
+
+    Each is fixed in one of the `frames` of the constraint; `path` holds the two indices, and the first `numbers` hold
+    origin and axes.
+    """
     return [
         frames[end].carried(
             numbers[PLACE * k : PLACE * k + 3],
@@ -155,7 +162,11 @@ def _rate(i: MovingFrame, j: MovingFrame, free: Free) -> Jet:
 
 @functools.lru_cache(256)
 def coordinates_of(path: tuple[int, int], leads: Free, follows: Free, wraps: bool) -> Function:
-    """Return x_j minus the polynomial of x_i; `wraps` reduces the difference by multiples of the period."""
+    """Return the row function for x_j minus the polynomial of x_i.
+
+    `path` and the descriptions `leads` and `follows` identify the coordinates x_i and x_j. If `wraps` is true, the
+    difference is reduced by multiples of its period.
+    """
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         one, two = _leading(frames, path, numbers)
@@ -172,7 +183,7 @@ def coordinates_of(path: tuple[int, int], leads: Free, follows: Free, wraps: boo
 
 @functools.lru_cache(256)
 def rates_of(path: tuple[int, int], leads: Free, follows: Free) -> Function:
-    """Return the rate of x_j minus the ratio times the rate of x_i."""
+    """Return the row function for the rate of x_j minus the ratio times the rate of x_i."""
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         one, two = _leading(frames, path, numbers)

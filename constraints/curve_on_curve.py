@@ -31,12 +31,12 @@ PARALLEL = 1e-6
 
 
 def cross(a: Any, b: Any) -> Any:
-    """Return the z component of the vector product of two plane vectors."""
+    """Return the z component of the cross product of two vectors in a plane."""
     return a[X] * b[Y] - a[Y] * b[X]
 
 
 def gap(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet]) -> Sequence[Jet]:
-    """Return the distance of the profiles along their common normal, positive to the left of profile i."""
+    """Return the distance, m, of two profiles along their common normal, positive to the left of profile i."""
     i, j = frames
     turn = (i.rotation.T @ j.rotation)[:Z, :Z]
     origin = (i.rotation.T @ (j.position - i.position))[:Z]
@@ -46,7 +46,10 @@ def gap(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet])
     without = np.array([[x.bare for x in row] for row in rows], dtype=object)
 
     def common_normal(unknowns: Sequence[Jet], bare: bool) -> tuple[list[Jet], list[list[Jet]]]:
-        """Return the residuals: the tangents are parallel, and the connecting vector has no component along them."""
+        """Return two residuals and their derivatives, from the curve parameters of both contact points.
+
+        They vanish where the tangents are parallel and the vector between the points is perpendicular to them.
+        """
         moving = without if bare else rows
         (c, tangent, second), (c_j, tangent_j, second_j) = along(piece_i, unknowns[0]), along(piece_j, unknowns[1])
         turn = moving[:, :Z]

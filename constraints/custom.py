@@ -1,4 +1,7 @@
-"""User-defined constraints: functions of poses or velocities, which are differentiated, or rows A and b themselves."""
+"""User-defined constraints.
+
+A user gives either functions of poses or velocities, which are differentiated, or the rows A and b of A x'' = b.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ UNITS = {"force": FORCE, "torque": TORQUE}
 
 
 class OfBodies(Constraint):
-    """Base class of constraints between any number of bodies, each with its body frame."""
+    """Base class of constraints between any number of bodies, with frames that coincide with the body frames."""
 
     def __init__(self, kind: str, name: str, bodies: Any, active: bool) -> None:
         owner = f'{kind} "{validate.name(kind, name)}"'
@@ -50,11 +53,11 @@ class OfBodies(Constraint):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """All bodies, with their body frames."""
+        """The bodies, each with its body frame."""
         return tuple((body, Frame()) for body in self.members)
 
     def _inputs(self, layout: RelationLayout) -> np.ndarray:
-        """Return the inputs of a relation at the initial poses."""
+        """Return frames, positions and velocities of all bodies at the initial poses, in one array for a relation."""
         parts = []
         for body in self.members:
             R = rotation.matrix(body.orientation)
@@ -70,7 +73,7 @@ class Implicit(OfBodies):
     ----------
     name : str
     bodies : Body or list of bodies
-        GROUND may be included. The load is that on the second body, or on a single one, at its center of mass.
+        GROUND may be included. The load acts on the second body, or on the only body, at its center of mass.
     phi : function, or the text of an `Expression`
         ``phi(t, a, b, ...)`` with a moving frame for each body: `a.position` (3,), `a.rotation` (3, 3, body to
         inertial), `a.point(local)` and `a.direction(local)` in the inertial frame. It returns one quantity per row,
@@ -163,7 +166,7 @@ class Implicit(OfBodies):
 
 def _part(rows: Callable[..., list[Jet]], begin: int, end: int) -> Any:
     def part(*arguments: Any) -> list[Jet]:
-        """Return the rows A and b from index `begin` to `end`."""
+        """Return the rows of index `begin` to `end` - 1."""
         return rows(*arguments)[begin:end]
 
     return part
@@ -171,13 +174,13 @@ def _part(rows: Callable[..., list[Jet]], begin: int, end: int) -> Any:
 
 @dataclass(frozen=True)
 class GivenRows(Relation):
-    """All rows A and b returned by a user function, or a range of them.
+    """A block of rows A and b that a user function returns.
 
     Attributes
     ----------
     owner : title of the constraint, for error messages
     skipped : number of leading frames that are not passed to the function
-    first : index of the first row of the range
+    first : index of the first row of the block
     """
 
     function: Any
@@ -188,11 +191,14 @@ class GivenRows(Relation):
     compilable = False
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Return a clause that explains the lack of derivatives beyond accelerations: b is given without its rate."""
+        """Return why derivatives of this order do not exist and what to do, or None if they do.
+
+        Rows given as A and b have no derivatives beyond accelerations, order 2.
+        """
         return None if order < 3 else ("rows given as A and b have no derivatives", "use Implicit instead")
 
     def fill(self, layout: RelationLayout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
-        """Call the function, and write its rows in the layout of a relation."""
+        """Evaluate the user function at time `t`, and write its rows into `outputs` in the given layout."""
         lack = self.missing(3 if layout.gradient_order > 0 else layout.order)
         if lack is not None:
             raise InputError(f"{self.owner}: {lack[0]}: {lack[1]}")
@@ -212,7 +218,10 @@ class GivenRows(Relation):
         outputs[layout.first_gradient :] = gradient.ravel()
 
     def fill_dual(self, layout: RelationLayout, t: Any, inputs: Any, outputs: Any) -> None:
-        """Fill `outputs` with numerical derivatives of the function, which accepts only floats."""
+        """Evaluate the function and its numerical derivatives along eight directions, and write both into `outputs`.
+
+        Finite differences are used because the function accepts only floats.
+        """
 
         def filled(t: float, given: np.ndarray) -> np.ndarray:
             found = np.zeros(layout.outputs)
@@ -225,7 +234,11 @@ class GivenRows(Relation):
         outputs.values[:] = np.concatenate([value, derivative.ravel()])
 
     def call(self, layout: RelationLayout, t: float, inputs: np.ndarray) -> tuple[Any, ...]:
-        """Return A (m, k, 6) over inertial velocities and angular velocities, b, Phi and Phi_dot (m,) or None."""
+        """Evaluate the user function for k bodies, and return A, b, Phi and its rate.
+
+        A (m, k, 6) multiplies inertial accelerations and angular accelerations in the inertial frame; b, Phi and its
+        rate are (m,), the last two None if the function does not return them.
+        """
         frames = inputs[layout.first_frame :].reshape(layout.frames, layout.frame_size)[self.skipped :]
         k, after = len(frames), 12 + 3 * (layout.order + 1)
         position, velocity = frames[:, 12:15], frames[:, 15:18]
@@ -259,7 +272,7 @@ class GivenRows(Relation):
 
 
 def _checked(where: str, what: str, value: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """Return a number or a list of numbers as an array (m,)."""
+    """Check a number or list of numbers returned by a user function, and return it as an array."""
     given = validate.numbers(value)
     if given is None:
         raise InputError(f"{where}: {what} must be a number for each row; got {value!r}")
@@ -274,7 +287,7 @@ class CustomRows(OfBodies):
     ----------
     name : str
     bodies : Body or list of k bodies
-        The load is that on the second body, or on a single one, at its center of mass.
+        The load acts on the second body, or on the only body, at its center of mass.
     rows : function
         ``rows(t, position, orientation, velocity, angular_velocity)`` of these bodies, (k, 3) and (k, 4) arrays,
         returns A and b, and optionally Phi and its rate, which are then kept at zero. The columns of A are (m, 6 k)

@@ -29,7 +29,7 @@ LETTERS = "xyz"
 
 def _turn(axis: int) -> Any:
     def turn(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the relative angle minus the motion, reduced by full turns."""
+        """Return the relative rotation angle about one axis minus the prescribed motion, reduced by full turns."""
         i, j = frames
         return [(twist(i, j, axis) - motions[0]).wrapped(2 * np.pi)]
 
@@ -38,7 +38,7 @@ def _turn(axis: int) -> Any:
 
 def _tilt(axis: int) -> Any:
     def tilt(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return one of the 1-2-3 angles minus the motion."""
+        """Return one of the 1-2-3 angles minus the prescribed motion, reduced by full turns."""
         i, j = frames
         return [(angles_123(i, j)[axis] - motions[0]).wrapped(2 * np.pi)]
 
@@ -47,7 +47,7 @@ def _tilt(axis: int) -> Any:
 
 def _swing(axis: int) -> Any:
     def swing(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the angle about x of frame i or y of frame j of a universal joint, minus the motion."""
+        """Return an angle of a universal joint, about x of frame i or y of frame j, minus the prescribed motion."""
         i, j = frames
         R = i.rotation.T @ j.rotation
         angle = R[2, 1].arctan2(R[1, 1]) if axis == X else R[0, 2].arctan2(R[0, 0])
@@ -58,7 +58,7 @@ def _swing(axis: int) -> Any:
 
 def _slide(axis: int) -> Any:
     def slide(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the displacement along an axis of frame i minus the motion."""
+        """Return the displacement of frame j along an axis of frame i minus the prescribed motion."""
         i, j = frames
         return [i.rotation[:, axis] @ (j.position - i.position) - motions[0]]
 
@@ -70,13 +70,13 @@ TURN, TILT, SWING, SLIDE = ([make(axis) for axis in range(3)] for make in (_turn
 
 
 def separation(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the distance of two points minus the motion."""
+    """Return the distance of two points minus the prescribed motion."""
     d = frames[1].position - frames[0].position
     return [(d @ d).sqrt() - motions[0]]
 
 
 def trajectory(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the coordinates of a point in frame i minus the motions."""
+    """Return the coordinates of a point in frame i minus the prescribed motions."""
     i, j = frames
     return list(i.rotation.T @ (j.position - i.position) - np.array(motions, dtype=object))
 
@@ -89,11 +89,11 @@ class Drive(Constraint):
     name : str
     joint : Joint
     motion : Motion
-        Motion of the coordinate as in `result[joint]`, rad or m, up to full turns: zero where both frames coincide.
+        Prescribed coordinate, rad or m, zero where both frames coincide; angles are prescribed up to full turns.
         Angles are unlimited, except that the second of three 1-2-3 angles stays below a right angle.
     coordinate : str, optional
-        "rotation" or "translation" for a joint with one of each; for other joints with an axis, such as "rotation x"
-        (1-2-3 angle) or "translation z" (in frame i).
+        "rotation" or "translation" for a joint with one of each. For other
+        joints, also the axis, as in "rotation x" (1-2-3 angle) or "translation z" (in frame i).
 
     Examples
     --------
@@ -128,7 +128,10 @@ class Drive(Constraint):
 
 
 def coordinate_relation(joint: Joint, kind: str, axis: int, motion: Motion) -> Relation:
-    """Return the row that equates a "rotation" or "translation" of a joint with a motion."""
+    """Return the constraint row that equates a coordinate of a joint with a motion.
+
+    `kind` is "rotation" or "translation"; `axis` is X, Y or Z.
+    """
     if kind == "translation":
         return Relation(SLIDE[axis], (f"displacement {LETTERS[axis]}",), (FORCE,), motions=(motion,))
     swings = joint.cross and axis in (X, Y)
@@ -138,7 +141,10 @@ def coordinate_relation(joint: Joint, kind: str, axis: int, motion: Motion) -> R
 
 
 def driven_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[str, int]:
-    """Return "rotation" or "translation" and the axis of a coordinate that the joint leaves free."""
+    """Return the kind, "rotation" or "translation", and the axis of the coordinate that a driver prescribes.
+
+    An InputError is raised if the joint constrains this coordinate.
+    """
     kind, axis = _named_coordinate(owner, joint, coordinate)
     if _held(joint, kind, axis):
         every = [(one, k) for one in ("translation", "rotation") for k in range(3)]
@@ -180,7 +186,7 @@ def _named_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple
 
 
 def checked_motion(owner: str, argument: str, motion: Any) -> Motion:
-    """Return `motion` as a Motion; text is taken as a function of t."""
+    """Return `motion` as a Motion; a string is read as an expression in t."""
     if isinstance(motion, str | Expression):
         return as_motion(owner, argument, motion)
     if not isinstance(motion, Motion):

@@ -69,9 +69,10 @@ class Drum(Immutable):
 
 
 def tangent(span: Any, across: Any) -> Plane:
-    """Return u from d, of which the first two components are used, and R - r; numbers or jets.
+    """Return the unit vector u along the straight part of a rope between two drums.
 
-    NaN if the drums are too close for a straight part.
+    `span` is d, of which the first two components are used, and `across` is R - r. The result is NaN if the drums are
+    too close for a straight part.
     """
     x, y = span[0], span[1]
     square = x * x + y * y
@@ -82,11 +83,11 @@ def tangent(span: Any, across: Any) -> Plane:
 def course(
     centers: Sequence[Any], k: int, axes: Any, before: Any, radius: Any, after: Any
 ) -> tuple[Plane, Plane, list[Any]]:
-    """Return u before and after stop k of a rope, a drum, and the two points (3,) where the rope meets and leaves it.
+    """Return how a rope meets and leaves drum k: u before and after it, and the two contact points (3,).
 
-    `axes` (3, 3) are the axes of the drum as columns, numbers or jets, as are the `centers` (3,) of all stops;
-    `before`, `radius` and `after` are the radii of the previous stop, the drum and the next stop. At an end of the
-    rope, which is fixed to the drum, u is along x.
+    `axes` (3, 3) are the axes of the drum as columns; `centers` are the centers (3,) of all drums and points of the
+    rope. `before`, `radius` and `after` are the radii of the previous drum, of drum k and of the next one. All may be
+    jets. At an end of the rope, which is fixed to the drum, u is along x.
     """
     into: Plane = (1.0, 0.0)
     out: Plane = (1.0, 0.0)
@@ -101,26 +102,27 @@ def course(
 
 
 def _touched(center: Any, axes: Any, radius: Any, along: Plane) -> Any:
-    """Return the contact point (3,) at -i r u."""
+    """Return the point (3,) at which the rope touches the drum, -i r u from its center, for u = `along`."""
     x, y = along
     return center + axes[:, 0] * (radius * y) - axes[:, 1] * (radius * x)
 
 
 def angle_between(one: Plane, two: Plane) -> Jet:
-    """Return the angle, rad, from one direction to another, jets, in (-pi, pi]."""
+    """Return the angle, rad, in (-pi, pi], from the plane vector `one` to the plane vector `two`."""
     return (one[0] * two[1] - one[1] * two[0]).arctan2(one[0] * two[0] + one[1] * two[1])
 
 
 def wrap(into: Plane, out: Plane, near: Jet) -> Jet:
-    """Return the wrapped angle of a rope on a sheave, rad: the value within half a turn of `near`.
+    """Return the wrapped angle, rad, of a rope on a sheave: the value within half a turn of `near`.
 
-    NaN if negative, because the rope has left the sheave.
+    `into` and `out` are the directions of the rope before and after the sheave. The result is NaN if the angle is
+    negative, because the rope has then left the sheave.
     """
     angle = (angle_between(into, out) - near).wrapped(2 * np.pi) + near
     return where(angle < -STRAIGHT_ON, angle * np.nan, angle)
 
 
 def first_wrap(into: Plane, out: Plane) -> float:
-    """Return the wrapped angle at the initial poses, rad, for numbers; less than one turn."""
+    """Return the wrapped angle, rad, of a rope on a sheave at the initial poses; less than one turn."""
     angle = np.angle(complex(*out) / complex(*into))
     return float((angle + STRAIGHT_ON) % (2 * np.pi) - STRAIGHT_ON)

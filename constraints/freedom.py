@@ -1,4 +1,7 @@
-"""Free coordinates of a joint, from its rows at several poses of frame j that satisfy it, with frame i at rest."""
+"""Free coordinates of a joint.
+
+Frame i is held at rest, and the rows are examined at several poses of frame j that satisfy the joint.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ HELD = 1e-6
 
 
 def holds(joint: Joint, coordinate: Relation) -> bool:
-    """Whether a coordinate of a joint is constrained at all examined poses."""
+    """Whether a joint constrains a coordinate, at all examined poses."""
     seen = False
     for number in range(1 + POSES):
         pose = _pose(joint, number)
@@ -37,7 +40,10 @@ def holds(joint: Joint, coordinate: Relation) -> bool:
 
 @functools.lru_cache(256)
 def _pose(joint: Joint, number: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return origin (3,) and axes (3, 3) of frame j in frame i, by Newton's method; None without convergence."""
+    """Return a pose of frame j that satisfies the joint: origin (3,) and axes (3, 3) in frame i.
+
+    It is found by Newton's method from a start that depends on `number`; None without convergence.
+    """
     d, turn = (AWAY if number else 0.0) * np.random.default_rng(number).normal(size=(2, 3))
     R = rotation.matrix(rotation.exp(turn))
     for _ in range(STEPS):
@@ -50,7 +56,11 @@ def _pose(joint: Joint, number: int) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _rows(joint: Joint, d: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return Phi (m,) and its gradient (m, 6) by displacements and rotations of frame j, in the axes of i."""
+    """Return the residuals Phi (m,) of a joint with m rows, and their gradient (m, 6).
+
+    The gradient is with respect to displacements and rotations of frame j, in the axes of frame i. `d` and `R` are
+    origin and axes of frame j in frame i.
+    """
     parts = [
         _relation_rows(one, d, R) if isinstance(one, Relation) else _primitive_rows(one, d, R)
         for one in joint.primitives

@@ -1,4 +1,8 @@
-"""Gap functions of pairs of surfaces, and the list of pairs that can touch."""
+"""Gap functions of pairs of surfaces, and the list of pairs that can touch.
+
+A gap function takes time, the moving frames of both surfaces, constants and no motions, and returns a list with the
+gap, m. The first of the constants is a sum or difference of radii.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +21,19 @@ LEAST_SQUARE = 1e-290
 
 
 def plane_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the height of a sphere above a plane."""
+    """Return the height of a sphere above a plane, m."""
     i, j = frames
     return [i.rotation[:, Z] @ (j.position - i.position) - numbers[0]]
 
 
 def two_spheres(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the distance of two centers minus both radii."""
+    """Return the distance of two spheres: that of their centers minus both radii, m."""
     d = frames[1].position - frames[0].position
     return [(d @ d).sqrt() - numbers[0]]
 
 
 def plane_and_rim(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the height of the lowest point of a circle above a plane."""
+    """Return the height of the lowest point of a circle above a plane, m."""
     i, j = frames
     normal, axis = i.rotation[:, Z], j.rotation[:, Z]
     cosine = normal @ axis
@@ -47,7 +51,7 @@ def bowl_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motio
 
 
 def bowl_on_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the gap in a form for surfaces in contact, where the centers differ."""
+    """Return the gap between a bowl and a sphere in contact with it, where the centers cannot coincide."""
     d = frames[1].position - frames[0].position
     return [numbers[0] - (d @ d).sqrt()]
 
@@ -66,7 +70,7 @@ class FromBounded:
     nearest: bool
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the distance of the center from the surface minus the radius."""
+        """Return the distance of the sphere's center from the surface minus the radius of the sphere, m."""
         x, y, z = in_frame(*frames)
         parts = PARTS[self.kind]
         a, b = (parts.nearest if self.nearest else parts.offset)(x, y, numbers)
@@ -78,32 +82,38 @@ class FromBounded:
 
 @dataclass(frozen=True)
 class BorderOf:
-    """Distance from a border of the selected part of a bounded surface, negative beyond it."""
+    """Distance, m, of a sphere's center from one border of the selected part of a bounded surface; negative beyond it.
+
+    Attributes
+    ----------
+    kind : kind of the bounded surface
+    number : index of the border
+    """
 
     kind: str
     number: int
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the distance, m."""
+        """Return the distance from the border, m."""
         x, y, _ = in_frame(*frames)
         return [PARTS[self.kind].borders(x, y, numbers)[self.number]]
 
 
 def in_frame(one: Any, two: Any) -> tuple[Any, Any, Any]:
-    """Return the coordinates of the origin of the second frame in the first."""
+    """Return the coordinates of the origin of frame `two` in frame `one`, m."""
     d = two.position - one.position
     return one.rotation[:, X] @ d, one.rotation[:, Y] @ d, one.rotation[:, Z] @ d
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Functions of a pair of surface kinds that can touch.
+    """Gap functions and constants for two kinds of surfaces that can touch.
 
     Attributes
     ----------
-    gap : gap between the surfaces
-    at_rest : gap of the row of a closed contact
-    numbers : function of both surfaces that returns the constants of the gap
+    gap : gap between the surfaces, for open contacts
+    at_rest : gap between the surfaces, for closed contacts
+    numbers : function of both surfaces that returns the constants of the gap functions
     undefined : explanation in error messages if the gap is NaN
     parts : parts of the first surface, if it is bounded
     """
@@ -124,7 +134,7 @@ def _difference(first: Surface, second: Surface) -> tuple[float, ...]:
 
 
 def _bounded(kind: str) -> Pair:
-    """Return the functions of a bounded surface and a sphere."""
+    """Return the gap functions for a sphere and a bounded surface of the given kind."""
     parts = PARTS[kind]
 
     def numbers(first: Surface, second: Surface) -> tuple[float, ...]:
@@ -148,7 +158,10 @@ _SWAPPED: dict[Any, Any] = {}
 
 
 def swapped(function: Callable[..., Sequence[Jet]]) -> Callable[..., Sequence[Jet]]:
-    """Return the gap with exchanged frames; one function object each, so that compiled code is shared."""
+    """Return a gap function with its two frames exchanged.
+
+    The result is the same object for the same function, so that its compiled code is shared.
+    """
     if function not in _SWAPPED:
 
         def with_frames_swapped(
@@ -161,6 +174,6 @@ def swapped(function: Callable[..., Sequence[Jet]]) -> Callable[..., Sequence[Je
 
 
 def touched_by(kind: str) -> str:
-    """Return which surfaces a kind of surface can touch, as text for messages."""
+    """Return a clause for error messages that names the kinds of surface that `kind` can touch."""
     others = [*(b for a, b in PAIRS if a == kind), *(a for a, b in PAIRS if b == kind and a != kind)]
     return f"a {kind} touches a {' or '.join(others)}"

@@ -24,14 +24,17 @@ MOST_TEETH, RECOGNISED = 200, 1e-12
 
 
 def mesh(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return (theta_j - theta_c) - ratio (theta_i - theta_c) - offset, reduced by multiples of a tooth."""
+    """Return the residual of two gears on a common axis, rad, reduced by multiples of a tooth.
+
+    It is (theta_j - theta_c) - ratio (theta_i - theta_c) - offset, with the carrier's angle theta_c.
+    """
     i, j, carrier = frames
     ratio, offset, period = numbers
     return [(twist(carrier, j, Z) - twist(carrier, i, Z) * ratio - offset).wrapped(period)]
 
 
 def rolling_angles(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the relation between rates, for ratios that are not ratios of teeth."""
+    """Return the residual of the rates of two gears on a common axis, relative to their carrier, rad/s."""
     i, j, carrier = frames
     axis, ratio = carrier.rotation[:, Z], numbers[0]
     return [axis @ (j.spin - carrier.spin) - axis @ (i.spin - carrier.spin) * ratio]
@@ -42,12 +45,15 @@ AXES = 9
 
 
 def axis_frame(carrier: MovingFrame, numbers: list[Jet]) -> MovingFrame:
-    """Return the carrier's frame rotated to the second axis, from the first numbers of a relation."""
+    """Return the carrier's frame, rotated so that its z axis is the axis of gear j.
+
+    `numbers` begin with the rotation matrix, by rows.
+    """
     return carrier.carried([0, 0, 0], np.array(numbers[:AXES], dtype=object).reshape(3, 3))
 
 
 def mesh_across(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the relation of the angles of two gears with different axes."""
+    """Return the residual of two gears with different axes, rad, reduced by multiples of a tooth."""
     i, j, carrier = frames
     ratio, offset, period = numbers[AXES:]
     angle = twist(axis_frame(carrier, numbers), j, Z)
@@ -55,7 +61,7 @@ def mesh_across(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: 
 
 
 def rolling_across(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the relation of the rates of two gears with different axes."""
+    """Return the residual of the rates of two gears with different axes, relative to their carrier, rad/s."""
     i, j, carrier = frames
     axis_i, axis_j = carrier.rotation[:, Z], axis_frame(carrier, numbers).rotation[:, Z]
     return [axis_j @ (j.spin - carrier.spin) - axis_i @ (i.spin - carrier.spin) * numbers[AXES]]
@@ -67,9 +73,10 @@ def meshing(
     functions: tuple[Function, Function] = (mesh, rolling_angles),
     numbers: tuple[float, ...] = (),
 ) -> Relation:
-    """Return the relation of two gears: of angles if the ratio is one of teeth, otherwise of rates.
+    """Return the constraint row of two gears: between angles if the ratio is one of teeth, otherwise between rates.
 
-    `functions` are the relations for these two cases; `numbers` precede their own constants.
+    `functions` are the row functions for these two cases; `numbers` are constants passed to them before ratio and
+    offset.
     """
     angles, rates = functions
     period = tooth(ratio)
@@ -79,13 +86,13 @@ def meshing(
 
 
 def tooth(ratio: float) -> float | None:
-    """Return the tooth angle 2 pi / q of wheel j for a ratio p / q of teeth, or None for other ratios."""
+    """Return the angle 2 pi / q, rad, of one tooth of wheel j for a ratio p / q of teeth, or None for other ratios."""
     teeth = Fraction(ratio).limit_denominator(MOST_TEETH)
     return 2 * np.pi / teeth.denominator if abs(float(teeth) - ratio) <= RECOGNISED * abs(ratio) else None
 
 
 def checked_ratio(owner: str, ratio: Any) -> float:
-    """Return a finite, nonzero ratio."""
+    """Check that a gear ratio is finite and nonzero, and return it."""
     ratio = validate.number(owner, "ratio", ratio)
     if abs(ratio) <= 0:
         raise InputError(f"{owner}: ratio must not be zero")
@@ -173,5 +180,5 @@ class Gear(Constraint):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """Gear i, gear j and the carrier."""
+        """Gear i, gear j and the carrier, each with its frame."""
         return *super().ends, (self.carrier, self.frame_carrier)

@@ -30,7 +30,10 @@ Sources = tuple[tuple[str, int], ...]
 
 
 def perpendicular_axes(flags: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return pairs of axes of frames i and j that stay perpendicular, for three rotation flags."""
+    """Return the pairs of an axis of frame i and an axis of frame j that stay perpendicular.
+
+    `flags` are true for the constrained rotations about x, y and z.
+    """
     constrained = [axis for axis in range(3) if flags[axis]]
     if len(constrained) == 3:
         return [(Z, Y), (Z, X), (X, Y)]
@@ -43,7 +46,11 @@ def perpendicular_axes(flags: Sequence[bool]) -> list[tuple[int, int]]:
 
 @functools.lru_cache(256)
 def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], alternative: bool) -> Function:
-    """Return the function of the rows of a generic joint: constrained coordinates minus offsets."""
+    """Return the function that computes the rows of a generic joint: constrained coordinates minus offsets.
+
+    `flags` are those of the six coordinates. `sources` are the offsets: indices of constants or motions, or a function.
+    `alternative` selects rows that hold only for equal frames.
+    """
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         i, j = frames
@@ -65,7 +72,10 @@ def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], 
 
 
 def half_turns(i: np.ndarray, j: np.ndarray) -> list[Jet]:
-    """Return twice the vector part of the quaternion from frame i to frame j, which vanishes only for equal frames."""
+    """Return twice the vector part (3,) of the quaternion from axes i to axes j, (3, 3) each.
+
+    It vanishes only for equal axes.
+    """
     R = i.T @ j
     w = (1.0 + R[0, 0] + R[1, 1] + R[2, 2]).sqrt()  # 2 cos(angle / 2)
     return [(R[(k + 2) % 3, (k + 1) % 3] - R[(k + 1) % 3, (k + 2) % 3]) / w for k in range(3)]
@@ -183,7 +193,7 @@ class Generic(Joint):
 
 
 def _checked(owner: str, offset: Callable[..., Any], parameters: np.ndarray) -> Callable[..., Any]:
-    """Return the offset function as plain Python, after a trial call at t = 0."""
+    """Check an offset function by a trial call at t = 0, and return it as a plain Python function."""
     function = getattr(offset, "py_func", offset)
     try:
         got = list(on_jets(function, Jet([0.0, 1.0, 0], []), parameters))

@@ -1,4 +1,8 @@
-"""Quantities defined by equations between poses, solved on jets so that all derivatives are available."""
+"""Quantities that are defined implicitly by equations between poses.
+
+The equations are solved on jets, numbers that carry time derivatives and a gradient, so that all derivatives of the
+solution are available.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,10 @@ Equations = Callable[[Sequence[Jet], bool], tuple[list[Jet], list[list[Jet]]]]
 
 
 def solved(equations: Equations, start: Sequence[Jet]) -> list[Jet]:
-    """Solve equations for one or two jets, given their values.
+    """Solve one or two equations for jets whose values are already known, and return them with all derivatives.
 
-    Each Newton step doubles the number of known time derivatives. The gradient is linear in the residuals, so the last
-    step determines it. The directions of dual numbers count as one more derivative.
+    Each Newton step doubles the number of time derivatives that are correct. Dual numbers count as one more derivative.
+    The gradient is linear in the residuals, so the last step determines it.
     """
     unknowns, known = list(start), 1
     wanted = len(start[0].taylor) + isinstance(start[0].value, Dual)

@@ -21,7 +21,14 @@ PARALLEL = 1e-9
 
 
 class RopeStop(NamedTuple):
-    """A stop of a rope: a point (3,) in body coordinates, which is the center of the drum if there is one."""
+    """A point or drum along a rope.
+
+    Attributes
+    ----------
+    body : body in which it is fixed
+    place : (3,) the point or the center of the drum in body coordinates, m
+    drum : the drum, or None for a point
+    """
 
     body: Body | Ground
     place: np.ndarray
@@ -38,14 +45,17 @@ class RopeStop(NamedTuple):
         return rotation.matrix(self.body.orientation)
 
     def radius_about(self, drum: RopeStop) -> float:
-        """Return the signed radius with respect to another drum, negative for an opposite axis; zero for points."""
+        """Return the radius of this drum, m, negative if its axis is opposite to that of `drum`; zero for points."""
         if self.drum is None or drum.drum is None:
             return 0.0
         return float(np.copysign(self.drum.radius, (self.turn @ self.drum.axis) @ (drum.turn @ drum.drum.axis)))
 
 
 def laid(owner: str, stops: Sequence[RopeStop]) -> tuple[list[tuple[float, ...]], np.ndarray, float]:
-    """Return the numbers of all drums of a rope, its straight lengths (n - 1,) and the sum of arcs, m, initially."""
+    """Lay a rope of n points and drums at the initial poses.
+
+    Returns the constants of each drum, the lengths (n - 1,) of the straight parts, and the total length of the arcs, m.
+    """
     for k in range(len(stops) - 1):
         _check_part(owner, k, stops[k], stops[k + 1])
     centers = [stop.center for stop in stops]
@@ -72,7 +82,7 @@ def laid(owner: str, stops: Sequence[RopeStop]) -> tuple[list[tuple[float, ...]]
 
 
 def _check_part(owner: str, k: int, one: RopeStop, two: RopeStop) -> None:
-    """Raise an InputError if no straight part connects stop k and the next one at the initial poses."""
+    """Raise an InputError if no straight part is possible between stop k and the next one at the initial poses."""
     span = two.center - one.center
     names = f"points[{k}] and points[{k + 1}]"
     for stop, other in ((one, two), (two, one)):
@@ -96,7 +106,7 @@ def _check_part(owner: str, k: int, one: RopeStop, two: RopeStop) -> None:
 
 
 def whole_turns(owner: str, stops: Sequence[RopeStop]) -> float:
-    """Return the change of rope length, m, due to full turns of the winding drums; 0 without winding drums."""
+    """Return the period of a rope's length, m, when its winding drums make full turns; 0 without winding drums."""
     radii = [stop.drum.radius for stop in (stops[0], stops[-1]) if stop.drum is not None]
     if not radii:
         return 0.0

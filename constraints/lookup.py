@@ -1,4 +1,4 @@
-"""Compiled functions with loops and branches that relations call, such as a search in a table."""
+"""Compiled functions with loops and branches that constraint functions call, such as a search in a table."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from ..jit.tracing import TracedValue
 
 
 class Lookup:
-    """A function of arrays and numbers that returns `count` doubles, for use in relations, traced or not.
+    """A compiled function of an array and further numbers that returns `count` floats.
 
-    Its results have no derivatives: they select a piece of a curve, and give the starting point of an iteration.
+    It can be called from Python and from functions that are being translated into machine code. Its results have no
+    derivatives: they select a polynomial piece of a curve and give the starting point of an iteration.
     """
 
     def __init__(self, function: Callable[..., tuple[float, ...]], count: int) -> None:
         self._function, self._compiled, self._count = function, entry(function), count
 
     def __call__(self, array: Any, *arguments: Any) -> tuple[Any, ...]:
-        """Call the function, from Python or from a kernel during compilation."""
+        """Evaluate the function, or insert a call of it where machine code is being generated."""
         if isinstance(array, DualArray):
             return of_values(self, array, arguments)
         if isinstance(array, TracedValue):

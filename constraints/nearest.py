@@ -1,8 +1,12 @@
-"""Search along splines for the point nearest to a given one; shared tables of curves.
+"""Search along splines for the point nearest to a given point, with tables of the splines' coefficients.
 
-The table of a curve contains: the number of its pieces, and the margin beyond its ends, zero if closed; for each piece
-its parameter length, the radius and center of an enclosing sphere, and TERMS coefficients per coordinate; then radius
+A spline, called a curve, consists of polynomial pieces. The table of a curve begins with the number of pieces and with
+the margin of the parameter beyond its ends, which is zero for closed curves. For each piece follow its parameter
+length, the radius and the center of an enclosing sphere, and TERMS coefficients per coordinate. Last come the radius
 and center of spheres around groups of adjacent pieces, so that distant pieces are skipped together.
+
+In the functions, `table` is an array of one or more such tables, `curve` the index of the first element of a curve, `k`
+the number of a piece, `o` the index of its first element, and `dimension` the number of coordinates.
 """
 
 from __future__ import annotations
@@ -28,51 +32,51 @@ PRECISION, MOST_STEPS = 1e-13, 60
 
 @shared
 def group_size(count: int) -> int:
-    """Return the number of pieces in each group, for `count` pieces."""
+    """Return the number of pieces in each group of a curve with `count` pieces."""
     return math.ceil(math.sqrt(count))
 
 
 @shared
 def group_count(count: int) -> int:
-    """Return the number of groups, for `count` pieces."""
+    """Return the number of groups of a curve with `count` pieces."""
     return (count + group_size(count) - 1) // group_size(count)
 
 
 @shared
 def piece_at(curve: int, k: int, dimension: int) -> int:
-    """Return the index of the k-th piece in the table of the curve at element `curve`."""
+    """Return the index in the table of the first element of piece k."""
     return curve + HEADER + k * (2 + (1 + TERMS) * dimension)
 
 
 @shared
 def after(table: np.ndarray, curve: int, dimension: int) -> int:
-    """Return the index of the first element after a curve."""
+    """Return the index in the table of the first element after a curve."""
     count = int(table[curve])
     return group_at(curve, count, group_count(count), dimension)
 
 
 @shared
 def group_at(curve: int, count: int, g: int, dimension: int) -> int:
-    """Return the index of the g-th group of a curve of `count` pieces."""
+    """Return the index in the table of the first element of group g, for a curve of `count` pieces."""
     return piece_at(curve, count, dimension) + g * (1 + dimension)
 
 
 @shared
 def lowest(table: np.ndarray, curve: int, k: int) -> float:
-    """Return the smallest parameter of a piece."""
+    """Return the smallest parameter of piece k, including the margin before the first piece."""
     return -table[curve + 1] if k == 0 else 0.0
 
 
 @shared
 def highest(table: np.ndarray, curve: int, k: int, dimension: int) -> float:
-    """Return the largest parameter of a piece."""
+    """Return the largest parameter of piece k, including the margin after the last piece."""
     length = table[piece_at(curve, k, dimension) + LENGTH]
     return length + table[curve + 1] if k == int(table[curve]) - 1 else length
 
 
 @shared
 def at_end(table: np.ndarray, curve: int, k: int, u: float, dimension: int) -> bool:
-    """Whether a parameter has reached the margin beyond an end of an open curve."""
+    """Whether the parameter u on piece k has reached the margin beyond an end of an open curve."""
     first = k == 0 and u <= lowest(table, curve, k)
     last = k == int(table[curve]) - 1 and u >= highest(table, curve, k, dimension)
     return table[curve + 1] > 0.0 and (first or last)
@@ -80,13 +84,16 @@ def at_end(table: np.ndarray, curve: int, k: int, u: float, dimension: int) -> b
 
 @shared
 def coefficients(table: np.ndarray, o: int) -> tuple[float, float, float, float, float, float]:
-    """Return the TERMS numbers from element o on."""
+    """Return the TERMS polynomial coefficients that begin at element o of the table."""
     return table[o], table[o + 1], table[o + 2], table[o + 3], table[o + 4], table[o + 5]
 
 
 @shared
 def power_sums(table: np.ndarray, o: int, u: float) -> tuple[float, float, float]:
-    """Return a coordinate and its first and second derivative at a parameter, from coefficients at element o."""
+    """Return the value of a polynomial at u, and its first and second derivative.
+
+    Its coefficients begin at element o of the table.
+    """
     p, tangent, second = 0.0, 0.0, 0.0
     for m in range(TERMS - 1, -1, -1):
         second = second * u + 2.0 * tangent
@@ -97,14 +104,20 @@ def power_sums(table: np.ndarray, o: int, u: float) -> tuple[float, float, float
 
 @shared
 def out_of_sphere(table: np.ndarray, o: int, x: float, y: float, z: float) -> float:
-    """Return the distance of a point from the sphere whose radius is at element o, negative inside."""
+    """Return the distance of the point (x, y, z) from the surface of a sphere, negative inside.
+
+    The radius of the sphere is at element o of the table, its center in the next elements.
+    """
     dx, dy, dz = x - table[o + 1], y - table[o + 2], z - table[o + 3]
     return math.sqrt(dx * dx + dy * dy + dz * dz) - table[o]
 
 
 @shared
 def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Return half the squared distance of a point from a point of a piece, and its first two parameter derivatives."""
+    """Return half the squared distance of (x, y, z) from the point at u of a piece, with two derivatives.
+
+    The derivatives are with respect to u.
+    """
     half, slope, bend = 0.0, 0.0, 0.0
     for c in range(SPACE):
         p, tangent, second = power_sums(table, o + CENTRE + SPACE + TERMS * c, u)
@@ -117,7 +130,7 @@ def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z
 
 @shared
 def nearest_on(table: np.ndarray, o: int, lo: float, hi: float, x: float, y: float, z: float) -> tuple[float, float]:
-    """Return the parameter of the point of a piece nearest to a given point, and the distance."""
+    """Return the parameter, between `lo` and `hi`, of the point of a piece nearest to (x, y, z), and the distance."""
     step, best, near = (hi - lo) / PARTS, math.inf, 0
     for m in range(PARTS + 1):
         half, _, _ = slope_of_distance(table, o, lo + m * step, x, y, z)
@@ -143,9 +156,9 @@ def nearest_on(table: np.ndarray, o: int, lo: float, hi: float, x: float, y: flo
 
 
 def nearest_piece(table: np.ndarray, curve: int, x: float, y: float, z: float) -> tuple[float, ...]:
-    """Return the parameter in the piece of a space curve nearest to a point, and the coefficients of the piece.
+    """Return the parameter of the point of a space curve nearest to (x, y, z), and the coefficients of its piece.
 
-    The parameter is NaN if the nearest point is an end of an open curve.
+    The parameter is counted from the start of the piece. It is NaN if the nearest point is an end of an open curve.
     """
     count = int(table[curve])
     size, best, found, where = group_size(count), math.inf, 0, 0.0

@@ -1,4 +1,4 @@
-"""Constraints with constants subtracted from their rows: Phi - offset instead of Phi."""
+"""Constraints whose residual Phi is replaced by Phi minus a constant offset."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ def with_offsets(constraint: Constraint, offsets: Sequence[float]) -> Constraint
 
 
 def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-    """Yield the rows that are components of p_j - p_i, with their axes in the inertial frame and in body i, (3, k).
+    """Yield the rows that are components of p_j - p_i, the vector between the joint points.
 
-    The axes in body i are the axes of the body frame, or of the plane of a planar constraint.
+    For each group of k rows: their slice, the directions of the components in the inertial frame (3, k), and in body i
+    (3, k). The latter are in the axes of the body frame, or of the plane of a planar constraint.
     """
     for primitive, rows in _rows(constraint):
         if isinstance(primitive, Primitive) and primitive.kind == COINCIDENCE:
@@ -57,7 +58,10 @@ def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np
 
 
 def may_be_offset(constraint: Constraint) -> np.ndarray:
-    """Return which rows can have an offset, (rows,) bool: all except rows of velocities or of given A and b."""
+    """Return for each row whether it can have an offset, (rows,) bool.
+
+    Rows of velocity constraints and rows given as A and b cannot.
+    """
     found: list[bool] = []
     for primitive in constraint.primitives:
         fixed = isinstance(primitive, GivenRows) or (isinstance(primitive, Relation) and primitive.of_velocities)
@@ -66,7 +70,7 @@ def may_be_offset(constraint: Constraint) -> np.ndarray:
 
 
 def as_amounts(constraint: Constraint, offsets: Sequence[float]) -> list[tuple[float, str]]:
-    """Return offsets (rows,) as signed lengths and angles, with the unit "m" or "rad"."""
+    """Convert offsets (rows,) from the units of Phi to signed lengths and angles, each with its unit "m" or "rad"."""
     found: list[tuple[float, str]] = []
     for primitive in constraint.primitives:
         for k in range(len(primitive.labels)):
@@ -83,7 +87,7 @@ def as_amounts(constraint: Constraint, offsets: Sequence[float]) -> list[tuple[f
 
 
 def _rows(constraint: Constraint) -> Iterator[tuple[Primitive | Relation, slice]]:
-    """Yield primitives and relations with the slices of their rows."""
+    """Yield the primitives and relations of a constraint, each with the slice of its rows."""
     first = 0
     for primitive in constraint.primitives:
         yield primitive, slice(first, first + len(primitive.labels))
@@ -91,7 +95,7 @@ def _rows(constraint: Constraint) -> Iterator[tuple[Primitive | Relation, slice]
 
 
 def _primitive_with(primitive: Primitive | Relation, offsets: list[float]) -> Primitive | Relation:
-    """Return a primitive with an offset, or a relation with offsets after its numbers."""
+    """Return a copy of a primitive with another offset, or of a relation with offsets appended to its constants."""
     if isinstance(primitive, Primitive):
         return replace(primitive, offset=primitive.offset + offsets[0])
     function = _shifted(primitive.function, len(primitive.numbers))
@@ -100,7 +104,7 @@ def _primitive_with(primitive: Primitive | Relation, offsets: list[float]) -> Pr
 
 @functools.lru_cache(256)
 def _shifted(function: Function, count: int) -> Function:
-    """Return a function of `count` constants minus the offsets, which follow these constants."""
+    """Return a row function that subtracts an offset from each row; the offsets follow its `count` constants."""
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: Any, motions: list[Jet]) -> list[Jet]:
         own: Numbers = numbers.first(count)

@@ -31,14 +31,14 @@ MOST_COSINE = 0.999
 
 
 def off_curve(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet]) -> Sequence[Jet]:
-    """Return the components of the vector from the curve's nearest point to the point, along two normals."""
+    """Return the vector from the nearest point of a curve to a point of body j, along two normals of the curve, m."""
     i, j = frames
     point = i.rotation.T @ (j.position - i.position)
     bare = np.array([x.bare for x in point], dtype=object)
     place, *piece = NEAREST(numbers.array, SPACE_NUMBERS, *(x.value for x in point))
 
     def foot(unknowns: Sequence[Jet], without: bool) -> tuple[list[Jet], list[list[Jet]]]:
-        """Return the residual: the connecting vector has no component along the curve."""
+        """Return the residual, which vanishes where the vector from curve to point is perpendicular to the curve."""
         c, tangent, second = along(piece, unknowns[0])
         d = (bare if without else point) - c
         return [d @ tangent], [[d @ second - tangent @ tangent]]
@@ -119,7 +119,10 @@ class PointOnCurve(Constraint):
 
 
 def nowhere_along(owner: str, curve: Spline) -> tuple[float, ...]:
-    """Return the unit vector (3,) that is least tangential to the curve: the normal of the plane of a flat curve."""
+    """Return a unit vector (3,) that is nowhere tangential to the curve: for a flat curve, the normal of its plane.
+
+    It has the least largest cosine to all tangents among the candidates.
+    """
     parameters = np.linspace(0, 1, 9)[:-1]
     s = (curve.breaks[:-1, None] + np.diff(curve.breaks)[:, None] * parameters).ravel()
     tangents = curve.derivatives([*s, curve.breaks[-1] * (1 - 1e-12)])[1]

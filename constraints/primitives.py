@@ -61,7 +61,7 @@ coincidence = Primitive(COINCIDENCE)
 
 
 def dot1(axis_i: int, axis_j: int) -> Primitive:
-    """Return the primitive that keeps an axis of frame i perpendicular to one of frame j."""
+    """Return the primitive that keeps an axis of frame i perpendicular to an axis of frame j."""
     return Primitive(DOT1, axis_i, axis_j)
 
 
@@ -76,10 +76,16 @@ def distance(length: float) -> Primitive:
 
 
 class PrimitiveTable(NamedTuple):
-    """All primitives of a model as arrays: P primitives with m rows in total.
+    """All primitives of a model, as arrays for P primitives with m rows in total.
 
-    kind (P,) · row (P,) first row · body (P, 2) of i and j · arm (P, 2, 3) joint points and
-    direction (P, 2, 3) axes in body coordinates · offset (P,) constants c.
+    Attributes
+    ----------
+    kind : (P,) COINCIDENCE, DOT1, DOT2 or DISTANCE
+    row : (P,) index of the first row
+    body : (P, 2) indices of bodies i and j
+    arm : (P, 2, 3) joint points in body coordinates, m
+    direction : (P, 2, 3) axes in body coordinates
+    offset : (P,) constants c
     """
 
     kind: np.ndarray
@@ -99,11 +105,11 @@ def constraint_tower(
     scratch: np.ndarray,
     phi: np.ndarray,
 ) -> None:
-    """Fill `phi` (m, K + 1) with Phi and its first K time derivatives for all rows.
+    """Fill `phi` (m, K + 1) with Phi and its first K time derivatives for all m rows.
 
-    `R` (n, 3, 3) body to inertial, `translation` (n, K + 1, 3) positions of the centers of mass with their time
-    derivatives, `spin` (n, K, 3) angular velocities with theirs, both in the inertial frame; the ground is one of the n
-    bodies. `scratch` (3, K + 1, 3) is overwritten.
+    `R` (n, 3, 3) are the rotation matrices of n bodies, body to inertial; the ground counts as a body. `translation`
+    (n, K + 1, 3) are the centers of mass and `spin` (n, K, 3) the angular velocities, with time derivatives, both in
+    the inertial frame. `scratch` (3, K + 1, 3) is overwritten.
     """
     order = phi.shape[1] - 1
     u, w, d = scratch[0], scratch[1], scratch[2]
@@ -141,11 +147,12 @@ def constraint_wrenches(
     scratch: np.ndarray,
     wrench: np.ndarray,
 ) -> None:
-    """Fill `wrench` (m, 3, K + 1, 3) with force on body j, moment on body i and moment on body j of a unit multiplier.
+    """Fill `wrench` (m, 3, K + 1, 3) with the load of a unit multiplier of each of m rows.
 
-    All are in the inertial frame, with K time derivatives. The opposite force acts on body i; moments are about the
-    centers of mass. Hence Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. Motions as for `constraint_tower`,
-    with one derivative less of the angular velocity; `scratch` (4, K + 1, 3) is overwritten.
+    The second axis is the force on body j, the moment on body i and the moment on body j; the third is the time
+    derivative, from 0 to K. All are in the inertial frame. The opposite force acts on body i; moments are about the
+    centers of mass. Hence Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. The motion is as for
+    `constraint_tower`, with one derivative less of the angular velocity; `scratch` (4, K + 1, 3) is overwritten.
     """
     order = wrench.shape[2] - 1
     u, w, s_i, s_j = scratch[0], scratch[1], scratch[2], scratch[3]

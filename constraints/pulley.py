@@ -25,12 +25,12 @@ LEFT = "its rope has left a sheave, or a point has come within the radius of a d
 
 @functools.cache
 def slack(path: tuple[int, ...], drums: tuple[bool, ...]) -> Function:
-    """Return the function of a rope along points and drums of these frames, in this order.
+    """Return the constraint function of a rope: its length minus the weighted straight parts and the arcs.
 
-    Its value is the length minus weighted straight parts and arcs. Its numbers are the length; the change of length by
-    full turns of the drums at the ends; a weight for each straight part; and for each stop its position in its frame
-    and, for a drum, its axes (3, 3), the radii of the previous stop, itself and the next one, and the initial wrapped
-    angle.
+    `path` are the frames of its stops (points and drums), in order, and `drums` is true for the drums. The constants
+    are the length; the change of length by full turns of the drums at the ends; a weight for each straight part; and
+    for each stop its position in its frame and, for a drum, its axes (3, 3), the radii of the previous stop, itself and
+    the next one, and the initial wrapped angle.
     """
     last = len(path) - 1
 
@@ -77,7 +77,7 @@ class Pulley(Constraint):
         Stops of the rope in order, at least two: bodies or GROUND, each with a point in body coordinates, m, or drums.
         The ends are fixed; intermediate points act as small sheaves. A body may occur repeatedly. The axes of
         consecutive drums are parallel.
-    weights : (n - 1,), optional
+    weights : (n - 1,) for n stops, optional
         Number of falls of the rope between adjacent points; default: one. Next to drums it must be one.
     length : float, optional
         Sum of all falls and arcs on sheaves, m, without the rope wound on drums at the initial poses; default: that at
@@ -139,12 +139,12 @@ class Pulley(Constraint):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """All bodies along the rope, those at its ends first."""
+        """All bodies along the rope with their frames; the bodies at both ends of the rope come first."""
         return *super().ends, *self._further
 
 
 def _checked_weights(owner: str, weights: Any, stops: Sequence[RopeStop]) -> np.ndarray:
-    """Return the number of falls (n - 1,) between adjacent stops."""
+    """Check and return the number of falls (n - 1,) between adjacent stops of a rope with n stops."""
     count = len(stops) - 1
     falls = np.ones(count) if weights is None else validate.array(owner, "weights", weights, (count,))
     if (falls <= 0).any():
@@ -156,7 +156,7 @@ def _checked_weights(owner: str, weights: Any, stops: Sequence[RopeStop]) -> np.
 
 
 def _checked_points(owner: str, points: Any) -> list[RopeStop]:
-    """Return the checked stops of a rope."""
+    """Check the points and drums of a rope, and return them as stops."""
     listed = list(points) if isinstance(points, Iterable) else []
     fit = [isinstance(one, Drum) or (isinstance(one, tuple | list) and len(one) == 2) for one in listed]
     if len(fit) < 2 or not all(fit):

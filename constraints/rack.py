@@ -20,7 +20,7 @@ from .relation import FORCE, MovingFrame, Relation
 
 
 def travel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the displacement of the rack minus radius times angle, reduced by full turns."""
+    """Return the displacement of the rack minus radius times angle, m, reduced by full turns."""
     rack, pinion, carrier = frames
     radius, *direction = numbers
     displacement = carrier.direction(direction) @ (rack.position - carrier.position)
@@ -90,5 +90,5 @@ class RackPinion(Constraint):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """Rack, pinion and carrier."""
+        """Rack, pinion and carrier, each with its frame."""
         return *super().ends, (self.carrier, self.frame_carrier)

@@ -1,16 +1,18 @@
 """Constraint rows defined by a function of the bodies' poses or velocities, differentiated exactly.
 
 A relation defines what the bilinear primitives cannot: angles, gears, rolling, user-defined constraints. Its function
-receives moving frames made of jets and returns one jet per row.
+receives moving frames made of jets and returns one jet per row. A jet is a number together with its Taylor coefficients
+in time and its gradient by small displacements and rotations of bodies.
 
-* A relation of poses returns Phi. The jet contains the time derivatives of Phi and its gradient with respect to the
-  poses, which is the row of A; the time derivatives of the gradient are those of A.
+* A relation of poses returns Phi. The gradient of Phi with respect to the poses is the row of A; the time derivatives
+  of the gradient are those of A.
 * A relation of velocities returns psi, linear in velocities and angular velocities, as for rolling without slip. psi
   takes the place of Phi_dot; a Phi need not exist. The gradient is taken with respect to the velocities, and again is
   the row of A.
 
-The function is run on floats by the dense reference solver, and on traced values while a kernel is compiled
-(`quirk.dynamics.sparse`).
+A gradient is stored in eight lanes, the entries of a vector register: three for translation, three for rotation, two
+unused. The function is evaluated with floats by the dense reference solver, and with traced values, which record
+operations, while a kernel is compiled (`quirk.dynamics.sparse`).
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ LANES = 8
 
 
 class MovingFrame:
-    """A frame fixed in a moving body; vectors in the inertial frame.
+    """A frame fixed in a moving body; all vectors are in the inertial frame.
 
     Attributes
     ----------
@@ -72,19 +74,31 @@ class MovingFrame:
         return value
 
     def point(self, local: Any) -> np.ndarray:
-        """Return the point at `local` (3,) of this frame: (3,) jets in the inertial frame, m."""
+        """Return the position (3,) of a point of this frame in the inertial frame, m, as jets.
+
+        `local` (3,) are the coordinates of the point in this frame.
+        """
         return self.position + self.direction(local)
 
     def direction(self, local: Any) -> np.ndarray:
-        """Return the vector with components `local` (3,) in this frame: (3,) jets in the inertial frame."""
+        """Return the components (3,) in the inertial frame of a vector fixed in this frame, as jets.
+
+        `local` (3,) are its components in this frame.
+        """
         return self.rotation @ np.asarray(local, dtype=object)
 
     def velocity_of(self, local: Any) -> np.ndarray:
-        """Return the velocity of the point at `local` (3,) of this frame: (3,) jets in the inertial frame, m/s."""
+        """Return the velocity (3,) of a point of this frame in the inertial frame, m/s, as jets.
+
+        `local` (3,) are the coordinates of the point in this frame.
+        """
         return self.velocity + np.cross(self.spin, self.direction(local))
 
     def carried(self, origin: Any, axes: Any) -> MovingFrame:
-        """Return the frame at `origin` (3,) with `axes` (3, 3) as columns, both in this frame, which moves with it."""
+        """Return a second frame that moves with this one.
+
+        Its origin (3,) and its axes (3, 3), as columns, are given in this frame.
+        """
         rotation = self.rotation @ np.asarray(axes, dtype=object)
         if self._velocity is None:
             return MovingFrame(self.point(origin), rotation, None, None)
@@ -103,14 +117,14 @@ class Relation:
     ----------
     function : function of time, moving frames, numbers and motions that returns a jet per row
     labels : quantity that each row keeps at zero, for messages
-    units : FORCE or TORQUE for each row, the kind of its multiplier
+    units : FORCE or TORQUE for each row, the unit of its multiplier
     numbers : constants passed to `function`; constraints that differ only in these share compiled code
     motions : functions of time passed to `function`
     of_velocities : whether the function returns psi, linear in velocities, instead of Phi of poses
     scale : derivative of Phi with respect to a length, 1/m, or angle; scale times multiplier is a force or torque
     source : the user function involved, or None; its value may depend on time in any way
     undefined : explanation in error messages if the function's value is NaN
-    offsets : number of the last numbers that are offsets of the rows; see `quirk.constraints.offsets`
+    offsets : number of trailing constants that are offsets of the rows; see `quirk.constraints.offsets`
     """
 
     function: Function
@@ -142,15 +156,16 @@ class Relation:
         return None
 
     def fill(self, layout: RelationLayout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
-        """Fill `outputs` from `inputs`, in the layout of `RelationLayout`, with floats or traced values.
+        """Evaluate the rows and write them to `outputs`, with the layout of `RelationLayout`.
 
-        With `resting`, second and higher derivatives of positions and first and higher ones of angular velocities are
-        taken as zero and not read, so that the second derivative of Phi is -b.
+        `inputs`, `t` and `outputs` hold floats, or traced values while a kernel is compiled. If `resting` is true,
+        second and higher derivatives of positions and first and higher derivatives of angular velocities are taken as
+        zero and not read, so that the second derivative of Phi is -b.
         """
         differentiate(self, layout, resting, t, inputs, outputs)
 
     def fill_dual(self, layout: RelationLayout, t: Any, inputs: Any, outputs: Any) -> None:
-        """Fill `outputs` from arrays and a time of dual numbers, including the accelerations."""
+        """Evaluate the rows on dual numbers, including the accelerations, and write them to `outputs`."""
         differentiate(self, layout, False, t, inputs, outputs)
 
 
@@ -158,11 +173,14 @@ class Relation:
 class RelationLayout:
     """Layout of the flat arrays that a relation reads and writes.
 
-    Inputs: the numbers; the K + 1 Taylor coefficients of each motion; for each frame its origin (3) and axes (9, by
+    With derivatives up to order K = `order` and of gradients up to order G = `gradient_order`:
+
+    Inputs: the constants; the K + 1 Taylor coefficients of each motion; for each frame its origin (3) and axes (9, by
     rows) in body coordinates and, for its body, the Taylor coefficients of the position (3 (K + 1)), the rotation (9,
-    by rows) and the Taylor coefficients of the angular velocity in the inertial frame (3 K). Outputs: the K + 1
-    derivatives of Phi for each row; then for each row and frame the G + 1 Taylor coefficients of the gradient, eight
-    lanes each.
+    by rows) and the Taylor coefficients of the angular velocity in the inertial frame (3 K).
+
+    Outputs: the K + 1 derivatives of Phi for each row; then for each row and frame the G + 1 Taylor coefficients of the
+    gradient, eight lanes each.
     """
 
     numbers: int
@@ -199,14 +217,17 @@ class RelationLayout:
 
 
 def layout_of(relation: Relation, frames: int, order: int, gradient_order: int = 0) -> RelationLayout:
-    """Return the layout of a relation of `frames` frames, for derivatives up to `order` and `gradient_order`."""
+    """Return the array layout of a relation between `frames` frames.
+
+    `order` and `gradient_order` are the highest time derivatives of Phi and of its gradient.
+    """
     return RelationLayout(
         len(relation.numbers), len(relation.motions), frames, len(relation.labels), order, gradient_order
     )
 
 
 def differentiate(relation: Relation, layout: RelationLayout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
-    """Fill `outputs` from `inputs` by evaluating a relation on jets; see `Relation.fill`."""
+    """Evaluate a relation on jets, and write its rows and gradients to `outputs`; see `Relation.fill`."""
     order, velocities = layout.order, relation.of_velocities
     none: list[Any] = [None] * layout.frames
     numbers = Numbers(inputs, layout.numbers, order, layout.frames)
@@ -278,14 +299,15 @@ def _moving_frame(layout: RelationLayout, f: int, velocities: bool, resting: boo
 
 
 def zeros(inputs: Any) -> Any:
-    """Return eight lanes of zeros: floats, or in the kernel of the inputs."""
+    """Return eight lanes of zeros: floats, or a vector of the kernel that is being compiled."""
     return splat(inputs.zero) if isinstance(inputs, Scalar) else np.zeros(LANES)
 
 
 def turned(inputs: Any, x: Any, y: Any, z: Any) -> list[Any]:
-    """Return the gradient of each component of a vector (x, y, z) fixed in a body: three times eight lanes.
+    """Return the gradients of the components of a vector (x, y, z) fixed in a body: three times eight lanes.
 
-    A rotation by dtheta about the inertial axes changes the vector by dtheta x (x, y, z).
+    The gradients are with respect to rotations of the body: a rotation by dtheta about the inertial axes changes the
+    vector by dtheta x (x, y, z).
     """
     result = []
     for row in ((None, z, -y), (-z, None, x), (y, -x, None)):
@@ -297,10 +319,13 @@ def turned(inputs: Any, x: Any, y: Any, z: Any) -> list[Any]:
 
 
 def cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
-    """Return the vector product of two vectors of numbers."""
+    """Return the cross product of two vectors of three numbers each."""
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
 def frame_numbers(frame: Frame) -> np.ndarray:
-    """Return origin and axes, by rows, of a frame in its body (12,), as in the inputs of `RelationLayout`."""
+    """Return the origin of a frame and its axes, by rows, in body coordinates as one array (12,).
+
+    See `RelationLayout`.
+    """
     return np.concatenate([frame.origin, frame.matrix.ravel()])

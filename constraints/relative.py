@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 @explained
 @dataclass(frozen=True)
 class FrameMotion:
-    """A moving joint frame: origin, velocity, spin (..., 3) and axes (..., 3, 3), all in the inertial frame."""
+    """Position and velocity of a moving joint frame, in the inertial frame.
+
+    Attributes
+    ----------
+    origin : (..., 3) m
+    velocity : (..., 3) of the origin, m/s
+    axes : (..., 3, 3) as columns
+    spin : (..., 3) angular velocity, rad/s
+    """
 
     origin: np.ndarray
     velocity: np.ndarray
@@ -36,7 +44,11 @@ class FrameMotion:
     def of(
         cls, frame: Frame, position: np.ndarray, R: np.ndarray, velocity: np.ndarray, spin: np.ndarray
     ) -> FrameMotion:
-        """Return the motion of `frame` in a body with inertial position, velocity and spin, and R body to inertial."""
+        """Return the motion of a joint frame from the motion of its body.
+
+        Position, velocity and angular velocity `spin` (..., 3) of the body are in the inertial frame, and `R` (..., 3,
+        3) is body to inertial.
+        """
         arm = R @ frame.origin
         return cls(position + arm, velocity + np.cross(spin, arm), R @ frame.matrix, spin)
 
@@ -53,19 +65,19 @@ def velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
 
 
 def relative_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
-    """Return the difference of the origins' inertial velocities (..., 3), m/s, resolved in frame i."""
+    """Return the difference of the inertial velocities of both origins (..., 3), m/s, along the axes of frame i."""
     return _resolve(i.axes, j.velocity - i.velocity)
 
 
 def crossed(constraint: Constraint) -> bool:
-    """Return whether a constraint has the angles of a universal joint; drivers are classified by their joint."""
+    """Whether the angles of a constraint are those of a universal joint; for a driver, those of the driven joint."""
     return bool(getattr(getattr(constraint, "joint", constraint), "cross", False))
 
 
 def angle_about(i: FrameMotion, j: FrameMotion, axis: int) -> Any:
-    """Return the angle, rad, of frame j relative to frame i about the single rotation axis of a joint.
+    """Return the angle, rad, in [-pi, pi], of frame j relative to frame i about the rotation axis of a joint.
 
-    In [-pi, pi]. About x and z it is the 1-2-3 angle; about y it is continued beyond a right angle.
+    About x and z it is the 1-2-3 angle; about y, the second angle, it is continued beyond a right angle.
     """
     R = np.swapaxes(i.axes, -1, -2) @ j.axes
     if axis != Y:
@@ -75,13 +87,13 @@ def angle_about(i: FrameMotion, j: FrameMotion, axis: int) -> Any:
 
 
 def float_of(x: Any) -> float:
-    """Return a number, or the value of a jet, as a float."""
+    """Return the value of a number or of a jet as a float."""
     return float(x.value if isinstance(x, Jet) else x)
 
 
 @shared
 def nearest(angle: Any, reference: Any) -> Any:
-    """Return the angle, rad, plus the full turns that bring it nearest to `reference`."""
+    """Return the angle, rad, that differs from `angle` by full turns and is nearest to `reference`."""
     return angle + 2.0 * np.pi * np.floor((reference - angle) / (2.0 * np.pi) + 0.5)
 
 
@@ -91,7 +103,10 @@ def angular_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
 
 
 def angle_rates(angles: np.ndarray, spin: np.ndarray) -> np.ndarray:
-    """Return the rates (..., 3) of 1-2-3 angles (..., 3) from the angular velocity (..., 3) in frame i: eq. 22."""
+    """Return the rates (..., 3), rad/s, of 1-2-3 angles (..., 3), rad, by eq. 22 of the notes.
+
+    `spin` (..., 3) is the angular velocity of frame j relative to frame i, in frame i.
+    """
     (s1, c1), (s2, c2) = ((np.sin(angles[..., k]), np.cos(angles[..., k])) for k in (0, 1))
     x, y, z = np.moveaxis(spin, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -100,7 +115,10 @@ def angle_rates(angles: np.ndarray, spin: np.ndarray) -> np.ndarray:
 
 
 def cross_rates(angles: np.ndarray, spin: np.ndarray) -> np.ndarray:
-    """Return the rates (..., 3) of the angles of a universal joint: about x of frame i, y of frame j, and zero."""
+    """Return the rates (..., 3), rad/s, of the angles of a universal joint: about x of frame i, y of frame j, and zero.
+
+    `spin` (..., 3) is the angular velocity of frame j relative to frame i, in frame i.
+    """
     x, y, z = np.moveaxis(spin, -1, 0)
     return np.stack([x, np.cos(angles[..., 0]) * y + np.sin(angles[..., 0]) * z, np.zeros_like(x)], axis=-1)
 

@@ -23,7 +23,7 @@ FLAT = 1e-9
 
 
 def _to_rim(plane: MovingFrame, disk: MovingFrame, radius: Any) -> np.ndarray:
-    """Return the vector from the disk's center to the lowest point of its rim."""
+    """Return the vector (3,) from the disk's center to the lowest point of its rim, in the inertial frame, m."""
     normal, axis = plane.rotation[:, Z], disk.rotation[:, Z]
     cosine = normal @ axis
     # The component of the normal in the disk's plane has length sqrt(1 - cosine^2).
@@ -31,14 +31,17 @@ def _to_rim(plane: MovingFrame, disk: MovingFrame, radius: Any) -> np.ndarray:
 
 
 def contact(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the height of the rim's lowest point above the plane."""
+    """Return the height of the lowest point of the rim above the plane, m."""
     plane, disk = frames
     rim = disk.position + _to_rim(plane, disk, numbers[0])
     return [plane.rotation[:, Z] @ (rim - plane.position)]
 
 
 def no_slip(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the slip velocity of the disk at the contact point, relative to the plane, along x and y of the plane."""
+    """Return the slip velocity of the disk relative to the plane at the contact point, m/s.
+
+    Its two components are along x and y of the plane.
+    """
     plane, disk = frames
     arm = _to_rim(plane, disk, numbers[0])
     from_plane = disk.position + arm - plane.position
@@ -47,7 +50,7 @@ def no_slip(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list
 
 
 def sideways(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the velocity of the edge's point across the edge, relative to body i."""
+    """Return the velocity of the contact point relative to body i, across the edge, m/s."""
     i, j = frames
     from_i = j.position - i.position
     return [j.rotation[:, Z] @ (j.velocity - i.velocity - np.cross(i.spin, from_i))]

@@ -19,7 +19,7 @@ from .relation import FORCE, MovingFrame, Relation
 
 
 def advance(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the displacement along the axis minus the lead times the turns, reduced by full turns."""
+    """Return the displacement along the axis minus lead times number of turns, m, reduced by full turns."""
     i, j = frames
     displacement = i.rotation[:, Z] @ (j.position - i.position)
     return [(displacement - twist(i, j, Z) * (numbers[0] * (0.5 / np.pi))).wrapped(numbers[0])]

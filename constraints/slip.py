@@ -1,7 +1,8 @@
 """Slip velocities of joints and contacts with friction, and the loads conjugate to them.
 
-Each component of slip is a rate, linear in velocities, m/s, together with the loads of a unit force along it. The same
-functions are used by the friction law during sliding and by the velocity rows of sticking.
+Each component of slip is a relative velocity, m/s, linear in the velocities of the bodies. It comes with the load on
+both bodies of a unit force along it. The same functions are used by the friction law during sliding and by the
+constraint rows of sticking. Their arguments are the time, the moving frames i and j, and constants.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ LEAST_ROOM = 1e-12
 
 @dataclass(frozen=True)
 class Component:
-    """One component of slip, with the load of a unit force along it.
+    """One component of slip, with the load of a unit friction force along it.
 
     Attributes
     ----------
     rate : slip velocity of body j relative to body i, m/s
-    force, torque : load (3,) each on body j, at the origin of its frame, of a unit force along the component
-    force_i, torque_i : force and torque on body i
+    force, torque : (3,) load on body j at the origin of its frame, in the inertial frame
+    force_i, torque_i : (3,) load on body i at the origin of its frame, in the inertial frame
     """
 
     rate: Any
@@ -45,21 +46,30 @@ class Component:
 
 
 def _pushing(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
-    """Return the component along a direction (3,) for the material points of both bodies at a point (3,)."""
+    """Return the component of slip along a unit vector (3,), between the points of both bodies located at `point` (3,).
+
+    Both vectors are in the inertial frame.
+    """
     from_i, from_j = point - i.position, point - j.position
     slip = j.velocity + np.cross(j.spin, from_j) - i.velocity - np.cross(i.spin, from_i)
     return Component(direction @ slip, direction, np.cross(from_j, direction), -direction, -np.cross(from_i, direction))
 
 
 def _turning(i: Any, j: Any, direction: Vector, radius: Any) -> Component:
-    """Return the component about a direction (3,), at a radius."""
+    """Return the component of slip by relative rotation about a unit vector (3,), at a distance `radius` from it, m."""
     torque, nothing = direction * radius, direction * 0.0
     return Component(torque @ (j.spin - i.spin), nothing, torque, nothing, -torque)
 
 
 @dataclass(frozen=True)
 class AlongAxis:
-    """Slip of a joint that slides along an axis of frame i, rotates about it, or both."""
+    """Slip of a joint that slides along an axis of frame i, rotates about it, or both.
+
+    Attributes
+    ----------
+    axis : X, Y or Z
+    slides, turns : whether the joint slides and rotates
+    """
 
     axis: int
     slides: bool
@@ -71,7 +81,7 @@ class AlongAxis:
         return int(self.slides) + int(self.turns)
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components; `numbers` contains the radius."""
+        """Return the components of slip; `numbers` contains the radius at which rotation slips, m."""
         axis = i.rotation[:, self.axis]
         found = [_pushing(i, j, axis, j.position)] if self.slides else []
         return [*found, _turning(i, j, axis, numbers[0])] if self.turns else found
@@ -84,7 +94,10 @@ class AboutPoint:
     size = 3
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components about the axes of frame i; `numbers` contains the radius."""
+        """Return the components of slip by rotation about the axes of frame i.
+
+        `numbers` contains the radius of the ball, m.
+        """
         return [_turning(i, j, i.rotation[:, axis], numbers[0]) for axis in (X, Y, Z)]
 
 
@@ -95,7 +108,7 @@ class OnPlane:
     size = 2
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components along x and y of frame i."""
+        """Return the components of slip along x and y of frame i."""
         return [_pushing(i, j, i.rotation[:, axis], j.position) for axis in (X, Y)]
 
 
@@ -106,9 +119,9 @@ class OfSurfaces:
     Attributes
     ----------
     kinds : kinds of the first and second surface, as in `quirk.constraints.gap_functions.PAIRS`
-    turned : whether the first surface belongs to body j
-    side : 1 or -1: half-space of normals, along z of the first frame, for which the tangents are smooth; they are
-     smooth everywhere except for the opposite normal
+    turned : whether the first surface is fixed in body j, not in body i
+    side : 1 or -1, selects the tangents. As functions of the normal, those for 1 are smooth except at -z of the first
+        frame, those for -1 except at z
     """
 
     kinds: tuple[str, str]
@@ -119,15 +132,18 @@ class OfSurfaces:
 
     @property
     def has_sides(self) -> bool:
-        """Whether the normal may have any direction, so that tangents are smooth on one side only."""
+        """Whether the normal may have any direction, so that `side` must be chosen."""
         return self.kinds[0] != "plane"
 
     def side_of(self, height: float) -> int:
-        """Return the side for a height, m, of the origin of the second frame along z of the first."""
+        """Return the value of `side` that keeps the tangents smooth near a pose.
+
+        `height`, m, is the coordinate along z of the first frame of the origin of the second frame.
+        """
         return 1 if (height <= 0 if self.kinds[0] == "bowl" else height >= 0) else -1
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components along two tangents.
+        """Return the components of slip along two tangents.
 
         `numbers` are the radii of both surfaces or, if the first surface is bounded, the constants of the gap.
         """
@@ -141,7 +157,10 @@ class OfSurfaces:
         ]
 
     def _touching(self, one: Any, two: Any, radii: Sequence[Any]) -> tuple[Vector, Vector]:
-        """Return the normal from the first surface to the second, and the contact point."""
+        """Return the unit normal (3,) from the first to the second surface, and the contact point (3,), m.
+
+        Both are in the inertial frame.
+        """
         normal = one.rotation[:, Z]
         if self.kinds[0] in PARTS:
             x, y, z = in_frame(one, two)
@@ -169,9 +188,9 @@ class OfGap:
     Attributes
     ----------
     gap : gap function
-    point : (t, frames) -> contact point (3,) in the inertial frame
+    point : function of (t, frames) that returns the contact point (3,) in the inertial frame, m
     source : a function whose closure contains all user functions involved
-    side : as in `OfSurfaces`, in frame i
+    side : as in `OfSurfaces`, with respect to z of frame i
     """
 
     gap: Callable[..., Sequence[Jet]]
@@ -183,7 +202,7 @@ class OfGap:
     has_sides = True
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components along two tangents; `numbers` are not used."""
+        """Return the components of slip along two tangents; `numbers` are not used."""
         normal = self._normal(t, i, j)
         point = self.point(t, [_still(one) for one in (i, j)])
         return [_pushing(i, j, tangent, point) for tangent in tangents(i, normal, self.side)]
@@ -204,15 +223,15 @@ class OfGap:
 
 
 def _still(frame: Any) -> MovingFrame:
-    """Return a copy of the pose of a frame, which a user function may modify."""
+    """Return a copy of a frame's position and rotation, so that a user function cannot modify the original."""
     return MovingFrame(frame.position.copy(), frame.rotation.copy(), None, None)
 
 
 def tangents(one: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
-    """Return two tangents perpendicular to a normal (3,), which depend on the normal and the frame only.
+    """Return two tangents perpendicular to a unit normal (3,), all in the inertial frame.
 
-    The tangents follow Frisvad, J. Graphics Tools 16 (2012), and are smooth unless the normal is opposite to `side`
-    times z.
+    They depend on the normal and the frame `one` only. They follow Frisvad, J. Graphics Tools 16 (2012), and are smooth
+    unless the normal is opposite to `side` times z of the frame.
     """
     x, y, z = one.rotation.T @ normal
     room = 1.0 + z * side

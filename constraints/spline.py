@@ -1,4 +1,4 @@
-"""Splines through points, in space or in a plane, and their tables for relations."""
+"""Splines through points, in space or in a plane, and tables of their coefficients for constraint functions."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ class Spline:
     closed : bool
         Whether the curve is closed from the last point to the first.
     degree : 3 or 5
-        Degree of the pieces; one derivative less is continuous. Open curves of few points have a lower degree.
+        Degree of the polynomials; derivatives up to one less than the degree are continuous. Open curves of few points
+        have a lower degree.
 
     Attributes
     ----------
     points : (n, dimension) m
     closed : bool
     breaks : (p + 1,) m, parameter at the ends of the pieces
-    coefficients : (p, dimension, TERMS) of each piece, by ascending powers of the parameter since its start
+    coefficients : (p, dimension, TERMS) for p pieces, by ascending powers of the parameter from the start of a piece
     """
 
     def __init__(self, owner: str, argument: str, points: Any, closed: bool, dimension: int, degree: int) -> None:
@@ -62,7 +63,10 @@ class Spline:
         self.coefficients[..., : k + 1] = fitted
 
     def _checked(self, owner: str, argument: str, points: Any, dimension: int) -> np.ndarray:
-        """Return finite points, with the first one repeated at the end of a closed curve."""
+        """Check that all points are finite, and return them.
+
+        For a closed curve the first point is repeated at the end.
+        """
         given, least = validate.numbers(points), 3 if self.closed else 2
         if given is None or given.ndim != 2 or given.shape[1] != dimension or not np.isfinite(given).all():
             raise InputError(f"{owner}: {argument} must be an array (n, {dimension}) of finite numbers; got {points!r}")
@@ -76,7 +80,7 @@ class Spline:
         return given
 
     def derivatives(self, s: Any) -> np.ndarray:
-        """Return the points, tangents and second derivatives at parameters (m,): (3, m, dimension)."""
+        """Return points, tangents and second derivatives at m parameters `s` (m,), as an array (3, m, dimension)."""
         s = np.asarray(s, dtype=float)
         s = np.mod(s, self.breaks[-1]) if self.closed else s
         k = np.clip(np.searchsorted(self.breaks, s, side="right") - 1, 0, len(self.coefficients) - 1)
@@ -87,7 +91,7 @@ class Spline:
 
     @property
     def table(self) -> tuple[float, ...]:
-        """The curve as constants of a relation, in the layout of `nearest`."""
+        """Coefficients of the curve as constants of a constraint function, in the layout of `nearest`."""
         lengths = np.diff(self.breaks)
         # Control points of each piece, whose convex hull contains the piece.
         scaled = self.coefficients * lengths[:, None, None] ** np.arange(TERMS)
@@ -106,13 +110,16 @@ class Spline:
 
 
 def _sphere(points: np.ndarray, room: float) -> np.ndarray:
-    """Return radius and center of a sphere around points (n, dimension), enlarged by `room`."""
+    """Return radius and center of a sphere around points (n, dimension); the radius is enlarged by `room`, m."""
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
     return np.array([np.linalg.norm(points - center, axis=1).max() + room, *center])
 
 
 def along(coefficients: Sequence[Any], u: Jet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return point, tangent and second derivative, jets, of a piece with TERMS coefficients per coordinate."""
+    """Return the point, tangent and second derivative of a polynomial piece at parameter u, as arrays of jets.
+
+    `coefficients` has TERMS entries for each coordinate, one coordinate after the other.
+    """
     rows = [coefficients[k : k + TERMS] for k in range(0, len(coefficients), TERMS)]
     parts = []
     for order in range(3):
@@ -122,7 +129,7 @@ def along(coefficients: Sequence[Any], u: Jet) -> tuple[np.ndarray, np.ndarray, 
 
 
 def _polynomial(terms: Sequence[Any], u: Jet) -> Jet:
-    """Evaluate a polynomial with coefficients by ascending powers."""
+    """Return the value at u of a polynomial with coefficients `terms` by ascending powers."""
     result = u * terms[-1] + terms[-2]
     for term in reversed(terms[:-2]):
         result = result * u + term

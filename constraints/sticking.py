@@ -1,4 +1,4 @@
-"""Rows of velocities for sticking friction."""
+"""Constraint rows on velocities for sticking friction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from .slip import OfGap, Slip
 
 @dataclass(frozen=True)
 class Held:
-    """Function for the rows that keep components of slip at zero."""
+    """Function for the constraint rows that keep components of slip at zero.
+
+    Attributes
+    ----------
+    slip : slip of the joint or contact
+    which : indices of the components that are kept at zero
+    """
 
     slip: Slip
     which: tuple[int, ...]

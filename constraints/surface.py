@@ -68,7 +68,7 @@ def rectangle(
     center : (3,) m
     normal : (3,) direction perpendicular to the plate
     along : (3,) direction of the first side, projected onto the plate
-       Default: x for the default normal; for another normal some perpendicular direction.
+        Default: x for the default normal; for other normals an arbitrary perpendicular direction.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def rectangle(
 @remembered
 @with_earlier_arguments(centre="center")
 def disk(radius: float, center: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0, 1)) -> Surface:
-    """Return a thin circular plate of given radius, m, center (3,), m, and normal (3,).
+    """Return a thin circular plate with radius, m, center (3,), m, and normal (3,) in body coordinates.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def sphere(radius: float, center: ArrayLike = (0, 0, 0)) -> Surface:
 
 @remembered
 def point(position: ArrayLike = (0, 0, 0)) -> Surface:
-    """Return a point (3,), m, such as a corner.
+    """Return a single point (3,) in body coordinates, m, such as a corner.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def rim(radius: float, center: ArrayLike = (0, 0, 0), axis: ArrayLike = (0, 0, 1
 
 
 def _round(kind: str, radius: float, center: Any, argument: str, axis: Any) -> Surface:
-    """Return a surface with a circular edge about an axis."""
+    """Return a surface with a circular edge, with radius, m, center (3,), m, and axis (3,) in body coordinates."""
     axes = axes_with_z(validate.direction(kind, argument, axis))
     place = Frame(validate.array(kind, "center", center, (3,)), rotation.from_matrix(axes))
     return Surface(kind, place, validate.positive(kind, "radius", radius))

@@ -1,4 +1,8 @@
-"""Search for the contact of two plane splines; tables as in `nearest`."""
+"""Search for the contact of two plane splines.
+
+Coefficients, and the arguments `table`, `curve` and `o`, are as in `nearest`. Curve i and curve j begin at elements i
+and j of the table. Each piece and each group of pieces has an enclosing circle.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,10 @@ ACCEPTED = 1e-8
 
 @shared
 def mapped(place: Map, x: float, y: float) -> tuple[float, float]:
-    """Return the position of a point of curve j in the plane of curve i."""
+    """Return the coordinates in the plane of curve i of a point with coordinates x, y in the plane of curve j.
+
+    `place` is the pose of curve j relative to curve i.
+    """
     return place[0] * x + place[1] * y + place[2], place[3] * x + place[4] * y + place[5]
 
 
@@ -46,7 +53,8 @@ def mapped(place: Map, x: float, y: float) -> tuple[float, float]:
 def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[float, float]:
     """Return the distance of two circles, negative if they overlap, and the distance of their farthest points.
 
-    The radii are at elements i and j. The second circle is mapped to the plane of the first, with its radius unchanged.
+    The circles are at elements i and j of the table: radius, x, y. The second is mapped by `place` to the plane of the
+    first.
     """
     x, y = mapped(place, table[j + 1], table[j + 2])
     apart = math.sqrt((x - table[i + 1]) ** 2 + (y - table[i + 2]) ** 2)
@@ -56,7 +64,7 @@ def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[floa
 
 @shared
 def place_on(table: np.ndarray, o: int, u: float) -> tuple[float, float, float, float, float, float]:
-    """Return point, tangent and second derivative at a parameter of the piece at element o."""
+    """Return x, y, tangent and second derivative at parameter u of the piece at element o."""
     a = o + CENTRE + PLANE
     x, dx, ddx = power_sums(table, a, u)
     y, dy, ddy = power_sums(table, a + TERMS, u)
@@ -65,7 +73,7 @@ def place_on(table: np.ndarray, o: int, u: float) -> tuple[float, float, float, 
 
 @shared
 def nearest_samples(table: np.ndarray, o: int, p: int, place: Map) -> tuple[float, float, float]:
-    """Return the smallest distance between samples of two pieces, and both parameters."""
+    """Return the smallest distance between sample points of two pieces, at elements o and p, and both parameters."""
     best, u, v = math.inf, 0.0, 0.0
     for n in range(SAMPLES):
         r = table[p + LENGTH] * n / (SAMPLES - 1)
@@ -82,7 +90,7 @@ def nearest_samples(table: np.ndarray, o: int, p: int, place: Map) -> tuple[floa
 
 @shared
 def group_of(table: np.ndarray, curve: int, g: int) -> tuple[int, int, int]:
-    """Return the index of a group's circle, and its first and last piece, the latter exclusive."""
+    """Return the index of the circle of group g, the number of its first piece and that of the piece after its last."""
     count = int(table[curve])
     size = group_size(count)
     return group_at(curve, count, g, PLANE), g * size, min(count, (g + 1) * size)
@@ -90,7 +98,7 @@ def group_of(table: np.ndarray, curve: int, g: int) -> tuple[int, int, int]:
 
 @shared
 def nearest_groups(table: np.ndarray, i: int, j: int, groups: tuple[int, int], place: Map) -> tuple[int, int]:
-    """Return the two groups of curves i and j whose circles are nearest to each other."""
+    """Return the numbers of the groups of curves i and j whose circles are nearest to each other."""
     least, one, two = math.inf, 0, 0
     for g in range(groups[0]):
         for h in range(groups[1]):
@@ -102,7 +110,7 @@ def nearest_groups(table: np.ndarray, i: int, j: int, groups: tuple[int, int], p
 
 @shared
 def nearest_pair(table: np.ndarray, i: int, j: int, place: Map) -> tuple[int, float, int, float]:
-    """Return piece and parameter on each curve where two curves are approximately nearest to each other."""
+    """Return a piece and a parameter on each curve, approximately where the curves are nearest to each other."""
     groups = group_count(int(table[i])), group_count(int(table[j]))
     g, h = nearest_groups(table, i, j, groups, place)
     best, k, u, l, v = math.inf, 0, 0.0, 0, 0.0
@@ -129,9 +137,9 @@ def nearest_pair(table: np.ndarray, i: int, j: int, place: Map) -> tuple[int, fl
 
 @shared
 def within(table: np.ndarray, curve: int, k: int, u: float) -> tuple[int, float]:
-    """Return piece and parameter of a point of a plane curve, from a parameter that may lie outside the piece.
+    """Return the piece and the parameter of a point of a curve; the given u may lie beyond the ends of piece k.
 
-    Beyond the ends of an open curve it stays in the margin.
+    At the ends of an open curve the parameter is limited to the margin.
     """
     count, open_ends = int(table[curve]), table[curve + 1] > 0.0
     for _ in range(count):
@@ -148,7 +156,10 @@ def within(table: np.ndarray, curve: int, k: int, u: float) -> tuple[int, float]
 
 @shared
 def newton_step(table: np.ndarray, o: int, u: float, p: int, v: float, place: Map) -> tuple[float, float]:
-    """Return a Newton step of both parameters to a common normal: parallel tangents, and no offset along them."""
+    """Return the changes of both parameters, u and v, in a Newton step to the common normal of two curves.
+
+    At the solution the tangents are parallel, and the vector between the points has no component along them.
+    """
     x, y, dx, dy, ddx, ddy = place_on(table, o, u)
     x_j, y_j, dx_j, dy_j, ddx_j, ddy_j = place_on(table, p, v)
     x_j, y_j = mapped(place, x_j, y_j)
@@ -166,10 +177,11 @@ def newton_step(table: np.ndarray, o: int, u: float, p: int, v: float, place: Ma
 def touching_pieces(
     table: np.ndarray, i: int, a: float, b: float, c: float, d: float, e: float, f: float
 ) -> tuple[float, ...]:
-    """Return the parameters in the pieces of two curves that have a common normal, and the coefficients of both.
+    """Return the parameters on two pieces that have a common normal, and the coefficients of both pieces.
 
-    It is the common normal next to the closest points of the curves. The parameters are NaN if there is none, or if it
-    is at an end of an open curve. Curve i is at element i, followed by curve j, and the last six numbers are `Map`.
+    Of several common normals, it is the one next to the closest points of the curves. The parameters are NaN if there
+    is none, or if it is at an end of an open curve. Curve i begins at element i and is followed by curve j; the last
+    six arguments are the pose of curve j, see `Map`.
     """
     j, place = after(table, i, PLANE), (a, b, c, d, e, f)
     k, u, l, v = nearest_pair(table, i, j, place)

@@ -20,7 +20,8 @@ from ..jit.compilation import kernel
 def fixed_vector_tower(R: np.ndarray, spin: np.ndarray, local: np.ndarray, out: np.ndarray) -> None:
     """Fill `out` (K + 1, 3) with the vector `local` (3,) fixed in a body, and its first K time derivatives.
 
-    `R` (3, 3) body to inertial, `spin` (>= K, 3) angular velocity and its time derivatives in the inertial frame.
+    `R` (3, 3) is the rotation matrix, body to inertial. `spin`, at least (K, 3), is the angular velocity and its time
+    derivatives, in the inertial frame.
     """
     for c in range(3):
         out[0, c] = R[c, 0] * local[0] + R[c, 1] * local[1] + R[c, 2] * local[2]
@@ -38,7 +39,10 @@ def fixed_vector_tower(R: np.ndarray, spin: np.ndarray, local: np.ndarray, out: 
 
 @kernel
 def product_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` (K + 1,) with u . w and its time derivatives; u and w are (K + 1, 3) with derivatives."""
+    """Fill `out` (K + 1,) with the scalar product of two vectors and its first K time derivatives.
+
+    `u` and `w` (K + 1, 3) are the vectors with their time derivatives.
+    """
     for k in range(out.shape[0]):
         total = 0.0
         binomial = 1.0
@@ -51,7 +55,10 @@ def product_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
 
 @kernel
 def cross_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` (K + 1, 3) with u x w and its time derivatives; u and w are (K + 1, 3) with derivatives."""
+    """Fill `out` (K + 1, 3) with the cross product of two vectors and its first K time derivatives.
+
+    `u` and `w` (K + 1, 3) are the vectors with their time derivatives.
+    """
     for k in range(out.shape[0]):
         x = y = z = 0.0
         binomial = 1.0

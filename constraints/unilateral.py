@@ -39,8 +39,8 @@ class Unilateral(Constraint):
     gaps : a relation of one row for each gap, m or rad
     restitution : coefficient of restitution e, from 0 to 1
     rest_speed : m/s or rad/s, or None for the default; see docs/events.md
-    turning : rotation axis of the joint whose angle, with all turns counted, the gaps depend on, or None
-    joint : that joint
+    turning : rotation axis of the joint on whose angle, with all turns counted, the gaps depend, or None
+    joint : the joint of `turning`, or None
     parts : parts of a bounded surface, or None
     """
 
@@ -50,7 +50,7 @@ class Unilateral(Constraint):
     joint: Joint | None = None
 
     def _bounce(self, restitution: Any, rest_speed: Any) -> None:
-        """Check and set restitution and rest speed."""
+        """Check and set the coefficient of restitution and the rest speed."""
         self.restitution = validate.non_negative(f"{self}", "restitution", restitution)
         if self.restitution > 1:
             raise InputError(f"{self}: restitution must be between 0 and 1; got {restitution!r}")
@@ -58,20 +58,23 @@ class Unilateral(Constraint):
 
     @cached_property
     def closed(self) -> tuple[Self, ...]:
-        """The constraint at rest, once for each of its rows, which are bilateral."""
+        """The equality constraints that hold while the gaps are closed, one for each row."""
         return tuple(self._with(gap) for gap in self.resting_gaps)
 
     @cached_property
     def resting_gaps(self) -> tuple[Relation, ...]:
-        """Gap functions of the rows at rest: one for each gap or, for a bounded surface, for each of its parts."""
+        """Gap functions used while the constraint is closed: one per gap or, for a bounded surface, one per part."""
         return self.gaps
 
     def gap_of_row(self, row: int) -> int:
-        """Return the index of the gap of a row at rest."""
+        """Return the index of the gap that belongs to constraint row `row` of the closed constraint."""
         return row if len(self.gaps) > 1 else 0
 
     def borders(self, part: int) -> tuple[Relation, ...]:
-        """Return the distances, m, from the borders of a part of a bounded surface; none for other surfaces."""
+        """Return functions for the distances, m, from the borders of one part of a bounded surface.
+
+        None for other surfaces.
+        """
         return ()
 
     def _with(self, gap: Relation) -> Self:
@@ -188,7 +191,7 @@ class OneSided(OfBodies, Unilateral):
     ----------
     name : str
     bodies : Body or list of bodies
-        GROUND may be included. The load is that on the second body, or on a single one, at its center of mass.
+        GROUND may be included. The load acts on the second body, or on the only body, at its center of mass.
     gap : function, or the text of an `Expression`
         ``gap(t, a, b, ...)`` with a moving frame for each body, as for `Implicit`; it returns a quantity that is
         positive if the constraint is open and zero if it is closed.
@@ -239,7 +242,7 @@ class OneSided(OfBodies, Unilateral):
         self._bounce(restitution, rest_speed)
 
     def _place(self, point: Any, skipped: int) -> Callable[[Any, Sequence[Any]], Any]:
-        """Return a function of (t, frames) for the contact point."""
+        """Return a function of (t, frames) that computes the contact point (3,) in the inertial frame, m."""
         if isinstance(point, str) or callable(point):
             function = function_of(f"{self}", "point", point, ("t", *LETTERS[: self.given]))
 
@@ -255,7 +258,7 @@ class OneSided(OfBodies, Unilateral):
 
 
 def _both(one: Callable[..., Any], two: Any) -> Callable[..., Any]:
-    """Return a function whose closure contains both functions."""
+    """Return a function that calls both functions, so that its closure contains both."""
 
     def both(*arguments: Any) -> Any:
         return one(*arguments), two(*arguments)
@@ -264,7 +267,7 @@ def _both(one: Callable[..., Any], two: Any) -> Callable[..., Any]:
 
 
 def free_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[bool, int]:
-    """Return whether a joint's free coordinate is a rotation, and its axis."""
+    """Return whether the free coordinate of a joint is a rotation, and its axis."""
     validate.choice(owner, "coordinate", coordinate, (None, "rotation", "translation"))
     free = {"rotation": joint.rotation_axis, "translation": joint.translation_axis}
     named = [kind for kind, axis in free.items() if axis is not None and coordinate in (None, kind)]
@@ -278,7 +281,10 @@ def free_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[b
 
 def _angle(axis: int, of_three: bool = False) -> Any:
     def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the relative angle minus the limit, or the opposite, reduced by full turns."""
+        """Return the signed difference of relative angle and limit, rad, reduced by full turns.
+
+        Positive within the limit.
+        """
         i, j = frames
         return [(free_angle(i, j, axis, of_three) - numbers[1]).wrapped(2 * np.pi) * numbers[0]]
 
@@ -287,7 +293,10 @@ def _angle(axis: int, of_three: bool = False) -> Any:
 
 def _slide(axis: int) -> Any:
     def slide(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the displacement along an axis of frame i minus the limit, or the opposite."""
+        """Return the signed difference of displacement along an axis of frame i and limit, m.
+
+        Positive within the limit.
+        """
         i, j = frames
         return [(i.rotation[:, axis] @ (j.position - i.position) - numbers[1]) * numbers[0]]
 
@@ -299,6 +308,6 @@ TILTS = [_angle(axis, True) for axis in range(3)]
 
 
 def slack(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the slack of a rope: its length minus the distance of its ends."""
+    """Return the slack of a rope: its length minus the distance of its ends, m."""
     d = frames[1].position - frames[0].position
     return [numbers[0] - (d @ d).sqrt()]

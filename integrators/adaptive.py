@@ -21,16 +21,16 @@ from .tableau import Tableau
 class Tolerance:
     """Tolerances for the local error of a step.
 
-    Components of y that form a vector are measured together: the error of each group must not exceed
-    ``atol + rtol |y|``, with ``|.|`` the Euclidean norm over the group. Step sizes are thus independent of the axes.
+    Components of y that form a vector are measured together: the error of each group must not exceed ``atol + rtol
+    |y|``, with ``|.|`` the Euclidean norm over the group. Step sizes are thus independent of the axes.
 
     Attributes
     ----------
     rtol, atol : float
-    starts : (g,) index of the first component of each group; a group ends where the next begins
+    starts : (g,) for g groups, index of the first component of each; a group ends where the next begins
     count : number of leading components whose error is controlled, or None for all
-    beside : function that returns the ratio of error to tolerance of everything else, from the error of y_new (N,), y,
-     y_new and the step size
+    beside : further error measure, or None
+        Function of the error (N,), y, y_new and the step size that returns a ratio of error to tolerance.
     """
 
     rtol: float
@@ -40,7 +40,10 @@ class Tolerance:
     beside: Callable[[np.ndarray, np.ndarray, np.ndarray, float], float] | None = None
 
     def ratios(self, error: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> np.ndarray:
-        """Return the ratio of error to tolerance for each group (g,); a step is acceptable up to 1."""
+        """Return the ratio of error to tolerance for each group (g,); a step is accepted if none exceeds 1.
+
+        `error`, `y` and `y_new` (N,) are the estimated error of a step and the states at its start and end.
+        """
         size = np.maximum(self._lengths(y), self._lengths(y_new))
         return self._lengths(error) / (self.atol + self.rtol * size)
 
@@ -66,10 +69,10 @@ def adaptive_steps(
     *,
     first: float = 0.0,
 ) -> Iterator[Step]:
-    """Yield accepted steps from (t, y) to `end`; steps end at the breaks.
+    """Yield the accepted steps of y' = f(t, y) from (t, y) to `end`; steps end at the breaks.
 
-    `first` is the initial step size, or 0 for an automatic one. The stages of a step are valid until the next one is
-    requested.
+    `manifold` projects the state after each step, and `look` may demand that a step be repeated. `first` is the initial
+    step size, or 0 for an automatic one. The stages of a step are valid until the next step is requested.
 
     Raises
     ------
@@ -119,7 +122,10 @@ def adaptive_steps(
 
 @shared
 def next_end(t: float, h: float, end: float, max_step: float) -> float:
-    """Return the end of a step of size h from t: `end` if the remaining interval would be too short for a step."""
+    """Return the end of the next step, from t with step size h.
+
+    It is `end` if the remaining interval would be too short for another step.
+    """
     h, left = min(h, max_step), end - t
     return end if left <= 1.01 * h and left <= max_step * (1.0 + 1e-9) else t + h
 
@@ -133,9 +139,10 @@ def step_error(
     y: np.ndarray,
     y_new: np.ndarray,
 ) -> float:
-    """Return the ratio of a step's estimated error to the tolerance, from the one or two estimates of the tableau.
+    """Return the ratio of the estimated error of a step to the tolerance.
 
-    Only the error tangential to the manifold counts: near a singular configuration the normal part is pure noise.
+    `k` are the stages of the step of size h from y to y_new; the tableau defines one or two error estimates. Only the
+    error tangential to the manifold counts: near a singular configuration the normal part is pure noise.
     """
     norms = []
     for weights in tableau.errors:
@@ -162,9 +169,10 @@ def starting_step(
 def collapsed(
     t: float, y: np.ndarray, stages: np.ndarray, breaks: Breaks | None = None, *, explicit: bool = False
 ) -> IntegrationError:
-    """Return the IntegrationError for a step size that collapsed at (t, y); the stages (s, N) show the component.
+    """Return the IntegrationError for a step size that became too small at (t, y).
 
-    For an `explicit` method the message mentions stiffness.
+    The stages (s, N) of the last attempt show which component of y is responsible. For an `explicit` method the message
+    mentions stiffness.
     """
     bad = np.flatnonzero(~np.isfinite(stages).all(axis=0))
     if bad.size:

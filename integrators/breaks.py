@@ -28,7 +28,7 @@ class Piece(NamedTuple):
 
     Attributes
     ----------
-    low, high : range of times at which f is evaluated
+    low, high : limits of the times at which f is evaluated
     end : end of the last step
     first : maximum size of the first step
     """
@@ -40,16 +40,16 @@ class Piece(NamedTuple):
 
 
 def in_piece(f: Function, piece: Piece) -> Function:
-    """Return f with its time clipped to a piece, so that it is evaluated on the piece's side of each break."""
+    """Return f with its time limited to a piece, so that f is evaluated on the piece's side of each break."""
     return lambda t, y: f(min(max(t, piece.low), piece.high), y)
 
 
 class Breaks:
-    """Breaks of a run, to which later ones can be added, and the maximum step size.
+    """The breaks of a run and its maximum step size; breaks can be added during the run.
 
     Parameters
     ----------
-    start, end : range of times; breaks outside are ignored; the end may be infinite
+    start, end : limits of the times of the run; breaks outside are ignored; the end may be infinite
     times : breaks in any order
     max_step : maximum step size, in the same unit
     recurring : function that returns all further breaks between two times, for runs without an end
@@ -74,16 +74,16 @@ class Breaks:
             self.add(float(t))
 
     def snapshot(self) -> tuple[Any, ...]:
-        """Return all breaks known so far, for `recall`."""
+        """Return a copy of all breaks known so far, for `recall`."""
         return list(self._times), dict(self._first), list(self._found), self._until
 
     def recall(self, saved: tuple[Any, ...]) -> None:
-        """Restore the breaks returned by `snapshot`."""
+        """Restore the breaks that `snapshot` returned."""
         times, first, found, self._until = saved
         self._times, self._first, self._found = list(times), dict(first), list(found)
 
     def _unit(self, t: float) -> float:
-        """Return the resolution of times near t."""
+        """Return the distance between adjacent floats near time t."""
         return float(np.spacing(max(abs(self.start), abs(t))))
 
     @property
@@ -108,7 +108,7 @@ class Breaks:
         return True
 
     def find(self, t: float, first: float = np.inf) -> bool:
-        """Add a break located during the run, as `add` does."""
+        """Add a break that was located during the run; arguments and result as for `add`."""
         new = self.add(t, first)
         if new:
             self._found.append(t)
@@ -126,7 +126,7 @@ class Breaks:
         return bool(later)
 
     def _look_ahead(self, t: float) -> None:
-        """Add recurring breaks until there are some behind time t."""
+        """Add recurring breaks until there is one after time t."""
         if self._recurring is not None and not (self._times and self._times[-1] > t + APART_ULPS * self._unit(t)):
             until = max(t, self._until) + RECURRING * self._interval
             for found in self._recurring(self._until, until):
@@ -134,7 +134,7 @@ class Breaks:
             self._until = until
 
     def piece(self, t: float) -> Piece:
-        """Return the piece that contains a step from time t."""
+        """Return the piece that contains a step which starts at time t."""
         self._look_ahead(t)
         near = APART_ULPS * self._unit(t)
         k = bisect_right(self._times, t + near)
@@ -148,13 +148,13 @@ class Breaks:
         )
 
     def shortest(self, t: float) -> float:
-        """Return the smallest step from time t that the resolution of doubles allows."""
+        """Return the smallest step size at time t that the resolution of floats allows."""
         return SMALLEST_STEP_ULPS * float(
             np.spacing(max(abs(t), abs(self.end if np.isfinite(self.end) else self.start)))
         )
 
     def late(self, t: float) -> IntegrationError | None:
-        """Return an IntegrationError if floats near t are too far apart for the steps of the run, otherwise None."""
+        """Return an IntegrationError if adjacent floats near t are too far apart for the steps of this run, or None."""
         if self.shortest(t) <= LATE * (self.end - self.start):
             return None
         return IntegrationError(
@@ -166,7 +166,7 @@ class Breaks:
     def pieces(self, t: float) -> list[Piece]:
         """Return all pieces from time t, the start of a step, to the end of the run.
 
-        In a run with recurring breaks, only the pieces between known breaks.
+        In a run with recurring breaks, these are only the pieces up to the last break known so far.
         """
         pieces = [self.piece(t)]
         end = self.end if self._recurring is None else self._times[-1]

@@ -20,7 +20,13 @@ Values = Callable[[float], np.ndarray]
 
 
 class Change(NamedTuple):
-    """The last time before a change and the first after it; a jump lies between adjacent doubles."""
+    """Narrow time interval in which a function changes.
+
+    Attributes
+    ----------
+    before, after : last time before the change and first time after it; adjacent floats for a jump
+    jump : whether the function jumps
+    """
 
     before: float
     after: float
@@ -28,9 +34,9 @@ class Change(NamedTuple):
 
 
 def located(value: Values, before: float, after: float) -> Change | None:
-    """Return the narrow interval in which most of the change between two times occurs, or None if it is spread out.
+    """Return the narrow interval in which most of the change of a function between two times occurs.
 
-    A function with NaN values counts as spread out.
+    Returns None if the change is spread over the whole interval, or if the function has NaN values.
     """
     low, high = value(before), value(after)
     begin, end, largest, count = before, after, _size(high - low), 0
@@ -53,7 +59,10 @@ def located(value: Values, before: float, after: float) -> Change | None:
 
 
 def _has_sides(value: Values, before: float, after: float, low: np.ndarray, high: np.ndarray) -> bool:
-    """Whether a function is nearly constant just before and just after a jump."""
+    """Whether a function is nearly constant just before and just after a jump.
+
+    `low` and `high` are its values before and after the jump.
+    """
     unit = BESIDE_ULPS * np.spacing(max(abs(before), abs(after)))
     jump = SIDEWAYS * _size(high - low)
     return bool(_size(value(before - unit) - low) <= jump and _size(value(after + unit) - high) <= jump)

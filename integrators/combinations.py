@@ -1,4 +1,8 @@
-"""Linear combinations of slopes, in kernels: stages, error estimates and dense output of flat states."""
+"""Linear combinations of slopes in compiled code: stages, error estimates and dense output.
+
+A slope is a value of f(t, y), the array `k` holds all slopes of a step one after the other, and a block is eight
+adjacent elements of a state.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +23,18 @@ FOUR = 32
 
 @record
 class Weights(NamedTuple):
-    """Sparse weights of a tableau for kernels: s stages, the closing evaluation, x stages for dense output.
+    """Nonzero weights of a Butcher tableau, as arrays for compiled code.
 
     Attributes
     ----------
     stages : number of stages s
-    buffers : number of slopes, s + 1 + x
+    buffers : number of slopes, s + 1 + x: those of the stages, of the end of the step, and of x stages for dense output
     errors : number of error estimates
-    exponent : 1 / (order of the error estimate)
+    exponent : reciprocal of the order of the error estimate
     c : (s + 1 + x,) times of the evaluations as fractions of the step
     first : (s + 1 + x + errors + 1,) start of each row's weights: stages, y_new (row s), stages for dense output, error
         estimates
-    slope, weight : indices of the slopes, and their weights
+    slope, weight : index of the slope and its weight, for each nonzero weight
     dense : ((s + 1 + x) d,) weights of the Bernstein polynomials of degree d
     binomial : (d,) binomial coefficients
     """
@@ -49,7 +53,7 @@ class Weights(NamedTuple):
 
 @cache
 def weights_of(tableau: Tableau) -> Weights:
-    """Return the non-zero weights of a tableau."""
+    """Return the nonzero weights of a tableau as arrays."""
     rows = [*tableau.a, tableau.b, *tableau.extra_a, *tableau.errors]
     kept = [np.flatnonzero(row) for row in rows]
     degree = tableau.dense.shape[1]
@@ -69,7 +73,7 @@ def weights_of(tableau: Tableau) -> Weights:
 
 @kernel
 def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, out: np.ndarray) -> None:
-    """Set `out` to y + h times the combination of the slopes `k` for row `row`."""
+    """Set `out` to y + h times the weighted sum of the slopes `k`, with the weights in row `row` of the tableau."""
     size = out.shape[0]
     whole = size - size % FOUR
     for o in range(0, whole, FOUR):
@@ -84,7 +88,7 @@ def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, 
 
 @kernel
 def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out: np.ndarray) -> None:
-    """Set `out` to h times the combination of the slopes `k` for an error estimate."""
+    """Set `out` to the error estimate of index `estimate`: h times a weighted sum of the slopes `k`."""
     size, row = out.shape[0], weights.buffers + estimate
     whole = size - size % FOUR
     for o in range(0, whole, FOUR):
@@ -99,7 +103,10 @@ def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out:
 
 @inlined
 def four_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> tuple[Any, Any, Any, Any]:
-    """Return the combinations of slopes in four adjacent blocks from element o on, which are computed independently."""
+    """Return the weighted sums of the slopes for four adjacent blocks, from element o of a state of `size` elements.
+
+    The four sums are independent, so that the processor computes them at the same time.
+    """
     p = q = r = s = splat(0.0)
     for e in range(weights.first[row], weights.first[row + 1]):
         weight, place = at(weights.weight, e), weights.slope[e] * size + o
@@ -110,7 +117,7 @@ def four_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> t
 
 @inlined
 def one_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> Any:
-    """Return the combination of slopes in the block at element o."""
+    """Return the weighted sum of the slopes for the block at element o of a state of `size` elements."""
     p = splat(0.0)
     for e in range(weights.first[row], weights.first[row + 1]):
         p = p + at(weights.weight, e) * load(k, weights.slope[e] * size + o)
@@ -119,7 +126,7 @@ def one_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> Any
 
 @kernel
 def sample(weights: Weights, theta: float, k: np.ndarray, h: float, y: np.ndarray, out: np.ndarray) -> None:
-    """Set `out` to the state at t + theta h from the continuous extension."""
+    """Set `out` to the state at time t + theta h by dense output, for a step of size h from (t, y) with slopes `k`."""
     size, degree = out.shape[0], weights.binomial.shape[0]
     for o in range(0, size, 8):
         store(out, o, load(y, o))

@@ -27,7 +27,11 @@ STALL_STEPS, STALL_PROGRESS = 1000, 1e-7
 
 @shared
 def factor_after_rejection(error: float, exponent: float) -> float:
-    """Return the factor for a rejected step; `error` is the ratio of error to tolerance, above 1 or NaN."""
+    """Return the factor by which the step size changes after a rejected step.
+
+    `error` is the ratio of error to tolerance, above 1 or NaN; `exponent` is the reciprocal order of the error
+    estimate.
+    """
     if not error < 1e300:
         return MIN_FACTOR
     return max(MIN_FACTOR, SAFETY * error**-exponent)
@@ -35,7 +39,11 @@ def factor_after_rejection(error: float, exponent: float) -> float:
 
 @shared
 def factor_after_acceptance(error: float, previous: float, was_rejected: bool, exponent: float) -> float:
-    """Return the factor for an accepted step; `previous` is the error ratio of the step before."""
+    """Return the factor by which the step size changes after an accepted step.
+
+    `error` and `previous` are the ratios of error to tolerance of this step and the one before; `exponent` is the
+    reciprocal order of the error estimate. After a rejection the step size does not grow.
+    """
     error = max(error, SMALLEST_ERROR)
     factor = SAFETY * error ** (-PROPORTIONAL * exponent) * previous ** (INTEGRAL * exponent)
     return min(1.0 if was_rejected else MAX_FACTOR, max(MIN_FACTOR, factor))

@@ -30,11 +30,11 @@ def fixed_steps(
     origin: float | None = None,
     grid: int = 0,
 ) -> Iterator[Step]:
-    """Yield steps of size `h` from (t, y) to `end`.
+    """Yield the steps of size `h` of y' = f(t, y) from (t, y) to `end`.
 
-    Steps end at multiples of h from `origin`, by default t, of which the first `grid` are done. The last step is
-    shorter if h does not divide the interval. A step across a break is divided there, which preserves the order of the
-    method. The stages of a step are valid until the next one is requested.
+    Steps end at multiples of h from `origin`, by default t; the first `grid` of these steps are already done. The last
+    step is shorter if h does not divide the interval. A step across a break is divided there, which preserves the order
+    of the method. The stages of a step are valid until the next step is requested.
 
     Raises
     ------
@@ -73,7 +73,10 @@ def step_count(start: float, end: float, h: float) -> int:
 
 
 def stepped_off(t: float, t_new: float, y_new: np.ndarray, *, iterates: bool = False) -> IntegrationError:
-    """Return the IntegrationError for a fixed step from t with invalid end `y_new`; `iterates` selects the message."""
+    """Return the IntegrationError for a fixed-size step, from t to t_new, whose end state `y_new` is invalid.
+
+    `iterates` is true for methods whose iterations may have failed; it changes the message.
+    """
     bad = np.flatnonzero(~np.isfinite(y_new))
     off = "iterations for the end of the step do not converge, or it is off the constraints,"
     what = "the state is no longer finite" if bad.size else off if iterates else "the state left the constraints"

@@ -23,16 +23,18 @@ class RadauIIA:
     ----------
     name : str
     points : int, odd
-    a : (s, s)
-    nodes : (s,)
+    a : (s, s) coefficients A of the tableau
+    nodes : (s,) points c
     back, forth, of_slopes : (s, s)
-        Z = back W, W = forth Z, and of_slopes = Re or Im of forth / mu, for real W: first the component of the real
-        eigenvalue, then real and imaginary part of each complex one.
+        Z = back W and W = forth Z transform to the decoupled systems. of_slopes is the real or imaginary part of
+        forth / mu.
+        The rows of the real array W are the component of the real eigenvalue, then the real and the imaginary part of
+        each complex pair.
     inverse : (s,) 1 / mu in the same order
-    e : (s,)
+    e : (s,) weights of the error estimate
     highest : (2, s + 1)
-        The two highest Legendre coefficients over the step of the polynomial through the values at the start and at all
-        points.
+        Weights that give the two highest Legendre coefficients of the polynomial through the values at the start and at
+        all points of the step.
     """
 
     name: str
@@ -65,7 +67,7 @@ class RadauIIA:
                 raise ValueError(f"method {self.name}: not true that {condition}; off by {miss}")
 
     def _made(self) -> dict[str, np.ndarray]:
-        """Return all coefficients, computed from the number of points."""
+        """Compute and return all coefficients from the number of points."""
         s = self.points
         # The right Radau points are the roots of P_(s-1) - P_s on [-1, 1].
         defining = np.array([*np.zeros(s - 1), 1.0, -1.0])
@@ -121,13 +123,20 @@ class RadauIIA:
 
 
 def _columns(matrix: np.ndarray, real: int, pairs: list[int]) -> np.ndarray:
-    """Return real columns for real coordinates, from a complex matrix with conjugate pairs of columns."""
+    """Return real columns (s, s) in place of complex ones: the real column, then two for each conjugate pair.
+
+    Their product with real coordinates equals that of the complex matrix with conjugate pairs of coordinates. `real`
+    and `pairs` are the indices of the real column and of one column of each pair.
+    """
     complex_ones = [part for k in pairs for part in (2 * matrix[:, k].real, -2 * matrix[:, k].imag)]
     return np.ascontiguousarray(np.column_stack([matrix[:, real].real, *complex_ones]))
 
 
 def _rows(matrix: np.ndarray, real: int, pairs: list[int]) -> np.ndarray:
-    """Return the real row of a matrix, then real and imaginary parts of one row of each conjugate pair."""
+    """Return real rows in place of complex ones: the real row, then real and imaginary part for each conjugate pair.
+
+    `real` and `pairs` are the indices of the real row and of one row of each pair.
+    """
     return np.array([matrix[real].real, *(part for k in pairs for part in (matrix[k].real, matrix[k].imag))])
 
 

@@ -1,4 +1,4 @@
-"""Recording of states at output times."""
+"""Storage of states at output times."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .step import IntegrationError, Projection, Sampled
 
 
 class Recorder:
-    """Recorder of states at given output times, or at the end of every step.
+    """Stores the states of a run at given output times, or at the end of every step.
 
     Parameters
     ----------
     times : (nt,) increasing output times, or None for the ends of all steps
-    manifold : projection of interpolated states onto the constraints, which states at step ends satisfy already
+    manifold : projection of interpolated states onto the constraints; states at ends of steps satisfy them already
     """
 
     def __init__(self, times: np.ndarray | None, manifold: Projection | None) -> None:
@@ -29,17 +29,17 @@ class Recorder:
         return 0 if self.pending is None else self._count - len(self.pending)
 
     def keep(self, t: float, y: np.ndarray) -> None:
-        """Record a state between two steps, whether or not it is at an output time."""
+        """Store the state at time t, the end of a step, whether or not t is an output time."""
         while self.pending and self.pending[-1] <= t:
             self.pending.pop()
         self._keep(t, y)
 
     def clear(self) -> None:
-        """Discard the recorded states, after the caller has copied them."""
+        """Discard the stored states, after the caller has copied them."""
         self.times, self.states = [], []
 
     def add(self, step: Sampled) -> None:
-        """Record the states at the output times within a step."""
+        """Store the states at the output times within a step."""
         if self.pending is None:
             self._keep(step.t_new, step.y_new)
             return

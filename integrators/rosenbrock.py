@@ -1,4 +1,7 @@
-"""Rosenbrock methods for stiff systems: one linear system per stage with the exact Jacobian, no iteration."""
+"""Rosenbrock methods for stiff systems.
+
+Each stage solves one linear system with the exact Jacobian; there is no iteration.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,18 @@ from .tableau import CHECK_TOLERANCE, from_rows
 class Rosenbrock:
     """A Rosenbrock method of s stages, in the form without products with the Jacobian J.
 
-    Stage u_i solves (I / (gamma h) - J) u_i = f(t + c_i h, y + sum_j a_ij u_j) + sum_j (C_ij / h) u_j + d_i h f_t,
-    and y_new = y + sum_i m_i u_i, with the error estimate sum_i e_i u_i (Hairer and Wanner, Solving Ordinary
-    Differential Equations II, IV.7, eq. 7.25).
+    Stage u_i solves (I / (gamma h) - J) u_i = f(t + c_i h, y + sum_j a_ij u_j) + sum_j (C_ij / h) u_j + d_i h f_t, and
+    y_new = y + sum_i m_i u_i, with the error estimate sum_i e_i u_i (Hairer and Wanner, Solving Ordinary Differential
+    Equations II, IV.7, eq. 7.25).
 
     Attributes
     ----------
     name : str
     order, error_order : int
         Orders of the method and of the embedded method; the error estimate is of order h^(error_order + 1).
-    gamma : float
+    gamma : float, coefficient of the Jacobian
     a, C : (s, s) strictly lower triangular
-    c, d, m, e : (s,)
+    c, d, m, e : (s,) nodes, weights of f_t, of the result and of the error estimate
     dense : (k, s)
         y(t + x h) = (1 - x) y + x (y_new + (1 - x) (w_1 + x (w_2 + x ...))) with w_i = sum_j dense_ij u_j.
     """
@@ -72,7 +75,7 @@ class Rosenbrock:
 
     @property
     def b(self) -> np.ndarray:
-        """Weights of the stages (s,), under the name used by explicit methods."""
+        """Weights of the stages (s,), under the same name as in explicit methods."""
         return self.m
 
 

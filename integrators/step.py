@@ -18,14 +18,14 @@ class Projection(Protocol):
     """Projection of states onto a manifold."""
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return y projected onto the manifold, or None if it is too far away."""
+        """Return y projected onto the manifold at time t, or None if it is too far away."""
 
 
 class Manifold(Projection, Protocol):
-    """Projection that also provides tangential errors."""
+    """Projection that also separates the tangential part of an error."""
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
-        """Return the part of an error of the last projected y that is tangential to the manifold."""
+        """Return the part of an error that is tangential to the manifold at the last projected state."""
 
 
 class Sampled(Protocol):
@@ -39,7 +39,7 @@ class Sampled(Protocol):
         """Return y at time t within the step, with the accuracy of the method."""
 
     def near(self, t: float) -> np.ndarray:
-        """Return an approximation of y at time t within the step, without further evaluations."""
+        """Return an approximation of y at time t within the step, without further evaluations of f."""
 
 
 # Callback for an accepted step, possibly of fixed size; it returns whether the step must be repeated because a break
@@ -55,6 +55,7 @@ class IntegrationError(RuntimeError):
     Attributes
     ----------
     time : float
+        Time reached, s.
     component : int or None
         Index of the component of y in which the error occurred.
     """
@@ -91,9 +92,10 @@ class Statistics:
 
 
 def rk_step(f: Function, t: float, y: np.ndarray, h: float, tableau: Tableau, k: np.ndarray) -> np.ndarray:
-    """Return y at t + h; `k` (buffers, N) contains f(t, y) in row 0 and receives the other stages.
+    """Return y at t + h by one Runge-Kutta step.
 
-    Only `k` is modified.
+    `k` (buffers, N), for N components of y, contains f(t, y) in row 0; the slopes of the other stages are written to
+    it.
     """
     for i in range(1, tableau.stages):
         k[i] = f(t + tableau.c[i] * h, y + h * (tableau.a[i, :i] @ k[:i]))
@@ -102,7 +104,7 @@ def rk_step(f: Function, t: float, y: np.ndarray, h: float, tableau: Tableau, k:
 
 @dataclass
 class Step:
-    """An accepted step from (t, y) to (t_new, y_new), with its stages for dense output."""
+    """An accepted step from (t, y) to (t_new, y_new), with its stages `k` for dense output."""
 
     f: Function
     t: float
@@ -114,7 +116,7 @@ class Step:
     _complete: bool = False
 
     def sample(self, t: float) -> np.ndarray:
-        """Return y at time t within the step, from the continuous extension."""
+        """Return y at time t within the step, by the dense output of the method."""
         h = self.t_new - self.t
         if not self._complete:
             first = self.tableau.stages + 1
@@ -126,7 +128,7 @@ class Step:
         return self.y + h * ((dense @ bernstein((t - self.t) / h, dense.shape[1])) @ self.k)
 
     def near(self, t: float) -> np.ndarray:
-        """Return y at time t within the step, from the cubic Hermite interpolant of both ends."""
+        """Return y at time t within the step, by the cubic Hermite interpolant of both ends."""
         h, k = self.t_new - self.t, self.k
         x = (t - self.t) / h
         bend = (1 - 2 * x) * (self.y_new - self.y) + h * ((x - 1) * k[0] + x * k[self.tableau.stages])
@@ -136,7 +138,10 @@ class Step:
 def closed(
     f: Function, t: float, y: np.ndarray, tableau: Tableau, k: np.ndarray, manifold: Manifold | None
 ) -> np.ndarray | None:
-    """Project y at the end of a step and evaluate f there, for the first stage of the next step."""
+    """Return the projected end state y of a step, and store f there as the first stage of the next step.
+
+    Returns None if the state is not finite or too far from the manifold.
+    """
     if not np.isfinite(y).all():
         return None
     if manifold is not None:
@@ -149,7 +154,7 @@ def closed(
 
 
 def guarded(steps: Iterator[S], start: float, end: float) -> Iterator[S]:
-    """Pass steps on, but abort a run that makes no progress in STALL_STEPS steps.
+    """Yield the given steps, and abort a run that makes no progress in STALL_STEPS steps.
 
     Raises
     ------
@@ -171,7 +176,11 @@ OF_STIFFNESS = 'if the system is stiff, use method="auto" or "RadauIIA9"'
 
 
 def stalled(time: float, progress: float, *, explicit: bool = False) -> IntegrationError:
-    """Return the IntegrationError for a run whose steps have become too short to reach the end."""
+    """Return the IntegrationError for a run whose steps have become too short to reach the end.
+
+    `progress` is the time covered by the last STALL_STEPS steps, s. For an `explicit` method the message mentions
+    stiffness.
+    """
     return IntegrationError(
         f"the last {STALL_STEPS} steps advanced by only {progress:.1e} s; tolerances close to round-off "
         "do this, and forces that jump with the state, such as dry friction by the sign of a velocity: "

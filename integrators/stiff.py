@@ -50,7 +50,7 @@ def stiff_steps(
     jacobian: Callable[[float, np.ndarray], np.ndarray] | None = None,
     counted: int | None = None,
 ) -> Iterator[StiffStep]:
-    """Yield accepted steps of SciPy's Radau, BDF or LSODA from (t, y) to `end`.
+    """Yield the accepted steps of y' = f(t, y) by SciPy's Radau, BDF or LSODA, from (t, y) to `end`.
 
     `first` is the initial step size, or 0 for SciPy's choice. `jacobian` returns df/dy (N, N); with finite differences,
     half of the digits are lost, so that iterations at tight tolerances fail for stiff systems. `counted` is the number
@@ -109,7 +109,10 @@ def stiff_steps(
 
 
 def _stepped(solver: Any) -> str | None:
-    """Take a step; a linear-algebra error on non-finite values counts as a failed step."""
+    """Advance a SciPy solver by one step, and return its message if it fails.
+
+    A linear-algebra error on non-finite values counts as a failed step.
+    """
     try:
         return solver.step()
     except (ValueError, np.linalg.LinAlgError) as error:

@@ -14,7 +14,7 @@ CHECK_TOLERANCE = 1e-12
 
 
 def from_rows(rows: tuple[dict[int, float], ...], width: int) -> np.ndarray:
-    """Return an array (len(rows), width) with the entries that each row lists by column."""
+    """Return an array (len(rows), width) from its nonzero entries; each row maps columns to values."""
     array = np.zeros((len(rows), width))
     for row, entries in zip(array, rows, strict=True):
         row[list(entries)] = list(entries.values())
@@ -28,7 +28,7 @@ def bernstein(theta: float, degree: int) -> np.ndarray:
 
 
 def from_powers(weights: list[list[float]]) -> np.ndarray:
-    """Convert weights (n, d) of theta, theta^2 ... theta^d to weights of the Bernstein polynomials."""
+    """Convert n lists of d weights of theta, theta^2, ..., theta^d to weights (n, d) of the Bernstein polynomials."""
     d = len(weights[0])
     return np.array(weights) @ [[comb(j, p) / comb(d, p) for j in range(1, d + 1)] for p in range(1, d + 1)]
 
@@ -42,24 +42,26 @@ def _binomials(degree: int) -> np.ndarray:
 class Tableau:
     """An explicit Runge-Kutta method of s stages, with error estimates and a continuous extension.
 
-    Stage k_i = f(t + c_i h, y + h sum_j a_ij k_j); y_new = y + h sum b_i k_i. One more evaluation,
-    k_s = f(t + h, y_new), is the first stage of the next step; error estimates and dense output may use it.
+    Stage k_i = f(t + c_i h, y + h sum_j a_ij k_j); y_new = y + h sum b_i k_i. One more evaluation, k_s = f(t + h,
+    y_new), is the first stage of the next step; error estimates and dense output may use it.
 
     Attributes
     ----------
     name : str
     order : int
-    c : (s,)
+    c : (s,) nodes
     a : (s, s) strictly lower triangular
-    b : (s,)
+    b : (s,) weights
     errors : tuple of (s + 1,)
         Weights of the error estimates, empty for fixed-step methods. Two estimates e and e3 are combined as
         e^2 / sqrt(e^2 + 0.01 e3^2) (Hairer, Norsett and Wanner, II.10).
     error_order : int
         Order of the embedded method; the estimate is of order h^(error_order + 1).
     extra_c, extra_a : (x,), (x, s + 1 + x)
-        Stages for dense output only.
-    dense : (s + 1 + x, d)
+        extra_c, extra_a : (x,), (x, s + 1 + x)
+        Coefficients of x further stages, for dense output only.
+    dense : (s + 1 + x, d) weights of the continuous extension
+    extra_c, extra_a : (x,), (x, s + 1 + x)
         y(t + theta h) = y + h sum_k k_k sum_j dense[k, j - 1] B_j(theta), with the Bernstein polynomials B_j of
         degree d. Powers of theta would be equivalent, but at order 9 their weights of 1e4 cancel, which loses four
         digits.
@@ -99,12 +101,12 @@ class Tableau:
 
     @property
     def stages(self) -> int:
-        """Number s of stages of a step, without the closing evaluation."""
+        """Number s of stages of a step, without the evaluation at its end."""
         return len(self.b)
 
     @property
     def buffers(self) -> int:
-        """Number of rows of a stage buffer: stages, closing evaluation, stages for dense output."""
+        """Number of slopes of a step: of the stages, of the end of the step, and of the stages for dense output."""
         return len(self.dense)
 
     @property

@@ -12,7 +12,10 @@ from .tableau import Tableau, from_powers
 
 
 def hermite(b: np.ndarray) -> np.ndarray:
-    """Return cubic Hermite dense output, from both ends and their slopes: the first and the closing stage."""
+    """Return the dense-output weights of cubic Hermite interpolation between both ends of a step.
+
+    `b` are the weights of y_new. The interpolant uses the first slope and the slope at the end of the step.
+    """
     dense = np.zeros((len(b) + 1, 3))
     dense[:-1, 1:] = b[:, np.newaxis]
     dense[0, 0] = 1 / 3

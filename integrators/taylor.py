@@ -1,4 +1,4 @@
-"""The Taylor series method: its order."""
+"""The Taylor series method and the choice of its order."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ SLENDER = 1 / 20
 
 
 class PlanarMotion(TypedDict, total=False):
-    """Keywords of `PlanarBody` that all its class methods accept."""
+    """Keyword arguments of `PlanarBody` that all its class methods accept."""
 
     plane: Plane
     velocity: ArrayLike
@@ -36,7 +36,7 @@ class PlanarMotion(TypedDict, total=False):
 
 
 class PlanarInitial(PlanarMotion, total=False):
-    """Keywords of `PlanarBody` that the class methods with a free pose accept."""
+    """Keyword arguments of `PlanarBody` for the class methods that do not place the body themselves."""
 
     position: ArrayLike
     angle: float

@@ -62,7 +62,7 @@ class PlanarConstraint(Joint):
         super().__init__(name, body_i, body_j, frame_i=frame_i, frame_j=frame_j, active=active)
 
     def initial_separation(self) -> np.ndarray:
-        """Return the vector (3,), m, from the origin of frame i to the origin of frame j, initially, in frame i."""
+        """Return the vector (3,) from the origin of frame i to that of frame j, at the initial poses, in frame i, m."""
         axes = rotation.matrix(self.body_i.orientation) @ self.frame_i.matrix
         d = initial_point(self.body_j, self.frame_j.origin) - initial_point(self.body_i, self.frame_i.origin)
         return axes.T @ d
@@ -72,7 +72,7 @@ class PlanarConstraint(Joint):
 
 
 def common_plane(owner: str, bodies: dict[str, Body | Ground]) -> Plane:
-    """Return the common plane of bodies given by argument name, or raise an InputError."""
+    """Return the plane of bodies, given by argument name; raise an InputError if they are not all in one plane."""
     for argument, body in bodies.items():
         if not isinstance(body, PlanarBody | Ground):
             raise InputError(f"{owner}: {argument} must be a quirk.planar.PlanarBody or quirk.GROUND; got {body!r}")
@@ -91,19 +91,22 @@ def coordinates(body: PlanarBody | Ground) -> np.ndarray:
 
 
 def in_body(body: PlanarBody | Ground, point: np.ndarray) -> np.ndarray:
-    """Return the body coordinates (2,) of a point (2,) of the plane, m, at the initial pose."""
+    """Return the body coordinates (2,), m, at the initial pose, of a point given by coordinates (2,) in the plane."""
     x, y, angle = coordinates(body)
     return turned(-angle) @ (point - [x, y])
 
 
 def turned(angle: float) -> np.ndarray:
-    """Return the rotation matrix (2, 2) of an angle, rad."""
+    """Return the rotation matrix (2, 2) for an angle, rad."""
     cosine, sine = np.cos(angle), np.sin(angle)
     return np.array([[cosine, -sine], [sine, cosine]])
 
 
 def frame_at(plane: Plane, body: PlanarBody | Ground, point: np.ndarray, angle: float = 0.0) -> Frame:
-    """Return the frame at `point` (2,) of a body, with x at `angle` from the body's x axis, in body coordinates."""
+    """Return a frame in body coordinates, with its origin at `point` (2,), m.
+
+    Its x axis is at `angle`, rad, from the body's x axis. For the ground, both are relative to the plane.
+    """
     turn = about_normal(angle)
     if isinstance(body, Ground):
         return Frame(plane.point(point), rotation.multiply(plane.orientation, turn))
@@ -111,7 +114,10 @@ def frame_at(plane: Plane, body: PlanarBody | Ground, point: np.ndarray, angle: 
 
 
 def _placed(owner: str, end: str, point: Any, vector: Any) -> tuple[np.ndarray, float]:
-    """Return a point and the direction angle of a vector of body i or j, both checked."""
+    """Check a point (2,) and a vector (2,) of body i or j.
+
+    Returns the point and the direction angle of the vector, rad.
+    """
     point = validate.array(owner, f"point_{end}", point, (2,))
     a, b = validate.array(owner, f"vector_{end}", vector, (2,))
     if not (a or b):

@@ -1,4 +1,4 @@
-"""The plane and the coordinates x, y and phi in it, for relations."""
+"""Coordinates x, y and phi in a plane, as functions of moving frames."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ PLANE = 12
 
 
 def plane_numbers(plane: Plane) -> tuple[float, ...]:
-    """Return the constants from which `resting_frame` constructs the plane."""
+    """Return the constants that define a plane in a constraint function; `resting_frame` reads them."""
     return tuple(frame_numbers(plane.frame).tolist())
 
 
 def resting_frame(numbers: list[Jet]) -> MovingFrame:
-    """Return the plane as a frame at rest, from the first constants of a relation."""
+    """Return the plane as a moving frame at rest, from the leading constants of a constraint function."""
     jets = np.array(numbers[:PLANE], dtype=object)
     origin, rest = jets[:3], jets[:3] * 0  # the integer 0 is a structural zero
     return MovingFrame(origin, jets[3:].reshape(3, 3), rest, rest)
 
 
 def along(plane: MovingFrame, axis: int, frame: MovingFrame) -> Jet:
-    """Return the coordinate, m, of a frame's origin along axis x or y of the plane."""
+    """Return the coordinate, m, of a frame's origin along the axis X or Y of the plane."""
     return plane.rotation[:, axis] @ (frame.position - plane.position)
 
 

@@ -26,7 +26,7 @@ from .coordinates import PLANE, along, phi, plane_numbers, resting_frame
 
 def _coordinate(axis: int) -> Any:
     def coordinate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return q_j - ratio q_i - offset - motion for one coordinate q in the plane."""
+        """Return q_j - ratio q_i - offset - motion for one coordinate q of both bodies in the plane."""
         plane, (ratio, offset) = resting_frame(numbers), numbers[PLANE:]
         i, j = (along(plane, axis, frame) for frame in frames)
         return [j - i * ratio - offset - motions[0]]
@@ -39,21 +39,21 @@ COORDINATE = [_coordinate(axis) for axis in (X, Y)]
 
 
 def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return phi_j - ratio phi_i - offset - motion, reduced by multiples of a tooth."""
+    """Return phi_j - ratio phi_i - offset - motion, rad, reduced by multiples of the angle of a tooth."""
     plane, (ratio, offset, period) = resting_frame(numbers), numbers[PLANE:]
     i, j = (phi(plane, frame) for frame in frames)
     return [(j - i * ratio - offset - motions[0]).wrapped(period)]
 
 
 def angle_rate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the relation between rates, for ratios that are not ratios of teeth."""
+    """Return the same equation for the rates of the angles, for ratios that are not ratios of integers."""
     normal, ratio = resting_frame(numbers).rotation[:, Z], numbers[PLANE]
     i, j = (normal @ frame.spin for frame in frames)
     return [j - i * ratio - motions[0].rate]
 
 
 def squared_distance(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the squared distance of two points minus the square of the motion."""
+    """Return the squared distance of two points minus the square of the prescribed distance."""
     d = frames[1].position - frames[0].position
     return [d @ d - motions[0] * motions[0]]
 
@@ -104,8 +104,8 @@ class CoordinateDriver(PlanarConstraint):
     """A coordinate q of body j is a multiple of q of body i plus a motion, 1 row; its load is along q.
 
     Phi = q_j - K q_i - C - f(t) ("Two-dimensional constraints" notes, relative coordinate driver), where q is x, y or
-    phi: a coordinate of the center of mass or the angle in the plane, zero for the ground. With a ratio other than 1
-    the load on body i is -K times that on body j, and the plane carries the reaction. Angles are treated as by
+    phi: a coordinate of the center of mass or the angle in the plane. These are zero for the ground. With a ratio other
+    than 1 the load on body i is -K times that on body j, and the plane carries the reaction. Angles are treated as by
     `GearPair`.
 
     Parameters

@@ -23,17 +23,17 @@ from .coordinates import PLANE, plane_numbers, resting_frame
 
 
 def mesh_in_plane(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the relation of the angles of two gears whose carrier is the plane."""
+    """Return the residual of the angles of two gears whose carrier is the plane."""
     return mesh(t, [*frames, resting_frame(numbers)], numbers[PLANE:], motions)
 
 
 def rolling_in_plane(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the relation of the rates of two gears whose carrier is the plane."""
+    """Return the residual of the rates of two gears whose carrier is the plane."""
     return rolling_angles(t, [*frames, resting_frame(numbers)], numbers[PLANE:], motions)
 
 
 def rolling_along(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the displacement along x of frame i minus radius times angle, reduced by full turns."""
+    """Return the displacement along x of frame i minus radius times angle, m, reduced by full turns."""
     i, j = frames
     radius, offset = numbers
     displacement = i.rotation[:, X] @ (j.position - i.position)
@@ -140,7 +140,7 @@ class GearOnLink(PlanarConstraint):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """Gear i, gear j and the link."""
+        """Gear i, gear j and the link, each with its frame."""
         return *super().ends, (self.link, self.frame_link)
 
 

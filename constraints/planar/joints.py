@@ -21,19 +21,22 @@ from .coordinates import plane_numbers, resting_frame
 
 
 def coincidence(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the vector from point i to point j along both axes of the plane."""
+    """Return the components along both axes of the plane of the vector from point i to point j."""
     plane, d = resting_frame(numbers), frames[1].position - frames[0].position
     return [plane.rotation[:, X] @ d, plane.rotation[:, Y] @ d]
 
 
 def parallel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the sine of the angle between the vectors, which are along x of the frames, times their lengths."""
+    """Return the sine of the angle between two vectors times their lengths; the vectors are along x of their frames."""
     i, j = frames
     return [i.rotation[:, Y] @ j.rotation[:, X] * numbers[0]]
 
 
 def across_slot(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the distance of the pin from the slot's line, along x of frame i, times the length of the vector."""
+    """Return the distance of the pin from the center line of the slot, times the length of the slot vector.
+
+    The line is along x of frame i.
+    """
     i, j = frames
     return [i.rotation[:, Y] @ (j.position - i.position) * numbers[0]]
 

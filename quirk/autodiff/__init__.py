@@ -1,1 +1,5 @@
-"""Derivatives of functions: jets (time derivatives and gradients), dual numbers, and tapes of operations."""
+"""Automatic differentiation of functions.
+
+Jets carry time derivatives and gradients, dual numbers carry derivatives in eight directions, and tapes are recorded
+lists of operations.
+"""

@@ -1,8 +1,11 @@
 """Dual numbers with derivatives in eight directions, for forward-mode differentiation.
 
-A dual number is a value and its derivatives along eight directions, stored in SIMD lanes (Griewank and Walther,
-Evaluating Derivatives, 2008, section 3.1). Both are floats or, while machine code is generated, traced values. Dual
-numbers replace floats in jets, so that the code of laws and relations also yields their tangents.
+A dual number is a value and its derivatives along eight directions (Griewank and Walther, Evaluating Derivatives, 2008,
+section 3.1). The derivatives are stored as lanes: the eight entries of a vector register. Values and derivatives are
+floats or, while machine code is generated, traced values, which stand for numbers that are not known yet. Dual numbers
+replace floats in jets, so that the same code of force laws and constraints also yields derivatives.
+
+The integer 0 in place of derivatives means that they are zero for every input; operations on it are skipped.
 """
 
 from __future__ import annotations
@@ -35,11 +38,11 @@ class Dual(Scalar):
 
     @property
     def written(self) -> bool:
-        """Whether operations emit instructions of machine code."""
+        """Whether operations on this number emit instructions of machine code."""
         return isinstance(self.value, TracedValue)
 
     def splat(self) -> DualLanes:
-        """Return the number in all lanes; a constant zero becomes a structural zero."""
+        """Return eight copies of this number; for the constant zero, eight integers 0."""
         nothing = isinstance(self.value, float) and self.value == 0.0 and is_zero(self.delta)
         return DualLanes([0 if nothing else self] * WIDTH)
 
@@ -82,7 +85,7 @@ class Dual(Scalar):
         return Dual(other * inverse, times(self.delta, -other * inverse * inverse))
 
     def function(self, name: str, *numbers: Any) -> Dual:
-        """Return the function `name` of dual and other numbers; NaN where undefined."""
+        """Return the function `name` of dual and other numbers, NaN where it is undefined."""
         x = [number if isinstance(number, Dual) else Dual(number, 0) for number in numbers]
         values = [one.value for one in x]
         found = apply(name, *values)
@@ -91,7 +94,7 @@ class Dual(Scalar):
         return Dual(found, parts[0] if len(parts) == 1 else plus(*parts))
 
     def compared(self, operator: str, other: Any) -> Any:
-        """Return the comparison of the values: a bool, or a traced condition."""
+        """Compare the values: return a bool, or a traced condition while machine code is generated."""
         a, b = self.value, other.value if isinstance(other, Dual) else other
         if isinstance(a, TracedValue):
             return a.compared(operator, b)
@@ -99,7 +102,10 @@ class Dual(Scalar):
 
     @classmethod
     def chosen(cls, truth: TracedValue, a: Any, b: Any) -> Dual:
-        """Return `a` where a condition is true and `b` otherwise, with the derivatives of the selected number."""
+        """Return `a` where a condition is true and `b` otherwise, with the derivatives of the selected number.
+
+        `truth` is evaluated by the machine code.
+        """
         one, two = (x if isinstance(x, Dual) else Dual(x, 0) for x in (a, b))
         if is_zero(one.delta) and is_zero(two.delta):
             return Dual(truth.selected(one.value, two.value), 0)
@@ -123,11 +129,11 @@ class DualLanes(Entries):
 
 
 class DualArray(Scalar):
-    """A flat array of dual numbers: `count` values, followed by eight derivatives of each.
+    """A flat array of dual numbers: `count` values, followed by eight derivatives of each value.
 
     Attributes
     ----------
-    values : the flat array, of floats or in machine code
+    values : the flat array of floats, or an array variable of the generated machine code
     """
 
     def __init__(self, values: Any, count: int) -> None:
@@ -135,12 +141,12 @@ class DualArray(Scalar):
 
     @property
     def written(self) -> bool:
-        """Whether operations emit instructions of machine code."""
+        """Whether operations on this array emit instructions of machine code."""
         return isinstance(self.values, TracedValue)
 
     @property
     def zero(self) -> Dual:
-        """The number zero."""
+        """The dual number zero."""
         return Dual(0.0, 0)
 
     def __getitem__(self, index: int) -> Dual:
@@ -153,7 +159,7 @@ class DualArray(Scalar):
         store(self.values, self.count + WIDTH * index, delta)
 
     def store(self, index: int, lanes: Any) -> None:
-        """Store eight adjacent dual numbers from `index` on."""
+        """Store eight dual numbers in adjacent elements, from element `index` on."""
         for k, x in enumerate(lanes.entries):
             self[index + k] = x
 
@@ -164,7 +170,7 @@ class DualArray(Scalar):
 
 
 def of_values(function: Callable[..., Any], array: Any, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Evaluate a function for the values of dual numbers, and return the results as constant dual numbers."""
+    """Evaluate a function for the values of dual numbers, and return the results without derivatives."""
     values = [x.value if isinstance(x, Dual) else x for x in arguments]
     return tuple(Dual(x, 0) for x in function(array.values, *values))
 

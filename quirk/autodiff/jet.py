@@ -1,12 +1,14 @@
 """Jets: truncated Taylor series with gradients, by which constraints and forces are differentiated exactly.
 
-A jet represents a quantity along a motion: its value and first K time derivatives as Taylor coefficients x, x', x''/2,
-..., and its gradient with respect to small displacements of the bodies, itself a Taylor series of order G. Sums,
-products and elementary functions of jets are jets, by Leibniz' rule and the recurrences for truncated Taylor series
-(Griewank and Walther, Evaluating Derivatives, 2008, table 13.2).
+A jet represents a quantity along a motion. It holds the value and the first K time derivatives as Taylor coefficients
+x, x', x''/2, ..., and the gradient with respect to small displacements of the bodies, which is itself a Taylor series
+of order G. Sums, products and elementary functions of jets are jets, by Leibniz' rule and the recurrences for truncated
+Taylor series (Griewank and Walther, Evaluating Derivatives, 2008, table 13.2).
 
-Coefficients are floats or, while a kernel is compiled, traced values (`quirk.jit.tracing`). The same source serves
-both, as long as it does not branch on comparisons of jets, which is possible for floats only.
+Coefficients are floats or, while a kernel (a function for machine code) is compiled, traced values, which record
+operations on numbers that are not known yet (`quirk.jit.tracing`). The same source serves both, as long as it does not
+branch on comparisons of jets, which is possible for floats only. The integer 0 as a coefficient means zero for every
+input; operations on it are skipped.
 """
 
 from __future__ import annotations
@@ -28,12 +30,12 @@ class Jet:
     Attributes
     ----------
     taylor : K + 1 numbers
-        Value, rate, half the second derivative, ...: the k-th derivative over k!. The integer 0 denotes a structural
-        zero, for which operations are skipped.
-    gradient : one for each body
-        G + 1 Taylor coefficients for each body, each eight lanes of which six are used: derivatives with respect to a
-        translation of the body along, and a rotation about, the axes of the inertial frame. None if independent of the
-        body.
+        Value, rate, half the second derivative, ...: the k-th derivative over k!.
+    gradient : list with one entry for each body
+        For each body G + 1 Taylor coefficients of eight numbers, of which six are used: derivatives with respect to a
+        translation of the body along, and a rotation about, the axes of the inertial frame. None if the quantity does
+        not
+        depend on the body.
     """
 
     def __init__(self, taylor: Sequence[Any], gradient: Sequence[Any]) -> None:
@@ -46,39 +48,42 @@ class Jet:
 
     @property
     def rate(self) -> Jet:
-        """Time derivative: a jet of one order less, without gradient."""
+        """Time derivative: a jet with one derivative less and without gradient."""
         coefficients = [times(k, c) for k, c in enumerate(self.taylor)][1:]
         return Jet(coefficients, [None] * len(self.gradient))
 
     def shifted(self, x: Any) -> Jet:
-        """Return the sum of this jet and a constant number."""
+        """Return the sum of this jet and the number `x`, which is constant."""
         return Jet([plus(self.value, x), *self.taylor[1:]], self.gradient)
 
     def _chain(self, taylor: Sequence[Any], slope: Sequence[Any]) -> Jet:
-        """Return a function of this jet, from the Taylor series of the function and of its derivative, `slope`."""
+        """Return a function of this jet by the chain rule.
+
+        `taylor` and `slope` are the Taylor coefficients of the function and of its derivative.
+        """
         return Jet(taylor, self._times_slope(slope))
 
     def _times_slope(self, slope: Sequence[Any]) -> list[Any]:
-        """Return the gradient multiplied by the series `slope`."""
+        """Return the gradient multiplied by the Taylor series `slope`."""
         return [None if g is None else [_convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient]
 
     @property
     def _slopes(self) -> int:
-        """Number of Taylor coefficients in the gradients, which is the number that `_chain` needs of a derivative."""
+        """Number of Taylor coefficients of the gradients, and of the derivative that `_chain` requires."""
         return max((len(g) for g in self.gradient if g is not None), default=0)
 
     @property
     def _ungraded(self) -> bool:
-        """Whether the jet has no gradient."""
+        """Whether the jet depends on no body."""
         return self.gradient.count(None) == len(self.gradient)
 
     @property
     def bare(self) -> Jet:
-        """A copy without gradient."""
+        """Copy of the jet without gradient."""
         return Jet(self.taylor, [None] * len(self.gradient))
 
     def constant(self, x: Any) -> Jet:
-        """Return the constant `x` as a jet of the same order without gradient."""
+        """Return the constant `x` as a jet with as many derivatives as this one."""
         return Jet([x, *[0] * (len(self.taylor) - 1)], [None] * len(self.gradient))
 
     def __neg__(self) -> Jet:
@@ -144,13 +149,13 @@ class Jet:
         return self._chain(_powers(self.taylor, exponent, len(self.taylor)), slope)
 
     def reciprocal(self) -> Jet:
-        """Reciprocal 1 / x."""
+        """Return 1 / x."""
         taylor = _reciprocal(self.taylor, len(self.taylor))
         slope = [times(_convolution(taylor, taylor, 0, k), -1.0) for k in range(self._slopes)]
         return self._chain(taylor, slope)
 
     def sqrt(self) -> Jet:
-        """Square root."""
+        """Return the square root."""
         taylor = [apply("sqrt", self.value)]
         half = 0.5 * _inverse(taylor[0])
         for k in range(1, len(self.taylor)):
@@ -159,14 +164,14 @@ class Jet:
         return self._chain(taylor, [times(c, 0.5) for c in _reciprocal(taylor, self._slopes)])
 
     def exp(self) -> Jet:
-        """Exponential function e^x."""
+        """Return the exponential function e^x."""
         taylor = [apply("exp", self.value)]
         for k in range(1, len(self.taylor)):
             taylor.append(_convolution(_weighted(self.taylor, k), taylor, 1, k))
         return self._chain(taylor, taylor)
 
     def log(self) -> Jet:
-        """Natural logarithm."""
+        """Return the natural logarithm."""
         inverse = _inverse(self.value)
         taylor = [apply("log", self.value)]
         for k in range(1, len(self.taylor)):
@@ -175,7 +180,7 @@ class Jet:
         return self._chain(taylor, _reciprocal(self.taylor, self._slopes))
 
     def sine_and_cosine(self) -> tuple[Jet, Jet]:
-        """Sine and cosine, whose recurrences are coupled."""
+        """Return sine and cosine, whose recurrences are coupled."""
         sine, cosine = [apply("sin", self.value)], [apply("cos", self.value)]
         for k in range(1, len(self.taylor)):
             weights = _weighted(self.taylor, k)
@@ -185,20 +190,20 @@ class Jet:
         return self._chain(sine, cosine), self._chain(cosine, slope)
 
     def sin(self) -> Jet:
-        """Sine."""
+        """Return the sine."""
         return self.sine_and_cosine()[0]
 
     def cos(self) -> Jet:
-        """Cosine."""
+        """Return the cosine."""
         return self.sine_and_cosine()[1]
 
     def tan(self) -> Jet:
-        """Tangent."""
+        """Return the tangent."""
         sine, cosine = self.sine_and_cosine()
         return sine / cosine
 
     def hyperbolic_sine_and_cosine(self) -> tuple[Jet, Jet]:
-        """Hyperbolic sine and cosine, whose recurrences are coupled."""
+        """Return hyperbolic sine and cosine, whose recurrences are coupled."""
         sine, cosine = [apply("sinh", self.value)], [apply("cosh", self.value)]
         for k in range(1, len(self.taylor)):
             weights = _weighted(self.taylor, k)
@@ -207,15 +212,15 @@ class Jet:
         return self._chain(sine, cosine), self._chain(cosine, sine)
 
     def sinh(self) -> Jet:
-        """Hyperbolic sine."""
+        """Return the hyperbolic sine."""
         return self.hyperbolic_sine_and_cosine()[0]
 
     def cosh(self) -> Jet:
-        """Hyperbolic cosine."""
+        """Return the hyperbolic cosine."""
         return self.hyperbolic_sine_and_cosine()[1]
 
     def tanh(self) -> Jet:
-        """Hyperbolic tangent."""
+        """Return the hyperbolic tangent."""
         taylor = [apply("tanh", self.value)]
         slope = [1.0 - taylor[0] * taylor[0]]
         for k in range(1, len(self.taylor)):
@@ -224,11 +229,11 @@ class Jet:
         return self._chain(taylor, slope)
 
     def hypot(self, other: Any) -> Jet:
-        """Length sqrt(self^2 + other^2) of the vector (self, other)."""
+        """Return the length sqrt(self^2 + other^2) of the vector (self, other)."""
         return (self * self + other * other).sqrt()
 
     def arctan2(self, x: Any) -> Jet:
-        """Polar angle of the point (x, self), rad, in (-pi, pi]."""
+        """Return the polar angle of the point (x, self), rad, in (-pi, pi]."""
         x = x if isinstance(x, Jet) else self.constant(x)
         # (x^2 + y^2) angle' = x y' - y x', for time derivatives and gradients.
         along, across = x.bare, self.bare
@@ -239,15 +244,15 @@ class Jet:
         return Jet(taylor, _added(self._times_slope(by_y.taylor), x._times_slope(by_x.taylor)))
 
     def arctan(self) -> Jet:
-        """Arc tangent."""
+        """Return the arc tangent."""
         return self.arctan2(1.0)
 
     def arcsin(self) -> Jet:
-        """Arc sine."""
+        """Return the arc sine."""
         return self.arctan2((1.0 - self * self).sqrt())
 
     def arccos(self) -> Jet:
-        """Arc cosine."""
+        """Return the arc cosine."""
         return (1.0 - self * self).sqrt().arctan2(self)
 
     def wrapped(self, period: Any) -> Jet:
@@ -298,11 +303,11 @@ class Jet:
 
 
 class BranchingError(TypeError):
-    """A function branches on a value while machine code is generated, when values are not known yet."""
+    """A function branches on a value while machine code is generated and the value is not known yet."""
 
 
 class Condition:
-    """Comparison of jets in generated machine code, whose result is not known yet.
+    """Result of a comparison of jets in machine code that is being generated; its truth is not known yet.
 
     `where` accepts it, and ``&``, ``|`` and ``~`` combine it; Python cannot branch on it.
 
@@ -339,7 +344,7 @@ class Condition:
 
 
 def _compared(operator: str, one: Any, two: Any) -> Any:
-    """Compare two values: return a bool, or a Condition for traced values."""
+    """Compare two numbers or jets: return a bool, or a Condition while machine code is generated."""
     a, b = (x.value if isinstance(x, Jet) else x for x in (one, two))
     if isinstance(a, Scalar):
         truth, of = a.compared(operator, b), one
@@ -388,7 +393,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _inverse(x: Any) -> Any:
-    """Return 1 / x, or NaN for zero, without exceptions, as compiled code does."""
+    """Return 1 / x, or NaN for zero; like compiled code, it raises no exception."""
     return 1.0 / x if isinstance(x, Scalar) or x != 0 else math.nan
 
 
@@ -400,7 +405,7 @@ def _total(parts: Sequence[Any]) -> Any:
 
 
 def _reciprocal(taylor: Sequence[Any], terms: int) -> list[Any]:
-    """Return the first coefficients of the reciprocal of a series."""
+    """Return the first `terms` Taylor coefficients of the reciprocal of a Taylor series."""
     first = _inverse(taylor[0])
     result = [first][:terms]
     for k in range(1, terms):
@@ -409,7 +414,7 @@ def _reciprocal(taylor: Sequence[Any], terms: int) -> list[Any]:
 
 
 def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
-    """Return the sum of a_m b_(k-m) over m from `first` to k."""
+    """Return the sum of the products a_m b_(k-m) over m from `first` to k."""
     total: Any = 0
     for m in range(first, min(k + 1, len(a))):
         x, y = a[m], b[k - m]
@@ -420,12 +425,12 @@ def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
 
 
 def _weighted(taylor: Sequence[Any], k: int) -> list[Any]:
-    """Return coefficients 0 to k of a series, each multiplied by m / k, for recurrences with x'."""
+    """Return the Taylor coefficients 0 to k, the m-th multiplied by m / k, for recurrences that contain x'."""
     return [times(m / k if m else 0, c) for m, c in enumerate(taylor[: k + 1])]
 
 
 def _added(one: Sequence[Any], two: Sequence[Any]) -> list[Any]:
-    """Return the gradient of the sum of two jets."""
+    """Return the sum of the gradients of two jets."""
     return [
         b if a is None else a if b is None else [plus(x, y) for x, y in zip(a, b, strict=True)]
         for a, b in zip(one, two, strict=True)
@@ -447,7 +452,7 @@ def _powers(x: Sequence[Any], exponent: float, count: int) -> list[Any]:
 
 
 def apply(name: str, *numbers: Any) -> Any:
-    """Apply a function, by name, to floats or their replacements; NaN where undefined."""
+    """Return the function `name` of floats, jets' coefficients or traced values, NaN where it is undefined."""
     scalars = [x for x in numbers if isinstance(x, Scalar)]
     if scalars:
         # Dual numbers accept traced constants, but not the other way round.
@@ -457,7 +462,7 @@ def apply(name: str, *numbers: Any) -> Any:
 
 
 def _guarded(function: Any) -> Any:
-    """Return a function that returns NaN where `function` raises an exception, as compiled code does."""
+    """Return a copy of `function` that returns NaN instead of raising an exception, like compiled code."""
 
     def guarded(*x: float) -> float:
         try:

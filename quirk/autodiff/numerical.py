@@ -21,11 +21,11 @@ MORE_NODES = 10
 
 
 def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any, ...]) -> np.ndarray:
-    """Return jets of a function of floats along a motion, by interpolation in time.
+    """Return the jets of a function that accepts only floats, by interpolation in time.
 
-    The function is evaluated along the Taylor polynomials of its arguments and interpolated by Chebyshev polynomials on
-    the longest interval on which these are accurate; shorter intervals lose digits. Intervals on which the function
-    fails are skipped.
+    The function is evaluated along the Taylor polynomials of its arguments, which are jets. The results are
+    interpolated by Chebyshev polynomials on the longest interval on which these are accurate; shorter intervals lose
+    digits. Intervals on which the function fails are skipped. `t` is the time as a jet.
     """
     terms = len(t.taylor)
 
@@ -65,10 +65,10 @@ def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any,
 
 
 def in_directions(function: Callable[..., Any], t: Dual, arguments: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return a function of floats at the values of dual numbers, (...), and its directional derivatives (..., 8).
+    """Return the value of a function that accepts only floats, and its derivatives along eight directions.
 
-    `arguments` are dual numbers, floats or arrays of these. Directions along which all arguments are constant are
-    skipped.
+    `arguments` are dual numbers, floats or arrays of these, and `t` is the time. The value has any shape (...), and the
+    derivatives have the shape (..., 8). Directions along which all arguments are constant are skipped.
     """
     given = [np.asarray(x, dtype=object) for x in (t, *arguments)]
     value = np.asarray(function(*(_values(x) for x in given)), dtype=float)
@@ -93,7 +93,7 @@ def _slope(x: Any, direction: int) -> float:
 
 
 def _lines(values: Any, slopes: np.ndarray) -> Any:
-    """Return jets of linear functions of time, from values and slopes."""
+    """Return jets of linear functions of time, with the given values and slopes at time zero."""
     jets = np.empty(slopes.shape, dtype=object)
     for place in np.ndindex(*slopes.shape):
         jets[place] = Jet([float(np.asarray(values)[place]), float(slopes[place])], [])

@@ -1,8 +1,9 @@
 """Tapes: recorded lists of a function's operations, evaluated on Taylor series of any order.
 
 A function of QuIRK's jets is run once on recording numbers in place of floats. Each operation appends a line to the
-tape; identical operations share a line. The lines are then evaluated order by order with the recurrences of Griewank
-and Walther, Evaluating Derivatives (2008), table 13.2, by code that does not depend on the order.
+tape, with the line numbers of its operands; identical operations share a line. The lines are then evaluated order by
+order with the recurrences of Griewank and Walther, Evaluating Derivatives (2008), table 13.2, by code that does not
+depend on the order. Comparisons give conditions, which are recorded like numbers.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ NUMBERS = (int, float, np.integer, np.floating)
 
 @dataclass
 class Tape:
-    """List of operations, each on the results of earlier ones.
+    """A list of arithmetic operations, each on the results of earlier ones.
 
     Attributes
     ----------
     lines : operations with their operands
-    constants : values of the CONSTANT lines, by line
-    steady : whether the result of each line is constant along a motion
+    constants : values of the CONSTANT lines, by line number
+    steady : for each line, whether its result is constant along a motion
     """
 
     lines: list[Line] = field(default_factory=list)
@@ -60,11 +61,11 @@ class Tape:
     _known: dict[Any, int] = field(default_factory=dict)
 
     def input(self, index: int, *, steady: bool) -> Recorded:
-        """Return input `index`; a steady input is constant along a motion."""
+        """Return input `index` of the function; a `steady` input is constant along a motion."""
         return self._line((INPUT, index), steady)
 
     def constant(self, x: float) -> Recorded:
-        """Return the constant `x`."""
+        """Return the constant `x` as a recorded number."""
         key = (CONSTANT, float(x).hex())
         if key not in self._known:
             self.constants[len(self.lines)] = float(x)
@@ -74,8 +75,8 @@ class Tape:
     def operation(self, code: int, *operands: Any) -> Recorded:
         """Append an operation, or reuse an equal line, and return its result.
 
-        Signs are factored out of sums, products and quotients, so that operations that differ only in sign share a
-        line.
+        `code` is the operation code. Signs are factored out of sums, products and quotients, so that operations that
+        differ only in sign share a line.
         """
         places, negative = tuple(self.place(x) for x in operands), False
         if code in (ADD, SUBTRACT, MULTIPLY, DIVIDE):
@@ -93,7 +94,10 @@ class Tape:
         return self._line((NEGATE, found.place), self.steady[found.place]) if negative else found
 
     def _without_signs(self, code: int, a: int, b: int) -> tuple[int, tuple[int, int], bool]:
-        """Return an operation on two lines as one on unsigned lines, and whether its result is to be negated."""
+        """Rewrite an operation on lines a and b so that neither operand is a negative of another line.
+
+        Returns the operation code, both lines, and whether the result must be negated.
+        """
         (a, minus_a), (b, minus_b) = self._without_sign(a), self._without_sign(b)
         if code == DIVIDE:
             return DIVIDE, (a, b), minus_a != minus_b
@@ -104,7 +108,7 @@ class Tape:
         return kind, (min(a, b), max(a, b)), minus_a if a <= b else minus_b
 
     def _without_sign(self, place: int) -> tuple[int, bool]:
-        """Return the line with its sign removed, and whether it was the negative of that line."""
+        """Return the line whose negative `place` is, and True; or `place` itself and False if it is not a negative."""
         if place in self.constants:
             negative = self.constants[place] < 0
             return (self.constant(-self.constants[place]).place if negative else place), negative
@@ -112,7 +116,10 @@ class Tape:
         return (operands[0], True) if code == NEGATE else (place, False)
 
     def pair(self, name: str, x: Any) -> Recorded:
-        """Append two coupled functions such as sine and cosine, or reuse them, and return the one called `name`."""
+        """Append two functions that are computed together, such as sine and cosine, and return the one called `name`.
+
+        Lines that exist already are reused.
+        """
         one, other, which = PAIRS[name]
         place = self.place(x)
         first = self._line((one, place), self.steady[place])
@@ -121,7 +128,7 @@ class Tape:
         return (first, second)[which]
 
     def place(self, x: Any) -> int:
-        """Return the tape line of a recorded number or constant."""
+        """Return the line number of a recorded number, or of a constant."""
         return x.place if isinstance(x, Recorded) else self.constant(x).place
 
     def _line(self, line: Line, steady: bool) -> Recorded:
@@ -135,7 +142,7 @@ class Tape:
         return len(self.lines) - 1
 
     def needed(self, places: Sequence[int]) -> list[int]:
-        """Return the lines on which the lines `places` depend, including `places`, in order."""
+        """Return the lines on which the lines `places` depend, including these, in increasing order."""
         found, todo = set(), list(places)
         while todo:
             place = todo.pop()
@@ -154,11 +161,12 @@ PARTNERS = {place: 1 - 2 * k for one, other, _ in PAIRS.values() for k, place in
 
 
 class Recorded(Scalar):
-    """Result of a tape line; operations on it append lines.
+    """The result of a tape line; operations on it append further lines.
 
     Attributes
     ----------
-    place : index of the tape line
+    tape : the tape
+    place : line number
     """
 
     def __init__(self, tape: Tape, place: int) -> None:
@@ -171,11 +179,11 @@ class Recorded(Scalar):
 
     @property
     def known(self) -> float | None:
-        """Value of a constant, None for other results."""
+        """Value of a constant; None for other numbers."""
         return self.tape.constants.get(self.place)
 
     def splat(self) -> RecordedLanes:
-        """Return the number in all lanes; zero becomes a structural zero."""
+        """Return eight copies of this number; for the constant zero, eight integers 0."""
         return RecordedLanes([0 if self.known == 0.0 else self] * 8)
 
     def __add__(self, other: Any) -> Any:
@@ -238,7 +246,7 @@ class Recorded(Scalar):
         return self.tape.operation(DIVIDE, other, self) if isinstance(other, NUMBERS) else NotImplemented
 
     def function(self, name: str, *numbers: Any) -> Any:
-        """Return the function `name` of numbers: one of those of `math`, or "rint"."""
+        """Record and return the function `name` of numbers: a function of the module `math`, or "rint"."""
         values = [_value(x) for x in numbers]
         if None not in values:
             return apply(name, *values)
@@ -257,7 +265,7 @@ class Recorded(Scalar):
         return apply("exp", exponent * apply("log", x))
 
     def compared(self, operator: str, other: Any) -> Any:
-        """Return the comparison of this number with another."""
+        """Record and return the comparison of this number with another."""
         if operator in (">", ">="):
             code = LESS if operator == ">" else LESS_EQUAL
             return self.tape.operation(code, other, self)
@@ -267,7 +275,7 @@ class Recorded(Scalar):
         return self.tape.operation(LESS if operator == "<" else LESS_EQUAL, self, other)
 
     def logical(self, name: str, other: Any) -> Recorded:
-        """Return a condition combined with another one, or with True, by "and_", "or_" or "xor"."""
+        """Combine this condition with another one by "and_" or "or_", or negate it by "xor"."""
         if name == "xor":
             return self.tape.operation(NOT, self)
         other = other if isinstance(other, Recorded) else float(other)
@@ -275,7 +283,7 @@ class Recorded(Scalar):
 
     @classmethod
     def chosen(cls, truth: Recorded, a: Any, b: Any) -> Any:
-        """Return `a` where a condition is true and `b` otherwise, for numbers or lanes."""
+        """Return `a` where a condition is true and `b` otherwise, for single numbers or eight."""
         if isinstance(a, Entries) or isinstance(b, Entries):
             return RecordedLanes.chosen(truth, a, b)
         return truth.tape.operation(CHOOSE, truth, a, b)
@@ -300,7 +308,7 @@ class RecordedArray(Scalar):
 
     Attributes
     ----------
-    found : outputs by index
+    found : outputs stored so far, by index
     """
 
     def __init__(self, tape: Tape, given: Any = None) -> None:
@@ -324,7 +332,7 @@ class RecordedArray(Scalar):
         self.found[index] = x
 
     def store(self, index: int, lanes: Any) -> None:
-        """Store eight adjacent numbers from `index` on."""
+        """Store eight numbers in adjacent elements, from element `index` on."""
         for k, x in enumerate(lanes.entries):
             self[index + k] = x
 

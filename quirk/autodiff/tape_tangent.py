@@ -1,4 +1,7 @@
-"""Evaluation of tapes on dual numbers: values and derivatives in eight directions, each line once."""
+"""Evaluation of tapes on dual numbers.
+
+Each line of a tape is evaluated once, and gives its value and its derivatives in eight directions.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +50,9 @@ TURNS = {SINE: ("sin", "cos", 1.0, -1.0), SINE_H: ("sinh", "cosh", 1.0, 1.0)}
 
 
 def recorded(fill: Callable[[Any, Any, Any], None], time: int) -> tuple[Tape, RecordedArray, RecordedArray]:
-    """Record a function that fills outputs from inputs, of which input `time` is the time.
+    """Record a function ``fill(t, inputs, outputs)`` on a tape.
 
-    Return the tape, the inputs, and the filled outputs.
+    `time` is the index of the time among the inputs. Returns the tape, the inputs and the filled outputs.
     """
     tape = Tape()
     inputs = RecordedArray(tape, functools.partial(tape.input, steady=False))
@@ -59,14 +62,15 @@ def recorded(fill: Callable[[Any, Any, Any], None], time: int) -> tuple[Tape, Re
 
 
 def replayed(tape: Tape, places: Sequence[int], read: Callable[[int], Any]) -> dict[int, Any]:
-    """Evaluate the lines `places` of a tape, and all lines they depend on, on dual numbers; return results by line.
+    """Evaluate lines of a tape, and all lines they depend on, on dual numbers.
 
-    Both alternatives of a `where` are computed, and one is selected.
+    Both alternatives of a `where` are computed, and one is selected. The results are returned in a dictionary, by line
+    number.
 
     Parameters
     ----------
     tape : tape of a function
-    places : lines whose results are requested
+    places : numbers of the lines whose results are requested
     read : function that returns input k as a dual number or as a constant
     """
     found: dict[int, Any] = {}
@@ -121,7 +125,10 @@ def _result(code: int, x: Sequence[Any]) -> Any:
 
 
 def _pair(code: int, x: Dual) -> tuple[Dual, Dual]:
-    """Return a pair of coupled functions, such as sine and cosine, of a dual number."""
+    """Return two functions of a dual number that are computed together, such as sine and cosine.
+
+    `code` is the operation code of the first one.
+    """
     if code == TANGENT_H:
         tangent = apply("tanh", x.value)
         slope = 1.0 - tangent * tangent

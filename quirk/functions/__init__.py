@@ -1,1 +1,1 @@
-"""User functions: motions, expressions as text, and Python functions that are traced into machine code."""
+"""User functions: motions, expressions as text, and Python functions that are compiled to machine code."""

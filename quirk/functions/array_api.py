@@ -1,4 +1,8 @@
-"""Replacements of numpy, `math` and built-in functions in user functions that are evaluated on jets."""
+"""Replacements of numpy, `math` and built-in functions, with which user functions are evaluated on jets.
+
+A jet is a number with time derivatives and a gradient. NotTraceableError is raised for operations without replacement;
+the user function then runs in Python.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +27,22 @@ MOST_PASSES = 200
 
 
 def numpy_minimum(a: Any, b: Any) -> Any:
-    """Return the smaller of two numbers; NaN if either is NaN, as numpy does."""
+    """Return the smaller of two numbers; NaN if either is NaN, as by `numpy.minimum`."""
     return where(b != b, b, where(b < a, b, a))
 
 
 def numpy_maximum(a: Any, b: Any) -> Any:
-    """Return the larger of two numbers; NaN if either is NaN, as numpy does."""
+    """Return the larger of two numbers; NaN if either is NaN, as by `numpy.maximum`."""
     return where(b != b, b, where(b > a, b, a))
 
 
 def minimum(*values: Any) -> Any:
-    """Return the smallest of several numbers, as Python's `min` does."""
+    """Return the smallest of several numbers, as by Python's `min`."""
     return reduce(lambda a, b: where(b < a, b, a), _several(values))
 
 
 def maximum(*values: Any) -> Any:
-    """Return the largest of several numbers, as Python's `max` does."""
+    """Return the largest of several numbers, as by Python's `max`."""
     return reduce(lambda a, b: where(b > a, b, a), _several(values))
 
 
@@ -66,7 +70,7 @@ def norm(x: Any) -> Any:
 
 
 def python_of(x: Any) -> Any:
-    """Return the Python function behind a numba function; return other values unchanged."""
+    """Return the plain Python function that numba compiled as x; return x itself if it is something else."""
     return x.py_func if is_jitted(x) else x
 
 
@@ -75,18 +79,21 @@ def _several(values: tuple[Any, ...]) -> Any:
 
 
 def _elementwise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Return a function of numbers that also accepts arrays and is applied to each element."""
+    """Return a version of `function` that also accepts arrays, to whose elements it is applied.
+
+    `count` is its argument count.
+    """
     of_arrays = np.frompyfunc(function, count, 1)
     return lambda *x: of_arrays(*x) if any(isinstance(part, np.ndarray) for part in x) else function(*x)
 
 
 def _method(name: str) -> Callable[[Any], Any]:
-    """Return a numpy function that calls the jet's method of the same name."""
+    """Return a function that calls the numpy function `name`, which calls the method of a jet with the same name."""
     return lambda x: getattr(np, name)(x)
 
 
 def _array(x: Any, dtype: Any = None) -> np.ndarray:
-    """Return an array of jets and numbers; a dtype that jets do not support raises NotTraceableError."""
+    """Return an array of jets and numbers; raise NotTraceableError for a dtype that cannot hold jets."""
     made = np.array(x, dtype=object)
     if not any(isinstance(entry, Jet) for entry in made.ravel()):
         return np.array(x, dtype=dtype)
@@ -95,7 +102,7 @@ def _array(x: Any, dtype: Any = None) -> np.ndarray:
 
 
 def _zeros(shape: Any, dtype: Any = None) -> np.ndarray:
-    """Return an array of zeros whose elements can be replaced by jets."""
+    """Return an array of zeros whose elements can be replaced by jets; raise NotTraceableError for other dtypes."""
     _check_type(dtype)
     made = np.empty(shape, dtype=object)
     made.fill(0.0)
@@ -113,7 +120,7 @@ def _check_type(dtype: Any) -> None:
 
 
 def _logical(condition: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a logical function that uses `condition` if any argument is a Condition, otherwise `plain`."""
+    """Return a function that calls `condition` if any argument is a Condition of jets, and `plain` otherwise."""
 
     def combined(*truths: Any) -> Any:
         return condition(*truths) if any(isinstance(x, Condition) for x in truths) else plain(*truths)
@@ -156,7 +163,7 @@ def _number(x: Any = 0.0) -> Any:
 
 
 def _range(*bounds: int) -> range:
-    """Return a range of at most MOST_PASSES passes."""
+    """Return a Python range; raise NotTraceableError if it has more than MOST_PASSES passes."""
     made = range(*bounds)
     if len(made) > MOST_PASSES:
         raise NotTraceableError(f"a loop of {len(made)} passes")
@@ -172,7 +179,10 @@ BUILTINS: dict[str, Any] = {
 
 
 class TracedNames:
-    """A module with a list of replaced names; all other names, and names that the user has replaced, are refused."""
+    """Replacement of a module in user functions: a list of names with their replacements.
+
+    Access to any other name, or to a name that the user has set to something else, raises NotTraceableError.
+    """
 
     def __init__(
         self, module: types.ModuleType, names: dict[str, Any], parts: dict[str, TracedNames] | None = None
@@ -202,7 +212,7 @@ _BUILT_IN = dict(vars(builtins))
 
 
 def has_own_builtins(function: types.FunctionType) -> bool:
-    """Whether the built-in functions that a function uses are Python's original ones."""
+    """Whether Python's original built-in functions are those that a function uses."""
     names = set(function.__code__.co_names) & _BUILT_IN.keys()
     untyped: Any = function  # not every type checker has `__builtins__`
     own: dict[str, Any] = untyped.__builtins__
@@ -218,7 +228,7 @@ def _is_genuine(x: Any) -> bool:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Replacements of the outside names of user functions, for evaluation on other numbers than floats.
+    """Replacements of the global names that user functions may use, for evaluation on other numbers than floats.
 
     Attributes
     ----------
@@ -226,7 +236,7 @@ class Vocabulary:
     quirk : QuIRK's functions by name
     builtins : built-in functions by name
     known : replacements of all these functions, by id of the original
-    of_array : conversion of an array of the user
+    of_array : function that converts an array which the user function refers to
     """
 
     modules: dict[Any, TracedNames]

@@ -1,4 +1,7 @@
-"""Detection of values that a user function reads and that other functions may modify during a run."""
+"""Detection of values that a user function reads and that other functions may modify during a run.
+
+An outside value is a global variable, closure variable or attribute that a function uses.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,14 @@ LONG = 256
 
 
 class Changes:
-    """Test of whether a user function reads values that calls of other functions may modify.
+    """Decides which user functions must run in Python, because calls of other functions may modify values they read.
 
-    If so, the function runs in Python. All other functions are compiled with the values that they read; a run compares
-    these values with the present ones after the actions of events and at its end.
+    All other functions are compiled with the present values. A run compares these with the actual values after the
+    actions of events and at its end.
 
     Parameters
     ----------
-    others : functions called in Python during a run
+    others : functions that are called in Python during a run
     """
 
     def __init__(self, others: Sequence[Any]) -> None:
@@ -35,7 +38,7 @@ class Changes:
         self._known: dict[int, tuple[Any, Effects | None, Any]] = {}
 
     def __call__(self, function: Any) -> bool:
-        """Return whether a function reads values that other functions may modify."""
+        """Whether a function reads values that other functions may modify."""
         if not self._others:
             return False
         if id(function) not in self._known:
@@ -47,30 +50,30 @@ class Changes:
         return self._known[id(function)][1] is None
 
     def remembers(self, function: Any) -> bool:
-        """Whether a function called in Python sets a variable or attribute that it also reads."""
+        """Whether a function that is called in Python sets a variable or attribute that it also reads."""
         effects = self._others.get(id(function))
         return effects is not None and effects.remembers
 
     def may_alter(self, function: Any) -> bool:
-        """Return whether a call of a function may modify values read by any function called in Python."""
+        """Whether a call of this function may modify values that any function called in Python reads."""
         readers = [*self._others.values(), *(Effects(f) for f, reads, _ in self._known.values() if reads is None)]
         return any(self._others[id(function)].may_change(reader) for reader in readers)
 
     def unforeseen(self) -> list[str]:
-        """Return the names of compiled functions whose values have changed although the analysis excluded it."""
+        """Return the names of compiled functions that read a value which has changed against the analysis."""
         kept = [(function, reads, before) for function, reads, before in self._known.values() if reads is not None]
         return [_said(function) for function, reads, before in kept if not _same(before, _read_by(reads))]
 
 
 def _said(function: Any) -> str:
-    """Return the name of a user function, with file and line of its definition."""
+    """Return the name of a user function, with file and line of its definition, for messages."""
     name = getattr(function, "__qualname__", None) or type(function).__name__
     code = getattr(function, "__code__", None)
     return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
 
 
 def _read_by(reads: Effects) -> dict[Any, Any]:
-    """Return all outside values that a function reads, in a form for later comparison."""
+    """Return all outside values that a function reads, in a form that can be compared later."""
     found: dict[Any, Any] = {slot: _value(value) for slot, value in reads.values_of_slots()}
     for key, x in reads.objects.items():
         if isinstance(x, types.ModuleType):  # lazy modules may load attributes on first use
@@ -82,12 +85,12 @@ def _read_by(reads: Effects) -> dict[Any, Any]:
 
 
 def _same(before: dict[Any, Any], now: dict[Any, Any]) -> bool:
-    """Whether all values read before are unchanged; values loaded since then are allowed."""
+    """Whether all values in `before` are unchanged in `now`, which may contain further values."""
     return before.keys() <= now.keys() and all(value == now[key] for key, value in before.items())
 
 
 def _value(x: Any) -> Any:
-    """Return a key that identifies a value: a constant itself, another object by its identity."""
+    """Return a key that identifies a value: the value of a constant, the identity of any other object."""
     if isinstance(x, float):
         return type(x), x.hex()  # distinguishes the signs of zeros, and NaN equals NaN
     return (type(x), x) if type(x) in CONSTANTS else id(x)
@@ -98,7 +101,7 @@ def _values(parts: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def _contents(x: Any, names: Iterable[str]) -> Any:
-    """Return a key of an object's contents, with its attributes limited to `names`."""
+    """Return a key that identifies the contents of an object; of its attributes, only those in `names` count."""
     if isinstance(x, np.ndarray):
         text = x.tobytes() if x.dtype != object else repr(_values(x.ravel().tolist())).encode()
         return x.shape, x.dtype.str, text if len(text) <= LONG else hashlib.blake2b(text).digest()

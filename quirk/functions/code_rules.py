@@ -1,4 +1,4 @@
-"""Rules for the bytecode and names that may be compiled to machine code: a list of allowed ones."""
+"""Rules for the bytecode operations and names of user functions that may be compiled to machine code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OPERATIONS = frozenset(_OPERATIONS_AS_TEXT.split())
 
 @functools.lru_cache(4096)
 def global_names(code: types.CodeType) -> frozenset[str]:
-    """Return the global names that code reads, including those of nested functions.
+    """Return the global names that code reads, including those read by nested functions.
 
     Raises
     ------

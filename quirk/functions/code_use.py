@@ -1,4 +1,4 @@
-"""Static analysis of code: the global names, closure cells, attributes and contents that it uses and sets."""
+"""Static analysis of bytecode: the global names, closure variables and attributes that code reads and sets."""
 
 from __future__ import annotations
 
@@ -69,16 +69,16 @@ _CLASS_BODIES = {"LOAD_BUILD_CLASS", "STORE_NAME", "DELETE_NAME", "LOAD_LOCALS"}
 
 @dataclass(frozen=True)
 class CodeUse:
-    """Names that code uses and sets, including nested functions.
+    """Names that code and its nested functions use and set.
 
     Attributes
     ----------
-    known : False if the code has accesses that cannot be analyzed
+    known : False if the code contains operations that cannot be analyzed
     globals, names : global names and attributes that it reads
     modules : top-level names of imported modules
     stored_globals, stored_cells, stored_names : global names, closure variables and attributes that it sets
     mutates : whether it sets elements or uses in-place operators, which modify lists and arrays
-    calls : call sites
+    calls : calls in the code
     """
 
     known: bool
@@ -94,7 +94,7 @@ class CodeUse:
 
 @functools.lru_cache(4096)
 def use_of(code: types.CodeType) -> CodeUse:
-    """Return the names that code uses and sets."""
+    """Return the names that code and its nested functions use and set."""
     instructions = list(dis.get_instructions(code))
 
     def arguments(of: set[str]) -> frozenset[str]:

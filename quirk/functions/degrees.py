@@ -18,7 +18,10 @@ ROUND = 2.5
 
 
 def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> float:
-    """Return an angle, rad, of at most a full turn, or raise an InputError that ends with `otherwise`."""
+    """Check that an angle, rad, is at most a full turn, and return it.
+
+    Otherwise an InputError is raised, whose message ends with `otherwise`.
+    """
     angle = validate.number(owner, argument, value)
     if abs(angle) > WHOLE_TURN:
         raise InputError(f"{owner}: {argument}: {_advice(angle)}{otherwise}")
@@ -26,9 +29,9 @@ def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> f
 
 
 def counting_turns(owner: str, argument: str, value: Any) -> float:
-    """Return an angle, rad, of any number of turns, and warn if it looks like degrees.
+    """Return an angle, rad, of any number of turns; warn if it was probably given in degrees.
 
-    That is, if it exceeds a full turn and is a multiple of ROUND, which multiples of pi are not.
+    That is assumed if the number exceeds a full turn and is a multiple of ROUND, which multiples of pi are not.
     """
     angle = validate.number(owner, argument, value)
     _warn_of(owner, argument, angle)
@@ -36,7 +39,7 @@ def counting_turns(owner: str, argument: str, value: Any) -> float:
 
 
 def check_motion(owner: str, argument: str, motion: Motion) -> None:
-    """Warn if a constant or sinusoidal motion of an angle, rad, has values that look like degrees."""
+    """Warn if a constant or sinusoidal motion of an angle, rad, was probably given in degrees."""
     for part in motion.parts:
         first = part.coefficients[0]
         if part.kind == SINUSOID:

@@ -1,7 +1,8 @@
 """Conservative analysis of the outside values that user functions read and may modify.
 
-A function called in Python during a run may change values that another one reads. Machine code would keep the old
-values, so the reader must then run in Python, too. Effects that are unknown count as changes.
+An outside value is a global variable, closure variable or attribute. A function called in Python during a run may
+change values that another one reads. Machine code would keep the old values, so that the reader must then run in
+Python, too. An unknown effect counts as a change.
 """
 
 from __future__ import annotations
@@ -50,12 +51,12 @@ class Effects:
     Attributes
     ----------
     known : False if some effects are unknown, so that the function may read and modify any value
-    slots : closure cells, by id, and global names, as (id of the globals, name), that it reads
-    objects : all reachable objects with contents, by id
-    names : attributes that it uses
-    stored_slots, stored_names : slots and attributes that it sets
-    mutates : whether it may modify the contents of reachable lists, arrays and other objects
-    fixed : whether the function reads only constants
+    slots : variables that it reads: closure cells by id, and global names as (id of the globals, name)
+    objects : all objects with contents that it can reach, by id
+    names : attributes that it reads
+    stored_slots, stored_names : variables and attributes that it sets
+    mutates : whether it may modify the contents of lists, arrays and other objects that it can reach
+    fixed : whether it reads only constants
     """
 
     def __init__(self, function: Any) -> None:
@@ -85,11 +86,11 @@ class Effects:
 
     @property
     def remembers(self) -> bool:
-        """Whether the function sets a variable or attribute that it reads, and so keeps a state between calls."""
+        """Whether the function sets a variable or attribute that it also reads, and so keeps a state between calls."""
         return bool(self.stored_slots & self.slots) or bool(self.stored_names & self.names and self._holders)
 
     def may_change(self, other: Effects) -> bool:
-        """Return whether a call of this function may modify values that the function of `other` reads."""
+        """Whether a call of this function may modify values that the function of `other` reads."""
         if not self.known:
             return not other.fixed
         if not other.known:
@@ -102,7 +103,7 @@ class Effects:
         return self.mutates and any(has_contents(x) for x in shared)
 
     def values_of_slots(self) -> Iterator[tuple[Any, Any]]:
-        """Yield the closure cells and global names that the function reads, with their values, if defined."""
+        """Yield the closure cells and global names that the function reads, each with its value if it has one."""
         for slot in self.slots:
             if isinstance(slot, tuple):
                 owner, name = slot
@@ -112,13 +113,13 @@ class Effects:
                 yield slot, self._seen[slot].cell_contents
 
     def _harmless(self, name: str) -> bool:
-        """Whether access to an attribute has no effect: it only reads, or it belongs to a visited user object."""
+        """Whether access to an attribute has no effect: the name only reads, or belongs to an analyzed user object."""
         if name in ATTRIBUTES:
             return True
         return name not in MUTATING and any(name in attributes_of(x) for x in self._holders.values())
 
     def _visit_named(self) -> None:
-        """Visit the named attributes of user modules, classes and objects, until no new ones appear."""
+        """Analyze the named attributes of user modules, classes and objects, until no new ones appear."""
         done: set[tuple[int, str]] = set()
         while True:
             cases = [
@@ -189,7 +190,7 @@ class Effects:
             self._visit_all(vars(x).values())
 
     def _note_call(self, x: types.FunctionType, call: CallSite) -> None:
-        """Record a call that may pass an array for its result."""
+        """Record a call that may pass an array for its result; `x` is the function that contains the call."""
         first = _variables(x).get(call.variable or "")
         if call.names:
             self.mutates |= call.may_give_output(of_module=isinstance(first, types.ModuleType))
@@ -212,7 +213,10 @@ class Effects:
             raise _UnknownError
 
     def _read(self, slot: Any, keep: Any, value: Any) -> None:
-        """Record a value that the function reads from a slot, keep it alive, and analyze it."""
+        """Record that the function reads `value` from a variable, and analyze the value.
+
+        `keep` is stored so that its id remains valid.
+        """
         self._seen[id(keep)] = keep
         self.slots.add(slot)
         if isinstance(value, CONSTANTS):
@@ -239,7 +243,10 @@ class Effects:
         self._holders[id(x)] = x
 
     def _visit_class(self, x: type, made: bool) -> None:
-        """Visit a class whose objects are used or, if `made`, also created."""
+        """Analyze a class whose objects the function uses.
+
+        `made` states that the function also creates such objects.
+        """
         for base in x.__mro__:
             if root_of(base) in LIBRARIES or base.__module__ == "builtins":
                 continue
@@ -273,7 +280,7 @@ class Effects:
                 self._visit(owner)
 
     def _called(self, name: str) -> None:
-        """Record the call of a library function, or of a method of a built-in type."""
+        """Record the call of the library function or built-in method `name`."""
         if name in SETTING:
             raise _UnknownError
         self.mutates |= name not in ATTRIBUTES
@@ -314,6 +321,6 @@ class Effects:
 
 
 def _variables(x: types.FunctionType) -> dict[str, Any]:
-    """Return the values of the outside names in a function's code."""
+    """Return the values of the global names and closure variables of a function, by name."""
     cells = zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
     return vars(builtins) | x.__globals__ | {name: cell.cell_contents for name, cell in cells if not is_empty(cell)}

@@ -1,4 +1,7 @@
-"""Keys that are equal for user functions with the same behavior."""
+"""Keys by which user functions with the same behavior are recognized.
+
+The outside values of a function are its global names, closure variables and defaults.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def fingerprint(function: Any) -> Any:
 
 
 def _found_by(x: types.FunctionType) -> list[tuple[str, Any]]:
-    """Return the outside values of a function, with their names."""
+    """Return the names and values of the globals and closure variables of a function."""
     code, cells = x.__code__, x.__closure__ or ()
     names = sorted(name for name in global_names(code) if name in x.__globals__)
     if not has_own_builtins(x):

@@ -1,7 +1,9 @@
-"""Replacements of `math`, numpy and built-in functions in user functions that are traced.
+"""Replacements of `math`, numpy and built-in functions for user functions that are compiled to machine code.
 
-For constant arguments each is the original function. For tracers the machine code gives the same bits as the original,
-except for numpy functions that numpy computes with its own SIMD code (docs/forces.md).
+A user function is run once on tracers, which stand for numbers and record the operations on them. For constant
+arguments each replacement is the original function. For tracers the machine code gives the same bits as the original,
+except for numpy functions that numpy computes with its own SIMD code (docs/forces.md). Operations without replacement
+raise NotTraceableError.
 """
 
 from __future__ import annotations
@@ -44,14 +46,14 @@ MOST_ARGUMENTS = {"where": 3, "clip": 3}
 
 
 def _is_traced(x: Any) -> bool:
-    """Whether a value contains anything unknown until the machine code runs."""
+    """Whether a value contains a tracer, whose value is unknown until the machine code runs."""
     if type(x) in (list, tuple):
         return any(map(_is_traced, x))
     return isinstance(x, Tracer | Truth) or (type(x) is TracerArray and not constant(x._quirk_data))
 
 
 def _untraced(x: Any) -> Any:
-    """Return a constant as an ordinary Python value."""
+    """Return a constant as an ordinary Python or numpy value."""
     if type(x) in (list, tuple):
         return type(x)(map(_untraced, x))
     if x is _float or x is _float64:
@@ -60,7 +62,7 @@ def _untraced(x: Any) -> Any:
 
 
 def _of_numpy(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the numpy function `name` extended to tracers."""
+    """Return a replacement of the numpy function `name`, which calls `of_tracers` if any argument is a tracer."""
     original = getattr(np.linalg, name) if name == "norm" else getattr(np, name)
     most = original.nin if isinstance(original, np.ufunc) else MOST_ARGUMENTS.get(name, 2)
 
@@ -82,7 +84,10 @@ def _of_numpy(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_math(name: str, of_jet: Callable[..., Any], symbol: str = "") -> Callable[..., Any]:
-    """Return the `math` function `name` extended to tracers; `symbol` is its name in the C library."""
+    """Return a replacement of the `math` function `name`, which applies `of_jet` to the jets of tracers.
+
+    `symbol` is the name of the function in the C library.
+    """
     original = getattr(math, name)
 
     def function(*arguments: Any) -> Any:
@@ -97,17 +102,17 @@ def _of_math(name: str, of_jet: Callable[..., Any], symbol: str = "") -> Callabl
 
 
 def _elements(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the numpy function `name`, applied to each element."""
+    """Return a replacement of the numpy function `name` that applies `of_tracers` to each element of arrays."""
     return _of_numpy(name, lambda *x: elementwise(of_tracers, getattr(np, name), *map(_unwhole, x)))
 
 
 def _unwhole(x: Any) -> Any:
-    """Return a tracer as a float, to which numpy's functions convert integers."""
+    """Return a tracer of an integer as one of a float, because numpy's functions convert integers to floats."""
     return Tracer(x._quirk_jet, True) if isinstance(x, Tracer) else x
 
 
 def _of_library(name: str, symbol: str) -> Callable[..., Any]:
-    """Return a numpy function that the C library computes."""
+    """Return a replacement of the numpy function `name` that calls the function `symbol` of the C library."""
 
     def of_tracer(*x: Any) -> Any:
         numbers = [operand(one)[0] for one in x]
@@ -121,14 +126,14 @@ def _of_library(name: str, symbol: str) -> Callable[..., Any]:
 
 
 def _choose(condition: Any, a: Any, b: Any) -> Any:
-    """Return `a` where a condition is true and `b` otherwise, as a numpy number."""
+    """Return `a` where a condition is true and `b` otherwise, as `numpy.where` does for scalars."""
     if isinstance(condition, Truth):
         return chosen(condition, a, b, True)
     return a if condition else b
 
 
 def _np_reciprocal(x: Any) -> Any:
-    """Return 1/x; possible integers are refused, because numpy's result for them is an integer."""
+    """Return 1 / x; raise NotTraceableError for a possible integer, for which numpy returns an integer."""
     return elementwise(lambda one: divided(1.0, one), np.reciprocal, x)
 
 
@@ -154,7 +159,7 @@ def _heaviside(x: Any, at_zero: Any) -> Any:
 
 
 def _where(condition: Any, a: Any, b: Any) -> Any:
-    """As numpy.where: the choice between numbers is a numpy number."""
+    """Return `a` where a condition is true and `b` otherwise, as `numpy.where` does."""
     truths = _truths(condition)
     one, two = data_of(_unwhole(a)), data_of(_unwhole(b))
     if TRUTH in (one.dtype, two.dtype):
@@ -269,7 +274,7 @@ def _float64(x: Any = 0.0) -> Any:
 
 
 def _least(way: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Return `min` or `max` by the comparison `way`: the first of several equal values is returned."""
+    """Return a replacement of `min` or `max`, which returns the first of equal values; `way` is the comparison."""
 
     def better(a: Any, b: Any) -> Any:
         truth = way(b, a)
@@ -312,7 +317,7 @@ def _pow(x: Any, exponent: Any) -> Any:
 
 
 def _chosen_by_user(condition: Any, a: Any, b: Any) -> Any:
-    """Return `quirk.where` of numbers."""
+    """Return `a` where a condition is true and `b` otherwise: the replacement of `quirk.where`, for numbers only."""
     if any(type(x) in (TracerArray, list, tuple) for x in (condition, a, b)):
         raise NotTraceableError("arrays are chosen from")
     if any(isinstance(x, bool | np.bool_ | Truth) for x in (a, b)):
@@ -399,7 +404,7 @@ FLOATS = Vocabulary(
 
 
 def _frozen(x: np.ndarray) -> TracerArray:
-    """Return a user's array as a read-only constant."""
+    """Return an array that a user function refers to as a read-only constant."""
     found = from_numpy(np.array(x))
     if not isinstance(found, TracerArray):
         found = TracerArray(data_of(found))
@@ -408,7 +413,10 @@ def _frozen(x: np.ndarray) -> TracerArray:
 
 
 def traced_arguments(arguments: Sequence[Any], numpy: bool = False) -> list[Any]:
-    """Return jets as tracers and arrays of jets as arrays of tracers; `numpy` selects numpy's scalar type."""
+    """Convert jets to tracers, and arrays of jets to arrays of tracers.
+
+    `numpy` is true if the user function receives numpy.float64 instead of float.
+    """
     found: list[Any] = []
     for x in arguments:
         if isinstance(x, np.ndarray):
@@ -423,7 +431,7 @@ def traced_arguments(arguments: Sequence[Any], numpy: bool = False) -> list[Any]
 
 
 def untraced(x: Any) -> Any:
-    """Return the result of a traced function as jets, floats, or arrays and lists of these."""
+    """Convert the result of a user function run on tracers to jets, floats, or arrays and lists of these."""
     if type(x) is TracerArray:
         return np.array([untraced(part) for part in x], dtype=object) if x.ndim else untraced(wrapped(x._quirk_data))
     if type(x) in (list, tuple):

@@ -1,4 +1,7 @@
-"""Motions: prescribed functions of time with their derivatives, for drivers and offsets."""
+"""Motions: prescribed functions of time with their derivatives, for drivers and offsets.
+
+A motion is a piecewise polynomial, a sinusoid, a user function, or a sum of these.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +40,10 @@ class Motion(Immutable):
     Attributes
     ----------
     kind : PIECES, SINUSOID or FUNCTION
-    breaks : (p + 1,) boundaries of the pieces of a piecewise polynomial, s
-    coefficients : (p, d) coefficients of each piece, by ascending powers of the time since its start; or (4,)
-    coefficients of a sinusoid
-    functions : f and its derivatives, or empty
+    breaks : (p + 1,) boundaries of p polynomial pieces, s
+    coefficients : (p, d) coefficients of p polynomial pieces, by ascending powers of the time since the start of the
+        piece; or (1, 4) amplitude, angular frequency, phase and offset of a sinusoid
+    functions : a user function and its derivatives; empty for other motions
     start, end : interval on which the motion is defined, s
     period : period of a piecewise polynomial, s; zero if not periodic
     added : further motions, which are added to this one
@@ -78,7 +81,7 @@ class Motion(Immutable):
     @classmethod
     @remembered
     def polynomial(cls, coefficients: ArrayLike) -> Motion:
-        """Return the polynomial c_0 + c_1 t + c_2 t^2 + ...; coefficients by ascending powers."""
+        """Return the polynomial c_0 + c_1 t + c_2 t^2 + ...; `coefficients` are c_0, c_1, ..."""
         given = validate.numbers(coefficients)
         if given is None or given.ndim != 1 or not given.size or not np.isfinite(given).all():
             raise InputError(
@@ -202,24 +205,24 @@ class Motion(Immutable):
 
     @property
     def alone(self) -> Motion:
-        """The motion itself, without the added ones."""
+        """The first term of the sum, without the motions in `added`."""
         return self._with(()) if self.added else self
 
     @property
     def parts(self) -> tuple[Motion, ...]:
-        """The terms of the sum: the motion itself and the added ones."""
+        """All terms of the sum, each as a motion."""
         return self.alone, *self.added
 
     @property
     def known(self) -> float:
-        """Number of available derivatives; infinite except for user functions."""
+        """Number of derivatives that are available; infinite except for user functions."""
         if self.kind != FUNCTION:
             return math.inf
         return next((k for k, f in enumerate(self.functions) if f is None), len(self.functions)) - 1
 
     @property
     def kinks(self) -> np.ndarray:
-        """Times at which derivatives of the pieces jump by enough to affect integration steps across them.
+        """Times, s, at which a derivative jumps by enough to affect integration steps across them.
 
         Splines of degree 5 have continuous derivatives up to the fourth; methods of high order still lose accuracy
         where the fifth jumps. For periodic motions the times in the first period are listed.
@@ -227,7 +230,7 @@ class Motion(Immutable):
         return np.unique(np.concatenate([part._own_kinks() for part in self.parts]))
 
     def kinks_between(self, start: float, end: float) -> np.ndarray:
-        """Return all kinks between two times, s, including those of later periods."""
+        """Return the times of all kinks (see `kinks`) from `start` to `end`, s, in all periods."""
         found = []
         for part in self.parts:
             times = part._own_kinks()
@@ -242,7 +245,7 @@ class Motion(Immutable):
         return kinks(self.breaks, self.coefficients, self.period > 0) if self.kind == PIECES else np.zeros(0)
 
     def derivatives(self, t: float, order: int = 2) -> np.ndarray:
-        """Return c and its first `order` derivatives at time t, (order + 1,)."""
+        """Return the value and its first `order` time derivatives at time t, s, as an array (order + 1,)."""
         if isinstance(t, np.ndarray | list | tuple) and np.ndim(t):
             raise InputError(f"{self!r}: t must be a single time, s; got {t!r}: use [motion(t) for t in times]")
         if not self.start <= t <= self.end:
@@ -268,7 +271,11 @@ class Motion(Immutable):
         return validate.number(f"{self!r}, at t = {t:g} s", f"what {name} returns", value)
 
     def check(self, owner: str, start: float, end: float) -> None:
-        """Raise an InputError if a run leaves the interval of the motion, or if given derivatives are wrong."""
+        """Check the motion for a run from `start` to `end`, s.
+
+        An InputError is raised if the run leaves the interval on which the motion is defined, or if user-supplied
+        derivatives are wrong.
+        """
         if not (self.start <= start and end <= self.end):
             raise InputError(
                 f"{owner}: its {self!r} is defined from {self.start:g} to {self.end:g} s, and is needed from "
@@ -321,14 +328,14 @@ MotionLike = Motion | Expression | str | float
 
 
 def as_motion(owner: str, argument: str, value: Any) -> Motion:
-    """Return `value` as a motion; it may be a motion, a function of t as text, or a constant."""
+    """Return `value` as a Motion; it may be a motion, text or an expression in t, or a constant."""
     if isinstance(value, str | Expression):
         return Motion.function(function_of(owner, argument, value, ("t",)))
     return value if isinstance(value, Motion) else Motion.polynomial([validate.number(owner, argument, value)])
 
 
 def _sum_of_functions(motions: list[Motion]) -> Motion:
-    """Return the sum of motions given by functions, with the derivatives that all of them have."""
+    """Return the sum of motions given by user functions, with the derivatives that all of them have."""
     if len(motions) == 1:
         return motions[0]
 

@@ -1,4 +1,4 @@
-"""Motions in arrays, and the kernel that evaluates them."""
+"""Motions as arrays, and compiled functions that evaluate them."""
 
 from __future__ import annotations
 
@@ -26,16 +26,22 @@ MOTION_SIZE = 7
 
 @record
 class MotionTable(NamedTuple):
-    """Motions for kernels: the entries listed above, and all periods, breaks and coefficients."""
+    """Motions as arrays for compiled code.
+
+    Attributes
+    ----------
+    entries : integers of all motions, MOTION_SIZE each: KIND, BREAKS, COEFFICIENTS, COUNT, TERMS, ADDRESS, NEXT
+    numbers : all periods, breaks and coefficients
+    """
 
     entries: np.ndarray
     numbers: np.ndarray
 
     @classmethod
     def of(cls, motions: Sequence[Motion]) -> MotionTable:
-        """Return the table of motions, followed by the motions added to them.
+        """Return the table of a list of motions; the motions added to them follow at its end.
 
-        The caller sets the addresses of functions, and keeps the functions alive.
+        The caller must set the addresses of user functions, and keep the functions alive.
         """
         laid, following = list(motions), [0] * len(motions)
         for m, motion in enumerate(motions):
@@ -55,7 +61,7 @@ class MotionTable(NamedTuple):
 
 @kernel
 def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndarray, first: int) -> None:
-    """Write the Taylor coefficients c, c', c''/2, ... of motion m at time t to `out`, from element `first` on."""
+    """Write the Taylor coefficients c, c', c''/2, ... up to `order` of motion m at time t to `out`, from `first` on."""
     for k in range(order + 1):
         out[first + k] = 0.0
     e = MOTION_SIZE * m
@@ -72,7 +78,7 @@ def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndar
 
 @shared
 def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray, first: int) -> None:
-    """Add the Taylor coefficients of the polynomial or sinusoid at element e."""
+    """Add the Taylor coefficients at time t of the polynomial or sinusoid whose integers begin at element e."""
     if table.entries[e + KIND] == SINUSOID:
         add_sinusoid(table.numbers, table.entries[e + COEFFICIENTS], t, order, out, first)
         return
@@ -98,7 +104,7 @@ def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray
 
 @shared
 def add_sinusoid(numbers: np.ndarray, o: int, t: float, order: int, out: np.ndarray, first: int) -> None:
-    """Add the Taylor coefficients of a sinusoid whose four numbers start at element o."""
+    """Add the Taylor coefficients at time t of the sinusoid whose four numbers begin at element o of `numbers`."""
     amplitude, frequency, phase = numbers[o], numbers[o + 1], numbers[o + 2]
     power = amplitude
     for k in range(order + 1):

@@ -40,7 +40,7 @@ NAMING = {operator.methodcaller, operator.attrgetter}
 
 
 def root_of(x: Any) -> str:
-    """Return the top-level name of the module of a function or class."""
+    """Return the top-level module in which a function or class was defined, such as "numpy"."""
     module = getattr(x, "__module__", None)
     if isinstance(x, np.ufunc):
         return "numpy"
@@ -48,7 +48,7 @@ def root_of(x: Any) -> str:
 
 
 def attributes_of(x: Any) -> dict[str, Any]:
-    """Return the attributes stored in a module, class or object itself, by name."""
+    """Return the attributes stored in a module, class or object itself, by name, without inherited ones."""
     found = dict(getattr(x, "__dict__", {}))
     if not isinstance(x, types.ModuleType | type):
         for base in type(x).__mro__:
@@ -58,12 +58,12 @@ def attributes_of(x: Any) -> dict[str, Any]:
 
 
 def acts_when_set(x: Any) -> bool:
-    """Whether a class attribute intercepts the setting of an attribute: a property or a descriptor."""
+    """Whether a class attribute runs code when it is set: a property or a user-defined descriptor."""
     return isinstance(x, property) or (is_user_made(type(x)) and hasattr(type(x), "__set__"))
 
 
 def has_contents(x: Any) -> bool:
-    """Whether an object has contents besides named attributes, such as a list or array."""
+    """Whether an object has contents that are not attributes, such as the elements of a list or array."""
     if isinstance(x, types.ModuleType | type | types.FunctionType):
         return False
     kinds = [base for base in type(x).__mro__ if is_user_made(base)]

@@ -1,4 +1,7 @@
-"""Detection of numpy calls that pass an array for the result by position, such as ``np.add(a, b, result)``."""
+"""Detection of numpy calls that pass an array for the result by position, such as ``np.add(a, b, result)``.
+
+Such a call modifies the array, which other functions may read.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +26,12 @@ _CALLS = {"CALL", "CALL_KW", "CALL_FUNCTION_EX"}
 
 @dataclass(frozen=True)
 class CallSite:
-    """A call in the code of a function.
+    """A call in the bytecode of a function.
 
     Attributes
     ----------
     variable : global or closure variable at the start of the called expression, or None
-    names : attributes, of which the last one is called; empty if the variable itself is called
+    names : attributes in the called expression, the last of which is called; empty if the variable itself is called
     given : number of arguments; infinite if a sequence is unpacked
     """
 
@@ -39,13 +42,13 @@ class CallSite:
     def may_give_output(self, *, of_module: bool, names: Collection[str] = ()) -> bool:
         """Whether one of the arguments may be an array for the result.
 
-        `of_module` states that a function of a module is called; `names` are used if the call has no names of its own.
+        `of_module` states that a function of a module is called; `names` are used if the call has no attribute names.
         """
         return any(self.given > _before_output(name, of_module) for name in self.names or names)
 
 
 def _before_output(name: str, of_module: bool) -> float:
-    """Return the minimum number of arguments that precede the result of a function or method."""
+    """Return the number of arguments that precede the array for the result, for a function or method called `name`."""
     function = getattr(np, name, None)
     if isinstance(function, np.ufunc):
         return function.nin
@@ -53,9 +56,9 @@ def _before_output(name: str, of_module: bool) -> float:
 
 
 def calls_of(instructions: Sequence[dis.Instruction]) -> frozenset[CallSite]:
-    """Return the calls among the instructions of a function, without those of nested functions.
+    """Return the calls among the bytecode instructions of a function, without those in nested functions.
 
-    A call and its callee start at the same position in the source, by which they are matched.
+    A call is matched with the called expression by their common start in the source.
     """
     variables: dict[object, str] = {}
     names: dict[object, set[str]] = {}
@@ -75,7 +78,7 @@ def calls_of(instructions: Sequence[dis.Instruction]) -> frozenset[CallSite]:
 
 
 def _start(one: dis.Instruction) -> object:
-    """Return the source position of an instruction's expression, or None if Python has not recorded it."""
+    """Return the source position at which the expression of an instruction starts, or None if it is not recorded."""
     places = one.positions
     if places is None or places.lineno is None or places.col_offset is None:
         return None

@@ -1,4 +1,4 @@
-"""Interpolating splines as piecewise polynomials, and the breaks at which their derivatives jump."""
+"""Interpolating splines as piecewise polynomials, and the times at which their derivatives jump."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ KINK = 1e-10
 
 
 def interpolated(x: np.ndarray, y: np.ndarray, degree: int, periodic: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the spline through y (n, ...) at increasing x (n,): breaks (p + 1,), coefficients (p, ..., degree + 1).
+    """Return the spline through n values y (n, ...) at increasing x (n,).
 
-    Coefficients are by ascending powers of x since the start of the piece. A periodic spline requires y[0] = y[-1];
-    others have fewer pieces, by the not-a-knot conditions that the degree requires at the ends.
+    Returns the boundaries of its p pieces (p + 1,) and their coefficients (p, ..., degree + 1), by ascending powers of
+    x since the start of the piece. A periodic spline requires y[0] = y[-1]; others have fewer than n - 1 pieces,
+    because of the not-a-knot conditions at the ends.
     """
     from scipy.interpolate import make_interp_spline  # its import takes 0.2 s
 
@@ -24,9 +25,10 @@ def interpolated(x: np.ndarray, y: np.ndarray, degree: int, periodic: bool) -> t
 
 
 def kinks(breaks: np.ndarray, coefficients: np.ndarray, periodic: bool) -> np.ndarray:
-    """Return the breaks at which derivatives of pieces (p, terms) jump by enough to affect integration steps.
+    """Return the boundaries at which a derivative jumps by enough to affect integration steps.
 
-    The criterion is an effect over one piece of more than KINK times the range of the spline.
+    That is the case if the effect of the jump over one piece exceeds KINK times the range of the spline. `breaks` (p +
+    1,) and `coefficients` (p, terms) are as from `interpolated`.
     """
     order, lengths, moved = coefficients.shape[1], np.diff(breaks), np.ptp(coefficients[:, 0])
     if periodic:

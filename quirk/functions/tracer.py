@@ -1,8 +1,9 @@
-"""Tracers: the numbers on which user functions of floats are run to record their operations.
+"""Tracers: stand-ins for numbers, on which user functions are run to record their operations.
 
 A tracer has only operations whose machine code gives the same bits as Python; all others raise NotTraceableError, and
 the function then runs in Python. Where Python would raise an error, as for 1/0, the result is recorded as a number to
-be checked (`checking`): if it is not finite when the machine code runs, the Python function is called.
+be checked (`checking`): if it is not finite when the machine code runs, the Python function is called instead. The
+number itself is a jet, which carries derivatives, of traced values, which emit instructions.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class NotTraceableError(BranchingError):
 
 @contextmanager
 def checking() -> Iterator[list[Any]]:
-    """Collect, in the block, the numbers that must be finite because Python would otherwise raise an error."""
+    """Context manager that collects numbers for which Python would raise an error if they are not finite."""
     before, Tracer.checks = Tracer.checks, []
     try:
         yield Tracer.checks
@@ -34,7 +35,7 @@ def checking() -> Iterator[list[Any]]:
 
 
 def refusing(what: str) -> Callable[..., Any]:
-    """Return a method that raises NotTraceableError with the message `what`."""
+    """Return a function that accepts any arguments and raises NotTraceableError with the message `what`."""
 
     def refused(*arguments: Any, **named: Any) -> Any:
         raise NotTraceableError(what)
@@ -46,7 +47,7 @@ _REFUSED = refusing("a number is used for more than arithmetic")
 
 
 class _Opaque:
-    """Base class of objects that refuse Python's default operations; only operations of the class are available."""
+    """Base class of objects for which Python's default operations raise NotTraceableError."""
 
     __slots__ = ()
     # numpy leaves operators to this class.
@@ -58,13 +59,13 @@ class _Opaque:
 
 
 class Tracer(_Opaque):
-    """A float with traced operations.
+    """Stand-in for a number whose operations are recorded.
 
     Attributes
     ----------
     _quirk_jet : the number with its derivatives
-    _quirk_numpy : whether it is a numpy.float64 in Python, which raises no errors, and not a float
-    _quirk_whole : whether it is an integer in Python, whose zero has no sign: True, a condition, or None for never
+    _quirk_numpy : whether Python would compute with a numpy.float64, which raises no errors, instead of a float
+    _quirk_whole : whether Python would have an integer, whose zero has no sign: True, a condition, or None for never
     """
 
     __slots__ = ("_quirk_jet", "_quirk_numpy", "_quirk_whole")
@@ -175,7 +176,10 @@ CONSTANTS = {float: False, int: False, bool: False, np.float64: True, np.int64: 
 
 
 def operand(x: Any) -> tuple[Any, bool, Any]:
-    """Return a number as a jet or float, whether it is a numpy number, and whether it is an integer."""
+    """Return a number as a jet or float, whether it is a numpy number, and whether it is an integer.
+
+    A NotTraceableError is raised for other types.
+    """
     if isinstance(x, Tracer):
         return x._quirk_jet, x._quirk_numpy, x._quirk_whole
     if type(x) not in CONSTANTS:
@@ -187,7 +191,10 @@ def operand(x: Any) -> tuple[Any, bool, Any]:
 
 
 def _combined(one: Tracer, other: Any, combine: Callable[[Any, Any], Any], raises: bool = False) -> Any:
-    """Apply an operator to a tracer and another number; `raises` states whether the operator may raise an error."""
+    """Apply a binary operator to a tracer and another number.
+
+    `combine` computes the result from two jets; `raises` states whether Python's operator may raise an error.
+    """
     if type(other).__name__ == "TracerArray":
         return NotImplemented
     jet, numpy, whole = operand(other)
@@ -199,7 +206,7 @@ def _combined(one: Tracer, other: Any, combine: Callable[[Any, Any], Any], raise
 
 
 def checked(x: Tracer) -> Tracer:
-    """Record a number for which Python would raise an error if it is not finite."""
+    """Return x, and record it as a number for which Python would raise an error if it is not finite."""
     Tracer.checks.append(x._quirk_jet.value)
     return x
 
@@ -216,9 +223,9 @@ def _compared(name: str, one: Tracer, other: Any) -> Any:
 
 
 def value_of(name: str, *arguments: Any) -> Any:
-    """Return the value of the C library's function `name` of jets and floats, or None for other kinds of numbers.
+    """Return the result of the C library's function `name` for jets and floats.
 
-    Numbers that are neither floats nor traced values compute their own values.
+    None is returned if the values of the jets are neither floats nor traced values; these compute their own results.
     """
     values = [x.value if isinstance(x, Jet) else x for x in arguments]
     first = next((x for x in values if isinstance(x, TracedValue)), None)
@@ -233,13 +240,16 @@ def value_of(name: str, *arguments: Any) -> Any:
 
 
 def with_value(jet: Jet, name: str, *arguments: Any) -> Jet:
-    """Return a jet whose value is replaced by the result of the C library's function `name`."""
+    """Return a jet whose value is replaced by the C library's function `name` of `arguments`.
+
+    Its derivatives are kept.
+    """
     value = value_of(name, *arguments)
     return jet if value is None else Jet([value, *jet.taylor[1:]], jet.gradient)
 
 
 def quotient(a: Any, b: Any) -> Jet:
-    """Return a quotient with a correctly rounded value."""
+    """Return the quotient of two jets or floats, with a correctly rounded value."""
     jet = a / b if isinstance(b, Jet) or b != 0.0 else a * math.nan
     x, y = (z.value if isinstance(z, Jet) else z for z in (a, b))
     if isinstance(x, TracedValue) or isinstance(y, TracedValue):
@@ -248,18 +258,21 @@ def quotient(a: Any, b: Any) -> Jet:
 
 
 def is_scalar(*numbers: Any) -> bool:
-    """Return whether any argument is neither a float nor a traced value."""
+    """Whether any argument is neither a float nor a traced value."""
     return not all(isinstance(x, float | TracedValue) for x in numbers)
 
 
 def power(a: Any, b: Any) -> Jet:
-    """Return a power with the value of the C library's pow."""
+    """Return a power of jets or floats, with the value that `pow` of the C library returns."""
     jet = a**b if isinstance(a, Jet) else b.constant(a) ** b
     return with_value(jet, "pow", a, b)
 
 
 def chosen(truth: Any, a: Any, b: Any, numpy: bool) -> Any:
-    """Return `a` where a condition is true and `b` otherwise."""
+    """Return `a` where a condition is true and `b` otherwise, as a tracer.
+
+    `numpy` states whether it is a numpy number.
+    """
     x, _, whole = operand(a)
     y, _, other = operand(b)
     condition = truth._quirk_condition
@@ -271,10 +284,10 @@ def chosen(truth: Any, a: Any, b: Any, numpy: bool) -> Any:
 
 
 def as_jet(x: Any) -> Any:
-    """Return the jet of a tracer, or a constant as a float."""
+    """Return the jet of a tracer, or any other number as a float."""
     return operand(x)[0]
 
 
 def is_exact(jet: Jet) -> bool:
-    """Whether the values of this jet are traced values of machine code."""
+    """Whether the value of a jet is a traced value of machine code that is being generated."""
     return is_written(jet.value) and isinstance(jet.value, TracedValue)

@@ -1,4 +1,8 @@
-"""Arrays of tracers, on which user functions of arrays are run to record their operations."""
+"""Arrays of tracers, on which user functions of arrays are run to record their operations.
+
+A tracer stands for a number that is unknown until the machine code runs. "Data" are numpy arrays that hold tracers and
+floats as objects, or constant integers or truth values.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ class TracerArray(_Opaque):
 
     Attributes
     ----------
-    _quirk_data : array of tracers and floats as objects, of integers, of truth values, or of unknown truth values
+    _quirk_data : numpy array of tracers and floats as objects, of integers, of truth values, or of unknown truth values
     """
 
     __slots__ = ("_quirk_data",)
@@ -54,7 +58,7 @@ class TracerArray(_Opaque):
 
     @property
     def T(self) -> TracerArray:
-        """Transposed array."""
+        """The transposed array."""
         return TracerArray(self._quirk_data.T)
 
     def __len__(self) -> int:
@@ -132,7 +136,7 @@ class TracerArray(_Opaque):
     __ipow__ = __imatmul__ = __iand__ = __ior__ = __ifloordiv__ = __imod__ = refusing("an array is changed in place")
 
     def _set(self, value: Any) -> TracerArray:
-        """Set all elements, which other arrays may share."""
+        """Set all elements in place; arrays that share them change, too."""
         self[...] = value
         return self
 
@@ -171,11 +175,11 @@ class TracerArray(_Opaque):
     __hash__ = None
 
     def copy(self) -> TracerArray:
-        """Return a copy."""
+        """Return a copy of the array."""
         return TracerArray(self._quirk_data.copy())
 
     def ravel(self) -> TracerArray:
-        """Return the array with a single axis."""
+        """Return the array with a single axis; it shares its elements."""
         return TracerArray(self._quirk_data.ravel())
 
     def flatten(self) -> TracerArray:
@@ -183,7 +187,7 @@ class TracerArray(_Opaque):
         return TracerArray(self._quirk_data.flatten())
 
     def reshape(self, *shape: Any) -> TracerArray:
-        """Return the array with another shape."""
+        """Return the array with another shape; it shares its elements."""
         return TracerArray(self._quirk_data.reshape(*shape))
 
     def sum(self) -> Any:
@@ -191,14 +195,14 @@ class TracerArray(_Opaque):
         return total(self)
 
     def dot(self, other: Any) -> Any:
-        """Return the product with another vector or matrix."""
+        """Return the product with another vector or matrix, as `numpy.dot` does."""
         return product(self, other)
 
 
 def data_of(x: Any) -> np.ndarray:
-    """Return a number, an array or nested lists as an array of objects, integers or truth values.
+    """Convert a number, an array or nested lists to a numpy array of objects, integers or truth values.
 
-    Floats are stored as they are; integers mixed with floats become floats, as in numpy.
+    Floats are stored as objects; integers mixed with floats become floats, as in numpy.
     """
     if type(x) is TracerArray:
         return x._quirk_data
@@ -231,12 +235,12 @@ def data_of(x: Any) -> np.ndarray:
 
 
 def real(data: np.ndarray) -> np.ndarray:
-    """Return data with integers converted to floats."""
+    """Return data in which integers are converted to floats."""
     return data if data.dtype == object else data.astype(float).astype(object)
 
 
 def wrapped(data: Any) -> Any:
-    """Return data in numpy's form: an array, or a number if there is no axis."""
+    """Return data in the form that numpy returns: an array, or a single number if there is no axis."""
     if isinstance(data, np.ndarray) and data.ndim:
         return TracerArray(data)
     x = data[()] if isinstance(data, np.ndarray) else data
@@ -246,19 +250,19 @@ def wrapped(data: Any) -> Any:
 
 
 def constant(*data: np.ndarray) -> bool:
-    """Whether arrays contain only floats, integers and known truth values."""
+    """Whether arrays contain no tracers and no unknown truth values."""
     return not any(isinstance(x, Tracer | Truth) for one in data if one.dtype == object for x in one.flat)
 
 
 def plain(data: np.ndarray) -> np.ndarray:
-    """Return constant data as an ordinary numpy array."""
+    """Return constant data as an array of floats, integers or truth values."""
     if data.dtype != object:
         return data
     return data.astype(bool if data.size and all(isinstance(x, np.bool_) for x in data.flat) else float)
 
 
 def from_numpy(x: Any) -> Any:
-    """Return a numpy result for constants as an array of this module."""
+    """Return a result that numpy computed from constants as a TracerArray, or unchanged if it is not an array."""
     if isinstance(x, np.ndarray):
         if x.dtype not in (REAL, INTEGER, TRUTH):
             raise NotTraceableError(f"an array of {x.dtype}")
@@ -269,7 +273,10 @@ def from_numpy(x: Any) -> Any:
 
 
 def elementwise(function: Callable[..., Any], of_numpy: Callable[..., Any], *arguments: Any) -> Any:
-    """Apply a function of tracers to each element; constant arrays are passed to the numpy function."""
+    """Apply a function of tracers to each element of arrays.
+
+    If all are constant, call the numpy function `of_numpy`.
+    """
     if any(type(x) is type(None) or isinstance(x, str) for x in arguments):
         raise NotTraceableError("an array is combined with what is no number")
     scalars = [x for x in arguments if isinstance(x, Tracer) and x._quirk_whole is not None]
@@ -290,26 +297,26 @@ def elementwise(function: Callable[..., Any], of_numpy: Callable[..., Any], *arg
 
 
 def _element(x: Any) -> Any:
-    """Return an element as the scalar with which numpy computes."""
+    """Return an element as the scalar type with which numpy computes."""
     return np.float64(x) if type(x) is float else x
 
 
 def divided(a: Any, b: Any) -> Any:
-    """Return the quotient of two numpy numbers, which are both constant or include a tracer."""
+    """Return the quotient a / b of two numpy numbers, constant or tracers."""
     if not isinstance(a, Tracer) and not isinstance(b, Tracer):
         return np.divide(a, b)
     return Tracer(quotient(operand(a)[0], operand(b)[0]), True)
 
 
 def raised(a: Any, b: Any) -> Any:
-    """Return a power of numpy numbers."""
+    """Return the power a**b of two numpy numbers, constant or tracers."""
     if not isinstance(a, Tracer) and not isinstance(b, Tracer):
         return np.power(a, b)
     return Tracer(power(operand(a)[0], operand(b)[0]), True)
 
 
 def total(x: Any) -> Any:
-    """Return the sum of all elements, added in order."""
+    """Return the sum of all elements, added one after the other."""
     data = real(data_of(x))
     if constant(data):
         return np.sum(plain(data))
@@ -326,7 +333,7 @@ def _added(parts: Sequence[Any]) -> Any:
 
 
 def product(a: Any, b: Any) -> Any:
-    """Return the matrix product of vectors and matrices."""
+    """Return the matrix product of two vectors or matrices."""
     x, y = data_of(a), data_of(b)
     if constant(x, y):
         with np.errstate(all="ignore"):
@@ -343,7 +350,7 @@ def product(a: Any, b: Any) -> Any:
 
 
 def _floats(data: np.ndarray) -> np.ndarray:
-    """Return data with numpy floats converted to Python floats."""
+    """Convert numpy floats among the elements of data to Python floats, in place."""
     for place in np.ndindex(*data.shape):
         if isinstance(data[place], np.floating):
             data[place] = float(data[place])
@@ -351,7 +358,7 @@ def _floats(data: np.ndarray) -> np.ndarray:
 
 
 def squares(x: Any) -> Any:
-    """Return the sum of the squares of all elements, added in order."""
+    """Return the sum of the squares of all elements, added one after the other."""
     return _added([_element(p) * _element(p) for p in real(data_of(x)).ravel()])
 
 
@@ -360,7 +367,7 @@ def _unknown_truths(data: np.ndarray) -> bool:
 
 
 def _index(index: Any) -> Any:
-    """Return an index of integers, slices and similar; others raise NotTraceableError."""
+    """Check an index, and return it as numpy requires; raise NotTraceableError for unsupported types."""
     if type(index) is tuple:
         return tuple(_index(part) for part in index)
     if type(index) is TracerArray:

@@ -1,9 +1,10 @@
-"""Copies of user functions that can be evaluated on jets or traced to machine code.
+"""Copies of user functions that can be evaluated on jets or compiled to machine code.
 
-A copy finds replacements of the outside names of the function: of those `math` and numpy functions that would convert
-their arguments to floats or branch on them, of `min`, `max` and so on. Only listed operations, functions and values are
-allowed; lists, dicts, arrays and objects are read-only. A copy is therefore purely arithmetic, and a single run
-determines what it computes at all times. Everything else raises NotTraceableError.
+In a copy, the global and closure names of the function refer to replacements: of `math` and numpy functions that would
+convert their arguments to floats or branch on them, of `min`, `max` and so on. Only listed operations, functions and
+values are allowed; lists, dicts, arrays and objects are read-only. A copy is therefore purely arithmetic, and a single
+run determines what it computes at all times. Everything else raises NotTraceableError. Jets are numbers with
+derivatives; tracers are stand-ins for numbers that record operations.
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ from .tracer import NotTraceableError, checking, refusing
 
 
 class _Copies:
-    """Copies of functions created so far, by id, and the vocabulary of their replacements."""
+    """Store of the copies created so far.
+
+    Attributes
+    ----------
+    vocabulary : replacements of global names
+    made : copies by id of the original function
+    """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -33,7 +40,7 @@ class _Copies:
 
 
 class _ReadOnly:
-    """Read-only proxy of an object, which gives access to attributes only."""
+    """Proxy of an object that only allows reading its attributes."""
 
     def __init__(self, of: Any, copies: _Copies) -> None:
         object.__setattr__(self, "_quirk_of", (of, copies))
@@ -85,7 +92,7 @@ def traceable(function: Any, vocabulary: Vocabulary = JETS) -> Callable[..., Any
     Raises
     ------
     NotTraceableError
-        If it is not a Python function, or uses anything unsupported; this may be raised when the copy is run.
+        If it is not a Python function, or uses anything unsupported; some of this is only found when the copy is run.
     """
     made: Callable[..., Any] = _stand_in(function, _Copies(vocabulary))
     return made
@@ -94,10 +101,10 @@ def traceable(function: Any, vocabulary: Vocabulary = JETS) -> Callable[..., Any
 def of_floats(
     function: Any, t: Jet, *arguments: Any, wrap: Callable[[Any], Any] | None = None
 ) -> tuple[Any, list[Any]]:
-    """Evaluate a user function of floats and arrays on jets; return its result and the numbers to be checked.
+    """Evaluate a user function of floats and arrays on jets.
 
-    If one of the latter is not finite, Python raises an error or returns another result. `wrap` converts arguments that
-    are neither numbers nor arrays.
+    Returns its result and a list of numbers: if one of them is not finite, Python would raise an error or return
+    another result. `wrap` converts arguments that are neither numbers nor arrays.
     """
     function = python_of(function)
     if getattr(type(function), "takes_jets", False):
@@ -109,9 +116,10 @@ def of_floats(
 
 
 def on_jets(function: Any, t: Jet, *arguments: Any) -> Any:
-    """Evaluate a user function on jets.
+    """Evaluate a user function on jets, and return its result.
 
-    While machine code is generated, a copy is run; otherwise the function itself, or a copy if it needs floats.
+    While machine code is generated, a copy is run. Otherwise the function itself is called, or a copy if it requires
+    floats.
     """
     function = python_of(function)
     if is_written(t.value):
@@ -126,7 +134,7 @@ def on_jets(function: Any, t: Jet, *arguments: Any) -> Any:
 
 
 def read_only(x: Any) -> Any:
-    """Return a read-only proxy of an object whose methods are to be run on jets."""
+    """Return a read-only proxy of an object; its methods are run on jets."""
     return _ReadOnly(x, _Copies(JETS))
 
 
@@ -141,7 +149,7 @@ def _with_jets(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _stand_in(x: Any, copies: _Copies) -> Any:
-    """Return the replacement of x in a copy."""
+    """Return the replacement of the value x in a copied function."""
     x, vocabulary = python_of(x), copies.vocabulary
     if id(x) in vocabulary.known:
         return vocabulary.known[id(x)]
@@ -173,7 +181,7 @@ def _stand_in(x: Any, copies: _Copies) -> Any:
 
 
 def _copied(function: types.FunctionType, copies: _Copies) -> Any:
-    """Copy a function with replacements of its globals, closure and defaults."""
+    """Return a copy of a function in which globals, closure variables and defaults are replaced."""
     if id(function) in copies.made:
         return copies.made[id(function)]
     code, given = function.__code__, dict(copies.vocabulary.builtins)
@@ -195,7 +203,7 @@ def _copied(function: types.FunctionType, copies: _Copies) -> Any:
 
 
 class _Refusal:
-    """Placeholder of an unsupported value, which raises an error at any use."""
+    """Replacement of an unsupported value; any use of it raises NotTraceableError."""
 
     def __init__(self, error: Exception) -> None:
         object.__setattr__(self, "_quirk_error", error)

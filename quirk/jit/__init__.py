@@ -1,1 +1,1 @@
-"""Generation of machine code from Python: compilation, cache on disk, SIMD vectors, and records."""
+"""Generation of machine code from Python functions: compilation, disk cache, SIMD vectors, and records of arrays."""

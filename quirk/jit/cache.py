@@ -1,6 +1,7 @@
-"""Disk cache of the machine code of entries.
+"""Disk cache of machine code.
 
-A file holds the compiled code of one entry for one list of argument types, processor and Python version:
+An entry is a compiled function that Python calls. A file holds the machine code of one entry for one list of argument
+types, processor and Python version:
 
  32 bytes   SHA-256 of all following bytes
  32 bytes   identity: SHA-256 of the sources and versions from which the code was compiled
@@ -51,7 +52,7 @@ class MachineCode(caching._Cache):
     Parameters
     ----------
     function : the entry, as plain Python
-    needed_by : feature that needs the entry, for a line on standard error; "" for no line
+    needed_by : feature that needs the entry, for a message on standard error before compilation; "" for no message
     effort : compilation time relative to other entries
     """
 
@@ -66,11 +67,11 @@ class MachineCode(caching._Cache):
 
     @property
     def cache_path(self) -> str:
-        """The first folder in which the machine code is searched."""
+        """The first of the folders in which machine code is searched."""
         return str(self.folders[0]) if self.folders else ""
 
     def one_at_a_time(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return a version of `compile` that prevents other processes from compiling the same entry meanwhile."""
+        """Return a version of the function `compile` during whose calls no other process compiles the same entry."""
 
         def compile_alone(sig: Any) -> Any:
             try:
@@ -85,7 +86,7 @@ class MachineCode(caching._Cache):
         return compile_alone
 
     def _give_back(self) -> None:
-        """Release the lock that prevents other processes from compiling the entry."""
+        """Release the lock that keeps other processes from compiling the entry."""
         if self._turn is not None:
             let_go(self._turn)
             self._turn = None
@@ -108,11 +109,11 @@ class MachineCode(caching._Cache):
 
     @property
     def name(self) -> str:
-        """Module and name of the entry."""
+        """Module and name of the entry, joined by a dot."""
         return f"{self.function.__module__}.{self.function.__qualname__}"
 
     def _announce(self) -> None:
-        """Write a line that compilation starts, with the expected time if other entries have been compiled here."""
+        """Print a message that compilation starts, with the expected time if other entries were compiled before."""
         self._began = time.perf_counter()
         if not self.needed_by:
             return
@@ -121,7 +122,7 @@ class MachineCode(caching._Cache):
         say(self.needed_by, f"compiling what {self.needed_by}, {how_long}")
 
     def _found(self, name: str, identity: bytes, target_context: Any) -> tuple[CompileResult | None, str]:
-        """Return the function from the first usable file, or None, and a message about an unusable file."""
+        """Return the function from the first valid file, or None, and a message about an invalid file."""
         trouble = ""
         for folder in self.folders:
             try:
@@ -160,7 +161,7 @@ class MachineCode(caching._Cache):
         """Do nothing: files are replaced, never emptied."""
 
     def _name_and_identity(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
-        """Return the name of the file and its identity, a digest of the sources and versions."""
+        """Return the file name for the argument types `sig`, and the identity: a digest of sources and versions."""
         python = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
         if sys.flags.optimize:  # -O and -OO change the bytecode
             python += f".opt-{sys.flags.optimize}"
@@ -248,14 +249,14 @@ def folders(function: Callable[..., Any]) -> list[Path]:
 
 
 def layouts(kind: Any) -> Any:
-    """Return the field names of a record or named-tuple type, and recursively those of its members."""
+    """Return the field names of a record or named-tuple type, and of its members that are of such types."""
     fields: Any = getattr(kind, "names", None) or getattr(getattr(kind, "instance_class", None), "_fields", ())
     members: Any = getattr(kind, "members", None) or getattr(kind, "types", ())
     return fields and (tuple(fields), tuple(map(layouts, members)))
 
 
 def say(kind: str, line: str) -> None:
-    """Write a line to standard error, once per kind and process."""
+    """Print a line to standard error, once for each `kind` and process."""
     if kind in SAID or sys.stderr is None:
         return
     SAID.add(kind)
@@ -264,5 +265,5 @@ def say(kind: str, line: str) -> None:
 
 
 def reason(error: Exception) -> str:
-    """Return an error as one line of text."""
+    """Return the type and message of an error on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())

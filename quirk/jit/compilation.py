@@ -1,8 +1,9 @@
-"""Compilation of numerical kernels with numba.
+"""Compilation of numerical functions with numba.
 
-Kernels are plain Python functions over arrays. numba compiles them at their first call, never at import, and
-`quirk.jit.cache` saves the machine code. With the environment variable NUMBA_DISABLE_JIT=1 every kernel runs as plain
-Python.
+Kernels are plain Python functions over arrays that only compiled code calls; entries are those that Python calls. numba
+compiles them at their first call, never at import, and `quirk.jit.cache` saves the machine code. A library is numba's
+object that holds the LLVM code or machine code of one function. With the environment variable NUMBA_DISABLE_JIT=1 every
+kernel runs as plain Python.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ KERNEL_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper"
 
 
 class Library(JITCodeLibrary):
-    """Library whose code is optimized only when an entry is linked."""
+    """Code of one function, which is optimized only when an entry is linked."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
     def below(self, seen: dict[JITCodeLibrary, None] | None = None) -> dict[JITCodeLibrary, None]:
-        """Return all libraries that this one needs, directly or indirectly, each once."""
+        """Return all libraries that this one calls, directly or indirectly, each once."""
         seen = {} if seen is None else seen
         for library in self._linking_libraries:
             if library not in seen:
@@ -80,21 +81,21 @@ class Library(JITCodeLibrary):
         return seen
 
     def link(self, module: Any) -> None:
-        """Link all libraries that this one needs into a module."""
+        """Link all libraries that this one calls into an LLVM module."""
         for library in self.below():
             own = library._final_module if isinstance(library, KernelLibrary) else library._get_module_for_linking()
             module.link_in(own, preserve=True)
 
 
 class KernelLibrary(Library):
-    """Unoptimized code of one kernel, linked into entries and optimized there; not callable by itself.
+    """Unoptimized code of one kernel, which is linked into entries and optimized there.
 
     numba would link each kernel with everything it calls, optimize it and generate machine code, at each level of calls
     again; that would take three fifths of the compilation time.
     """
 
     def finalize(self) -> None:
-        """Mark the functions as linkable into several entries, each with its own copy."""
+        """Mark the functions so that several entries can link a copy of each."""
         self._raise_if_finalized()
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.external:
@@ -103,7 +104,7 @@ class KernelLibrary(Library):
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
-        """Return the code with everything it needs, for functions compiled by plain numba."""
+        """Return the code together with all code it calls, for functions compiled by plain numba."""
         if self._shared_module is None:
             self._shared_module = self._final_module.clone()
             self.link(self._shared_module)
@@ -115,7 +116,7 @@ class KernelLibrary(Library):
 
     @property
     def codegen(self) -> KernelLibrary:
-        """Object on which numba calls `set_env`: the library itself."""
+        """The library itself, on which numba calls `set_env`."""
         return self
 
     def set_env(self, name: str, environment: object) -> None:
@@ -123,10 +124,10 @@ class KernelLibrary(Library):
 
 
 class EntryLibrary(Library):
-    """Code of an entry with all its kernels, optimized once."""
+    """Code of an entry with all its kernels, optimized together."""
 
     def finalize(self) -> None:
-        """Link all kernels, optimize, and generate machine code."""
+        """Link all kernels, optimize the code, and generate machine code."""
         for library in self.below():
             self._reload_init.update(library._reload_init)
         self.link(self._final_module)
@@ -140,9 +141,10 @@ class EntryLibrary(Library):
         super().finalize()
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
-        """Return the data to be saved: the machine code, and only the symbol names of the LLVM code.
+        """Return the data for the disk cache: the machine code, and the symbol names of the LLVM code.
 
-        Nothing is linked with the LLVM code later, and reading all of it would dominate the loading time.
+        The rest of the LLVM code is left out: nothing is linked with it later, and reading it would take most of the
+        loading time.
         """
         self._ensure_finalized()
         module = self._final_module
@@ -158,7 +160,7 @@ class EntryLibrary(Library):
 
 
 class Lowering(NativeLowering):
-    """Lowering pass that puts the code into a library of the given class."""
+    """Compiler pass that generates LLVM code into a library of the class `library`."""
 
     library: type[JITCodeLibrary]
 
@@ -168,7 +170,7 @@ class Lowering(NativeLowering):
         return Lower
 
     def run_pass(self, state: Any) -> bool:
-        """Generate LLVM code for the function."""
+        """Generate the LLVM code of one function."""
         state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return super().run_pass(state)
@@ -176,7 +178,7 @@ class Lowering(NativeLowering):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class KernelLowering(Lowering):
-    """Lowering pass of kernels."""
+    """Compiler pass that generates the LLVM code of kernels."""
 
     _name: Any = "kernel_lowering"
     library = KernelLibrary
@@ -184,14 +186,14 @@ class KernelLowering(Lowering):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class EntryLowering(Lowering):
-    """Lowering pass of entries."""
+    """Compiler pass that generates the LLVM code of entries."""
 
     _name: Any = "entry_lowering"
     library = EntryLibrary
 
 
 class Remembering(Context):
-    """numba's typing context with a cache of resolved function, operator and attribute signatures."""
+    """numba's typing context with a cache of the signatures of functions, operators and attributes."""
 
     found: ClassVar[dict[Any, Any]] = {}
 
@@ -199,7 +201,7 @@ class Remembering(Context):
         self.__dict__ = context.__dict__
 
     def resolve_function_type(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Return the signature of a call, or None."""
+        """Return the signature of a call with these argument types, or None if there is none."""
         if (isinstance(function, types.Type) and not isinstance(function, types.Function)) or keywords:
             return super().resolve_function_type(function, arguments, keywords)
         case = function, arguments
@@ -213,12 +215,12 @@ remembering = functools.cache(Remembering)
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class TypeInference(NopythonTypeInference):
-    """Type inference whose resolved signatures are shared by all kernels."""
+    """Type inference with a cache of signatures that all kernels share."""
 
     _name: Any = "type_inference"
 
     def run_pass(self, state: Any) -> bool:
-        """Infer the types of all variables."""
+        """Infer the types of all variables of one function."""
         context, state.typingctx = state.typingctx, remembering(state.typingctx)
         try:
             return super().run_pass(state)
@@ -227,12 +229,12 @@ class TypeInference(NopythonTypeInference):
 
 
 class Compiler(CompilerBase):
-    """numba's compiler with QuIRK's lowering and without the needless passes."""
+    """numba's compiler with QuIRK's passes, and without passes that kernels do not need."""
 
     lowering: type[Lowering]
 
     def define_pipelines(self) -> list[Any]:
-        """Return numba's pass pipeline with some passes replaced or removed."""
+        """Return numba's list of passes with some passes replaced or removed."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         ours = {NativeLowering: self.lowering, NopythonTypeInference: TypeInference}
         passes.passes = [(ours.get(p, p), why) for p, why in passes.passes if p not in NEEDLESS]
@@ -264,9 +266,9 @@ def entry(
 
     Parameters
     ----------
-    function : the kernel to be called from Python
+    function : the function
     needed_by : str
-        Feature that needs the entry, such as "runs need", for a line on standard error before compilation.
+        Feature that needs the entry, such as "runs need", for a message on standard error before compilation.
     effort : float
         Compilation time on a reference machine, s, relative to other entries; see `compile_times`.
     """
@@ -298,7 +300,7 @@ class Entry:
         self._found: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def __call__(self, *given: Any) -> Any:
-        """Call the machine code for the types of the arguments; load or compile it at the first call."""
+        """Call the machine code for the types of the arguments; it is loaded or compiled at the first call."""
         kinds = tuple(map(kind_of, given))
         found = self._found.get(kinds)
         if found is not None:
@@ -310,16 +312,16 @@ class Entry:
 
 
 def machine_code(entry: Callable[..., Any], *given: Any) -> Callable[..., Any]:
-    """Return the machine code of an entry for repeated fast calls with arguments of the given types.
+    """Return the machine code of an entry for fast repeated calls with arguments of the same types as `given`.
 
-    The machine code accepts only arguments of these types, without a check. Before the first call with such arguments,
-    and without compilation, the entry itself is returned.
+    The types are not checked at these calls. The entry itself is returned if it has not yet been called with such
+    arguments.
     """
     return entry._found.get(tuple(map(kind_of, given)), entry) if isinstance(entry, Entry) else entry
 
 
 def kind_of(given: Any) -> Any:
-    """Return a key that distinguishes arguments that need different machine code."""
+    """Return a key that is equal for arguments for which the same machine code can be used."""
     if isinstance(given, np.ndarray):
         return given.dtype, given.ndim, given.flags.c_contiguous, given.flags.writeable
     return type(given)
@@ -328,7 +330,7 @@ def kind_of(given: Any) -> Any:
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that entries and other kernels call; Python cannot call it.
 
-    All integers, constant or not and of any size, share one compilation.
+    Integers of all types, constant or not, share one compilation.
     """
     # By default numba also copies the callees of an inlined kernel into each caller.
     compiled = numba.njit(pipeline_class=KernelCompiler, forceinline=False, **KERNEL_OPTIONS)(function)
@@ -347,7 +349,7 @@ def general(kind: types.Type) -> types.Type:
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Inline `function` into each kernel that calls it, specialized for constant arguments."""
+    """Compile a function whose code is inlined into each calling kernel and specialized for constant arguments."""
     return numba.njit(pipeline_class=KernelCompiler, forceinline=True, **KERNEL_OPTIONS)(function)
 
 
@@ -357,5 +359,5 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Leave `function` unchanged for Python, and let kernels call it in compiled form."""
+    """Let kernels call the compiled form of a function, while Python calls it unchanged."""
     return register_jitable(pipeline_class=KernelCompiler, **KERNEL_OPTIONS)(function)

@@ -22,7 +22,7 @@ SHORTEST = 1.0
 
 
 def expected(folders: Sequence[Path], name: str, effort: float) -> float | None:
-    """Return the expected compilation time of an entry, s, or None if nothing has been compiled yet.
+    """Return the expected compilation time of an entry, s, or None if no entry has been compiled yet.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ def note(folders: Sequence[Path], name: str, effort: float, seconds: float) -> N
 
 
 def said(seconds: float) -> str:
-    """Return a time as text, rounded to one or two digits."""
+    """Return a time, s, as text with one or two digits and its unit."""
     if seconds < 90:
         return f"{seconds:.0f} s" if seconds < 20 else f"{5 * round(seconds / 5)} s"
     return f"{seconds / 60:.1f} min"
 
 
 def _read(folders: Sequence[Path]) -> dict[str, tuple[float, float]]:
-    """Return (effort, time) of each entry by name; an empty dictionary if the file is missing or unreadable."""
+    """Return effort and measured time, s, of each entry, by name; empty if the file is missing or unreadable."""
     for folder in folders:
         with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
             noted = json.loads((folder / FILE).read_text(encoding="utf-8"))

@@ -20,9 +20,9 @@ SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_double, POINTER, POINTER)
 
 
 def pointer_to_python(function: Callable[[float], None]) -> Any:
-    """Return a C function that calls ``function(t)``; keep a reference as long as its address is in use.
+    """Return a C function that calls ``function(t)``; the caller must keep a reference to it while its address is used.
 
-    The caller and the kernel must agree on where the function reads inputs and writes outputs.
+    Inputs and outputs are passed through arrays on which the caller and the function agree.
     """
     return SIGNATURE(lambda t, inputs, outputs: function(t))
 
@@ -30,7 +30,10 @@ def pointer_to_python(function: Callable[[float], None]) -> Any:
 def pointer_to_filler(
     function: Callable[[float, np.ndarray], None], size: int, watch: Callable[..., Callable[[float], None]]
 ) -> Any:
-    """Return a C function that fills `size` outputs by ``function(t, outputs)``; `watch` wraps it to catch errors."""
+    """Return a C function that calls ``function(t, outputs)``, which sets `size` numbers.
+
+    `watch` wraps the function so that its errors are caught.
+    """
     place = np.zeros(size)
     watched = watch(lambda t: function(t, place))
 
@@ -44,7 +47,7 @@ def pointer_to_filler(
 
 
 def pointer_to_compiled(function: Any) -> Any:
-    """Return a C function compiled by numba from ``function(t, inputs, outputs)`` of two pointers."""
+    """Return a C function compiled by numba from ``function(t, inputs, outputs)``, where both arrays are pointers."""
     doubles = types.CPointer(types.float64)
     return numba.cfunc(types.void(types.float64, doubles, doubles))(function)
 
@@ -56,7 +59,10 @@ def address_of(function: Any) -> int:
 
 
 def call(address: int, t: float, inputs: np.ndarray, first_in: int, outputs: np.ndarray, first_out: int) -> None:
-    """Call the function at `address` with pointers into two flat arrays."""
+    """Call the function at `address` with time t and pointers into two flat arrays.
+
+    `first_in` and `first_out` are the first elements of the inputs and of the outputs.
+    """
     pointers = [a[first:].ctypes.data_as(POINTER) for a, first in ((inputs, first_in), (outputs, first_out))]
     SIGNATURE(int(address))(t, *pointers)
 

@@ -1,8 +1,9 @@
-"""Digest of the sources from which a kernel's machine code is generated: its own file and its imports from QuIRK.
+"""Digest of the source files from which the machine code of a kernel is generated.
 
-A change of the code in any of these files invalidates cached machine code; changes of docstrings, comments or other
-files do not. Imports are read from the text of each file, because a module does not record the origin of its names. A
-constant (an upper-case name bound to a plain value) enters by its value, not by the file that defines it.
+These are the file of the kernel and the QuIRK modules that it imports. A change of code in any of them invalidates
+cached machine code; changes of docstrings, comments or other files do not. Imports are read from the text of each file,
+because a module does not record the origin of its names. A constant (an upper-case name bound to a plain value) enters
+by its value, not by the file that defines it.
 """
 
 from __future__ import annotations
@@ -60,14 +61,14 @@ def kernel_digest(file: Path, module: str) -> bytes:
 
 @functools.cache
 def _module(name: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return the digest of an imported module's own file, and the names of its imported modules."""
+    """Return the digest of the file of an imported module, and the names of the modules that it imports."""
     module = sys.modules[name]
     is_package = hasattr(module, "__path__")
     return _read(Path(module.__file__ or ""), name if is_package else name.rpartition(".")[0])
 
 
 def _read(file: Path, package: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return the digest of a file and its imported constants, and the names of its imported modules."""
+    """Return the digest of a file and the constants it imports, and the names of the modules it imports."""
     text = code_of(file.read_text(encoding="utf-8"))
     digest, modules = hashlib.sha256(hashlib.sha256(text.encode()).digest()), []
     for names in IMPORT.findall(text):
@@ -110,7 +111,7 @@ def _absolute(source: str, package: str) -> str:
 
 
 def _names(text: str) -> list[str]:
-    """Return the imported names of an import statement, without their aliases."""
+    """Return the names in an import statement, without their aliases."""
     names = COMMENT.sub("", text).strip("() \n").split(",")
     return [name.split()[0] for name in names if name.split()]
 
@@ -120,7 +121,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether `repr` of a value determines it completely."""
+    """Whether a value is a number, string, or tuple of these, which `repr` determines completely."""
     if type(value) is tuple:
         return all(map(_is_plain, value))
     return type(value) in (int, float, bool, str, bytes)

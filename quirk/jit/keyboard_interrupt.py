@@ -40,7 +40,7 @@ class _Keyboard:
         self.noted = False
 
     def note(self, number: int, frame: FrameType | None) -> None:
-        """Record a signal; a second one is handled at once by the previous handler."""
+        """Record a signal; a second one is passed to the previous handler at once."""
         if self.noted and frame is not None and frame.f_globals.get("__name__") not in AROUND_CALLS:
             self.former(number, frame)
         self.noted = True
@@ -110,7 +110,7 @@ class DeferredInterrupt:
 
 
 def hand_on() -> None:
-    """Handle a waiting signal, at a place where KeyboardInterrupt does no harm."""
+    """Call the previous handler if a signal is waiting; to be called where KeyboardInterrupt does no harm."""
     _KEYBOARD.hand_on()
 
 
@@ -120,7 +120,7 @@ def within_a_call() -> bool:
 
 
 class _BetweenFunctions(event.Listener):
-    """Handles a waiting signal before numba compiles the next function."""
+    """Listener that handles a waiting signal before numba compiles the next function."""
 
     def on_start(self, event: Any) -> None:
         """Handle a waiting signal, which may raise KeyboardInterrupt."""

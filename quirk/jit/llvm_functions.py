@@ -1,8 +1,8 @@
-"""Machine code of single traced functions, called by pointer as ``function(t, inputs, outputs)``.
+"""Machine code of single functions, called by pointer as ``function(t, inputs, outputs)``.
 
-Such a function is run once on traced values, which record its operations as instructions (`quirk.jit.tracing`), and
-these are compiled without numba's analysis of Python code. Functions with the same instructions share their machine
-code. That of QuIRK's own functions is cached on disk; other code is freed when no longer in use.
+Such a function is traced: it is run once on traced values, which record its operations as instructions
+(`quirk.jit.tracing`). These are compiled without numba's analysis of Python code. Functions with the same instructions
+share their machine code. That of QuIRK's own functions is cached on disk; other code is freed when no longer in use.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Native:
 
     Attributes
     ----------
-    address : address of the function, valid during the lifetime of this object
+    address : address of the function, valid as long as this object exists
     """
 
     def __init__(self, owner: Any, address: int) -> None:
@@ -67,7 +67,7 @@ class Native:
 
 
 class TracedPointer(TracedValue):
-    """A traced array of doubles, specified by the address of its first element."""
+    """A traced array of doubles, given by the address of its first element."""
 
     def __init__(self, builder: Any, pointer: Any) -> None:
         super().__init__(None, builder, ARRAY, None)
@@ -75,9 +75,9 @@ class TracedPointer(TracedValue):
 
 
 def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
-    """Compile a function of a time and two arrays of numbers, which is traced in one call.
+    """Compile ``function(t, inputs, outputs)`` from the operations that it records in one call on traced values.
 
-    `keep` caches the machine code on disk. Errors of the function are raised here.
+    If `keep` is true, the machine code is cached on disk. Errors of the function are raised here.
     """
 
     def write(builder: Any, t: Any, inputs: Any, outputs: Any) -> None:
@@ -89,7 +89,10 @@ def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
 
 
 def written(write: Callable[..., None], *, keep: bool) -> Native:
-    """Compile the function whose instructions ``write(builder, t, inputs, outputs)`` emits, in any blocks."""
+    """Compile a function whose instructions are emitted by ``write(builder, t, inputs, outputs)``.
+
+    It may have several blocks, with branches between them. If `keep` is true, the machine code is cached on disk.
+    """
     module = ir.Module(PLACEHOLDER)
     made = ir.Function(module, FUNCTION, PLACEHOLDER)
     builder = ir.IRBuilder(made.append_basic_block())
@@ -104,7 +107,8 @@ def written(write: Callable[..., None], *, keep: bool) -> Native:
 def _linked(code: str, keep: bool) -> Native:
     """Compile LLVM code, given as text, to machine code that is freed together with the returned object.
 
-    Code that differs only in its numbers is compiled once: the numbers are data of each copy of the machine code.
+    Texts that differ only in their numbers are compiled once: the numbers become data of each copy of the machine code.
+    If `keep` is true, the machine code is cached on disk.
     """
     text, numbers = _without_numbers(code)
     image, outside = (_stored_image if keep else _image)(text)
@@ -122,7 +126,7 @@ def _linked(code: str, keep: bool) -> Native:
 def _without_numbers(code: str) -> tuple[str, np.ndarray]:
     """Return LLVM code that reads its numbers from an array, and the array.
 
-    Numbers that enable simplifications remain in the code, as do those in constant vectors.
+    Numbers that allow simplifications remain in the code, as do numbers in constant vectors.
     """
     found: dict[str, int] = {}
     lines: list[str] = []
@@ -147,7 +151,10 @@ _image = functools.lru_cache(MOST_COMPILED)(compiled_image)
 
 @functools.lru_cache(MOST_COMPILED)
 def _stored_image(text: str) -> tuple[bytes, list[str]]:
-    """Return the compiled image of LLVM code `text` from the disk cache, or compile it and store it there."""
+    """Return the machine code of LLVM code `text` from the disk cache; if it is not there, compile and store it.
+
+    The second result are the names of functions that the code calls.
+    """
     identity = hashlib.sha256(repr((text, code_identity())).encode()).digest()
     file, places = f"traced.{identity.hex()[:16]}.quirk", folders(native)
     for folder in places:
@@ -169,12 +176,12 @@ def _stored_image(text: str) -> tuple[bytes, list[str]]:
 
 @functools.cache
 def _linker() -> Any:
-    """Return the linker of machine code that can be freed."""
+    """Return LLVM's linker for machine code that can be freed."""
     return llvm.create_lljit_compiler()
 
 
 def call_address(array: TracedValue, index: int, t: TracedValue, inputs: Any, outputs: Any) -> None:
-    """Emit a call of the function whose address, an integer, is stored in element `index` of an array."""
+    """Emit a call ``function(t, inputs, outputs)`` of a function whose address is element `index` of an array."""
     build = array.builder
     place = build.bitcast(array.address(index), ir.IntType(64).as_pointer())
     build.call(build.inttoptr(build.load(place), FUNCTION.as_pointer()), [t.value, inputs, outputs])

@@ -44,12 +44,12 @@ class RecordType(types.Type):
 
     @property
     def key(self) -> Any:
-        """Key that distinguishes record types."""
+        """Key that is equal for equal record types."""
         return self.made_by, self.members
 
     @property
     def mangling_args(self) -> Any:
-        """Short name of the type for mangled function names, which would otherwise list all members."""
+        """Short name of the type for the names of compiled functions; numba would list all members."""
         return self.made_by.__name__, ()
 
 
@@ -63,7 +63,7 @@ class RecordModel(models.PrimitiveModel):
 
 
 def _kept_as(member: types.Type) -> Any:
-    """Return the LLVM type in which a member is stored."""
+    """Return the LLVM type in which a member of a record is stored."""
     model = default_manager.lookup(member)
     if isinstance(member, RecordType):
         return model.get_value_type().pointee
@@ -88,7 +88,7 @@ def record(of: RecordClass) -> RecordClass:
 
 
 def real_arrays(of: Any, leave_out: Collection[str] = ()) -> list[np.ndarray]:
-    """Return all arrays of floats in a record and its nested records, except fields named in `leave_out`."""
+    """Return all arrays of floats in a record and its nested records, except the fields named in `leave_out`."""
     found: list[np.ndarray] = []
     for name, member in zip(of._fields, of, strict=True):
         if name in leave_out:
@@ -101,19 +101,19 @@ def real_arrays(of: Any, leave_out: Collection[str] = ()) -> list[np.ndarray]:
 
 
 def copies(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
-    """Return copies of arrays, to be written back by `put_back`."""
+    """Return copies of arrays, which `put_back` can write back later."""
     return [array.copy() for array in arrays]
 
 
 def put_back(arrays: Iterable[np.ndarray], saved: Iterable[np.ndarray]) -> None:
-    """Write the arrays returned by `copies` back into their originals, or into arrays of another record."""
+    """Write the numbers saved by `copies` back to the original arrays, or to arrays of another record."""
     for array, numbers in zip(arrays, saved, strict=True):
         array[:] = numbers
 
 
 @infer_getattr
 class RecordAttributes(AttributeTemplate):
-    """Typing of record members."""
+    """Types of record members for numba's type inference."""
 
     key = RecordType
 
@@ -124,7 +124,7 @@ class RecordAttributes(AttributeTemplate):
 
 @lower_getattr_generic(RecordType)
 def _member(context: Any, builder: Any, kind: RecordType, value: Any, name: str) -> Any:
-    """Generate code for the access to a record member."""
+    """Emit instructions that read the member `name` of a record."""
     k = kind.names.index(name)
     member, place = kind.members[k], cgutils.gep_inbounds(builder, value, 0, k)
     if isinstance(member, RecordType):
@@ -149,7 +149,7 @@ def _member(context: Any, builder: Any, kind: RecordType, value: Any, name: str)
 
 
 def _load(builder: Any, place: Any) -> Any:
-    """Generate a load of a value that no kernel modifies, so that loops need not reload it."""
+    """Emit a load of a value that no kernel modifies, so that loops need not load it again."""
     loaded = builder.load(place)
     loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
     return loaded
@@ -157,7 +157,7 @@ def _load(builder: Any, place: Any) -> Any:
 
 @unbox(RecordType)
 def _taken_from_python(kind: RecordType, value: Any, c: Any) -> NativeValue:
-    """Convert a record from Python at the call of an entry."""
+    """Emit instructions that convert a Python tuple to a record when an entry is called."""
     place = cgutils.alloca_once(c.builder, c.context.get_value_type(kind).pointee)
     wrong = cgutils.false_bit
     for k, member in enumerate(kind.members):
@@ -179,10 +179,10 @@ def _taken_from_python(kind: RecordType, value: Any, c: Any) -> NativeValue:
 
 
 class Lower(lowering.Lower):
-    """Code generator that marks record arguments as dereferenceable for the optimizer."""
+    """Code generator that tells the optimizer that record arguments can always be read."""
 
     def setup_function(self, fndesc: Any) -> None:
-        """Begin the function, and mark its record arguments."""
+        """Begin a function, and mark its record arguments as readable."""
         super().setup_function(fndesc)
         for given in self.call_conv.get_arguments(self.function):
             kept = getattr(given.type, "pointee", None)

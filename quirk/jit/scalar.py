@@ -1,4 +1,9 @@
-"""Base classes of values that replace floats in jets and SIMD lanes, such as traced values and dual numbers."""
+"""Base classes of values that replace floats, such as traced values and dual numbers.
+
+Traced values stand for numbers of machine code that is being generated; operations on them emit instructions. Lanes are
+the eight entries of a vector register. The integer 0 stands for a number that is zero for every input; operations on it
+are skipped.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from typing import Any, ClassVar
 
 
 class Scalar:
-    """Base class of a number, SIMD lanes or array on which jets and laws operate as on floats.
+    """Base class of a number, of eight lanes, or of an array, on which jets and force laws operate as on floats.
 
     Numbers have `splat`, `function`, `compared` and `chosen`; lanes have `lane` and `replaced`; arrays have `load`,
     `store` and `zero`, and arrays of kernels also `halved` and `lanes`.
@@ -29,15 +34,15 @@ class Scalar:
 
     @classmethod
     def chosen(cls, truth: Any, a: Any, b: Any) -> Any:
-        """Return `a` if a condition, evaluated by the machine code, is true, and `b` otherwise."""
+        """Return `a` where a condition, evaluated by the machine code, is true, and `b` otherwise."""
         raise NotImplementedError
 
     def function(self, name: str, *numbers: Any) -> Any:
-        """Return the function `name` of `numbers`: one of those of `math`, or "rint"."""
+        """Return the function `name` of numbers: a function of the module `math`, or "rint"."""
         raise NotImplementedError
 
     def compared(self, operator: str, other: Any) -> Any:
-        """Return the result of the comparison `operator`, such as "<", of this number with another."""
+        """Compare this number with another; `operator` is a string such as "<"."""
         raise NotImplementedError
 
 
@@ -47,28 +52,28 @@ def is_written(x: Any) -> bool:
 
 
 def is_zero(x: Any) -> bool:
-    """Whether x is the integer 0, which denotes a structural zero."""
+    """Whether x is the integer 0, which stands for a number that is zero for every input."""
     return type(x) is int and x == 0
 
 
 def plus(a: Any, b: Any) -> Any:
-    """Return a + b, without an operation if either is the integer 0."""
+    """Return a + b; no addition is done if either is the integer 0."""
     if type(a) is int and a == 0:  # as `is_zero`, but without the calls, which take longer than the sum
         return b
     return a if type(b) is int and b == 0 else a + b
 
 
 def times(a: Any, b: Any) -> Any:
-    """Return a * b, without an operation if either is the integer 0."""
+    """Return a * b; no multiplication is done if either is the integer 0."""
     return 0 if (type(a) is int and a == 0) or (type(b) is int and b == 0) else a * b
 
 
 class Entries(Scalar):
-    """Eight numbers without SIMD registers, such as the gradient of a jet.
+    """Eight numbers that are stored separately instead of in a vector register, such as the gradient of a jet.
 
     Attributes
     ----------
-    entries : the numbers; the integer 0 denotes a structural zero
+    entries : the numbers; the integer 0 stands for a number that is zero for every input
     number : class of the numbers
     """
 
@@ -79,17 +84,17 @@ class Entries(Scalar):
 
     @property
     def written(self) -> bool:
-        """Whether operations on any entry emit instructions."""
+        """Whether operations on any of the numbers emit instructions of machine code."""
         return any(is_written(x) for x in self.entries)
 
     def replaced(self, lane: int, x: Any) -> Any:
-        """Return a copy with entry `lane` replaced by x."""
+        """Return a copy in which the number `lane` is replaced by x."""
         entries = self.entries.copy()
         entries[lane] = x
         return type(self)(entries)
 
     def lane(self, lane: int) -> Any:
-        """Return entry `lane`."""
+        """Return the number of index `lane`."""
         return self.entries[lane]
 
     def __add__(self, other: Any) -> Any:

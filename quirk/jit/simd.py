@@ -1,8 +1,9 @@
-"""Vectors of eight doubles, `Lanes`, for the vector registers of the processor in compiled kernels.
+"""Vectors of eight doubles for the vector registers of the processor, in compiled kernels.
 
-A kernel reads `load(array, at)`, computes with + - * / and writes `store(array, at, lanes)`; the same source runs as
-plain Python, where lanes are arrays of eight. The last five functions require constant arguments and are for traced
-functions only. Arrays are flat and C-contiguous; an index counts elements, is never negative and is not checked.
+The eight entries of a vector are its lanes. A kernel reads a vector with `load(array, at)`, computes with + - * / and
+writes it with `store(array, at, lanes)`; the same source runs as plain Python, where a vector is an array of eight. The
+last five functions require constant arguments and are for traced functions only (see `quirk.jit.tracing`). Arrays are
+flat and C-contiguous; an index counts elements, is never negative and is not checked.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ def aligned(size: int, fill: bool = True) -> np.ndarray:
 
 @traced
 def load(array: Any, at: Any) -> Any:
-    """Load eight adjacent elements of a flat array, from element `at` on."""
+    """Load a vector of eight adjacent elements of a flat array, from element `at` on."""
     return array.load(at) if isinstance(array, Scalar) else array[at : at + WIDTH].copy()
 
 
 @traced
 def store(array: Any, at: Any, lanes: Any) -> None:
-    """Store eight lanes in adjacent elements of a flat array, from element `at` on."""
+    """Store a vector of eight lanes in adjacent elements of a flat array, from element `at` on."""
     if isinstance(array, Scalar):
         array.store(at, lanes)
     else:
@@ -43,19 +44,19 @@ def store(array: Any, at: Any, lanes: Any) -> None:
 
 @traced
 def halved(array: Any) -> Any:
-    """Return a view of an array for `load` and `store` of only the first four of each eight elements."""
+    """Return a view of an array for which `load` and `store` access only the first four of eight elements."""
     return array.halved() if isinstance(array, Scalar) else array
 
 
 @traced
 def widened(lanes: Any) -> Any:
-    """Extend four lanes to eight with zeros."""
+    """Extend a vector of four lanes to eight lanes with zeros."""
     return lanes.widened() if isinstance(lanes, TracedValue) else np.where(np.arange(WIDTH) < WIDTH // 2, lanes, 0.0)
 
 
 @traced
 def zero_of(array: Any) -> Any:
-    """Return zeros in all lanes that `load` reads from an array: eight, or four if it is halved."""
+    """Return a vector of zeros, with as many lanes as `load` reads from an array: eight, or four if it is halved."""
     return array.zero.splat(array.lanes) if isinstance(array, Scalar) else np.zeros(WIDTH)
 
 
@@ -67,7 +68,7 @@ def at(array: Any, index: Any) -> Any:
 
 @traced
 def put(array: Any, index: Any, x: Any) -> None:
-    """Set one element of a flat array."""
+    """Set one element of a flat array to x."""
     array[index] = x
 
 
@@ -79,13 +80,13 @@ def add(array: Any, index: Any, x: Any) -> None:
 
 @traced
 def splat(x: Any) -> Any:
-    """Return x in all lanes."""
+    """Return a vector with x in all lanes."""
     return x.splat() if isinstance(x, Scalar) else np.full(WIDTH, x)
 
 
 @traced
 def total(lanes: Any) -> Any:
-    """Return the sum of the lanes, added pairwise in a fixed order."""
+    """Return the sum of the lanes of a vector, added pairwise in a fixed order."""
     if isinstance(lanes, TracedValue):
         return lanes.folded(lanes.builder.fadd)
     four = lanes[:4] + lanes[4:]
@@ -95,7 +96,7 @@ def total(lanes: Any) -> Any:
 
 @traced
 def highest(lanes: Any) -> Any:
-    """Return the largest lane."""
+    """Return the largest lane of a vector."""
     if isinstance(lanes, TracedValue):
         build = lanes.builder
         return lanes.folded(lambda a, b: build.select(build.fcmp_ordered(">", b, a), b, a))
@@ -110,27 +111,27 @@ def root(lanes: Any) -> Any:
 
 @traced
 def greater(a: Any, b: Any) -> Any:
-    """Return the larger of two values lane by lane; `a` where `b` is NaN."""
+    """Return the larger of two vectors lane by lane; `a` where `b` is NaN."""
     return a.greater(b) if isinstance(a, TracedValue) else np.where(b > a, b, a)
 
 
 def spread(lanes: Any, lane: int) -> Any:
-    """Return lane `lane`, a constant, in all lanes."""
+    """Return a vector with the lane `lane` of a vector, a constant index, in all lanes."""
     return lanes.spread(lane) if isinstance(lanes, TracedValue) else np.full(WIDTH, lanes[lane])
 
 
 def permuted(lanes: Any, order: Sequence[int]) -> Any:
-    """Return the lanes with the first ones permuted by the constant `order`."""
+    """Return a vector with its first lanes permuted; `order` holds constant indices."""
     return lanes.permuted(order) if isinstance(lanes, TracedValue) else lanes[[*order, *range(len(order), len(lanes))]]
 
 
 def lane_of(lanes: Any, lane: int) -> Any:
-    """Return the number in lane `lane`, a constant."""
+    """Return the number in lane `lane` of a vector; the index is a constant."""
     return lanes.lane(lane) if isinstance(lanes, Scalar) else float(lanes[lane])
 
 
 def replaced(lanes: Any, lane: int, x: Any) -> Any:
-    """Return the lanes with lane `lane`, a constant, replaced by x."""
+    """Return a vector with the number in lane `lane`, a constant index, replaced by x."""
     if isinstance(lanes, Scalar):
         return lanes.replaced(lane, x)
     lanes = lanes.copy()

@@ -1,6 +1,6 @@
-"""Target processor of the machine code of single functions, and LLVM's optimization passes for it.
+"""The processor for which machine code is generated, and LLVM's optimization passes for it.
 
-Follows numba's settings, so that these functions and numba's kernels are made for one processor.
+The settings are those of numba, so that single functions and numba's kernels are compiled for the same processor.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OPTIMIZATION_LEVEL = 3
 
 @functools.cache
 def processor() -> tuple[str, str, str]:
-    """Return the platform, the name of the processor and its instruction sets, as LLVM writes them."""
+    """Return the platform, the name of the processor and its instruction sets, in the notation of LLVM."""
     config = numba.config
     name = getattr(config, "CPU_NAME", None) or llvm.get_host_cpu_name()
     features = getattr(config, "CPU_FEATURES", None)
@@ -33,7 +33,7 @@ def processor() -> tuple[str, str, str]:
 
 
 def code_identity() -> tuple[object, ...]:
-    """Return a key of everything except its text that determines the machine code of a module."""
+    """Return a key of everything that determines the machine code of a module, except its LLVM code."""
     return (*processor(), OPTIMIZATION_LEVEL, llvmlite.__version__)
 
 
@@ -53,7 +53,7 @@ def _machine() -> Any:
 
 
 def compiled_image(text: str) -> tuple[bytes, list[str]]:
-    """Return the machine code of a module, given as text, and the names of functions that are not in it."""
+    """Compile LLVM code, given as text, and return its machine code and the names of the functions that it calls."""
     machine = _machine()
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)

@@ -1,8 +1,11 @@
 """Small functions without loops or branches that are inlined into each compiled kernel that calls them.
 
 A function marked `traced` runs as plain Python on numbers and arrays. When a kernel that calls it is compiled, it is
-run once per call on traced values, which record each operation as an instruction. It therefore needs neither a call nor
-a compilation of its own, and accepts any type of argument that supports its operations.
+run once per call on traced values, which emit each operation as an instruction. It therefore needs neither a call nor a
+compilation of its own, and accepts any type of argument that supports its operations.
+
+Lanes are the eight entries of a vector register. A halved array is one of which only the first four of each eight
+elements are accessed.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ LARGEST_INDEX = 1 << 53
 
 
 class LanesType(types.Type):
-    """numba type of eight doubles, or of the first four of eight."""
+    """numba type of a vector of eight doubles, or of the first four of eight."""
 
     def __init__(self, width: int) -> None:
         self.width, self.vector = width, ir.VectorType(ir.DoubleType(), width)
@@ -79,7 +82,7 @@ class TooLongError(Exception):
 
 @contextmanager
 def bounded(instructions: int) -> Iterator[None]:
-    """Limit the number of instructions emitted in the block to about `instructions`, or raise TooLongError."""
+    """Context manager that raises TooLongError if about `instructions` instructions are emitted in its block."""
     before = TracedValue.limit
     TracedValue.limit = min(before, TracedValue.made + instructions)
     try:
@@ -90,7 +93,7 @@ def bounded(instructions: int) -> Iterator[None]:
 
 @contextmanager
 def exactly() -> Iterator[None]:
-    """Emit operations exactly as in Python: no fused operations, and zeros keep their signs."""
+    """Context manager for operations as in Python: no fused operations, and zeros keep their signs."""
     before, TracedValue.flags = TracedValue.flags, ()
     try:
         yield
@@ -99,11 +102,11 @@ def exactly() -> Iterator[None]:
 
 
 class TracedValue(Scalar):
-    """A value in a kernel, on which operations emit instructions.
+    """A value in a kernel that is being compiled; operations on it emit instructions.
 
     Attributes
     ----------
-    context : numba's target context, for arrays of kernels; else None
+    context : numba's target context for arrays of kernels, or None
     kind : numba type of the value: an integer, float64, LANES, HALF or a flat array
     value : LLVM value
     """
@@ -128,15 +131,15 @@ class TracedValue(Scalar):
 
     @classmethod
     def chosen(cls, truth: TracedValue, a: Any, b: Any) -> TracedValue:
-        """Return `a` if a condition is true and `b` otherwise, for numbers or lanes."""
+        """Return `a` where a condition is true and `b` otherwise, for numbers or vectors."""
         return truth.selected(a, b)
 
     def like(self, kind: Any, value: Any) -> TracedValue:
-        """Return another value of the same kernel."""
+        """Return an LLVM value of the same kernel as a traced value of type `kind`."""
         return TracedValue(self.context, self.builder, kind, value)
 
     def splat(self, kind: LanesType = LANES) -> TracedValue:
-        """Return the number in all lanes."""
+        """Return a vector with this number in all lanes."""
         if self.kind is kind:
             return self
         block = self.builder.block
@@ -155,11 +158,11 @@ class TracedValue(Scalar):
 
     @property
     def zero(self) -> TracedValue:
-        """The number zero in the same kernel."""
+        """The number zero in this kernel."""
         return self._constant(0.0)
 
     def number(self) -> TracedValue:
-        """Convert an integer or double to a double."""
+        """Return an integer or double as a double."""
         if self.kind is types.float64:
             return self
         signed = isinstance(self.kind, types.Integer) and getattr(self.kind, "signed", True)
@@ -167,7 +170,7 @@ class TracedValue(Scalar):
         return self.like(types.float64, convert(self.value, DOUBLE))
 
     def _as_index(self) -> Any:
-        """Return an integer of any size as one of 64 bits."""
+        """Return an integer of any size as an integer of 64 bits."""
         if self.kind.bitwidth == INDEX.width:
             return self.value
         extend = self.builder.sext if self.kind.signed else self.builder.zext
@@ -187,25 +190,25 @@ class TracedValue(Scalar):
 
     @property
     def lanes(self) -> LanesType:
-        """Type of the lanes loaded from this array: eight, or four if it is halved."""
+        """Type of the vectors loaded from this array: eight lanes, or four if it is halved."""
         return HALF if self.kind is HALVED else LANES
 
     def halved(self) -> TracedValue:
-        """Return a view of this array of which only the first four of each eight elements are read and written."""
+        """Return a halved view of this array."""
         return self.like(HALVED, self.value)
 
     def load(self, index: Any) -> TracedValue:
-        """Load eight adjacent elements of this array, or the first four."""
+        """Load a vector of eight adjacent elements of this array, or four if it is halved."""
         pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
         return self.like(self.lanes, self.builder.load(pointer, align=8))
 
     def store(self, index: Any, lanes: Any) -> None:
-        """Store eight adjacent elements of this array, or the first four."""
+        """Store a vector in eight adjacent elements of this array, or in four if it is halved."""
         pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
         self.builder.store(self._constant(lanes).splat(self.lanes).value, pointer, align=8)
 
     def folded(self, combine: Callable[[Any, Any], Any]) -> TracedValue:
-        """Reduce the lanes to one number by combining upper and lower halves repeatedly."""
+        """Reduce the lanes to one number; `combine` is applied to upper and lower half until one lane is left."""
         part, width = self.value, WIDTH
         while width > 1:
             width //= 2
@@ -217,26 +220,26 @@ class TracedValue(Scalar):
         return self.like(types.float64, self.builder.extract_element(part, ir.Constant(INT, 0)))
 
     def greater(self, other: Any) -> TracedValue:
-        """Return the larger of two values lane by lane."""
+        """Return the larger of two vectors lane by lane."""
         a, b = self.splat().value, self._constant(other).splat().value
         return self.like(LANES, self.builder.select(self.builder.fcmp_ordered(">", b, a), b, a))
 
     def spread(self, lane: int) -> TracedValue:
-        """Return one lane in all lanes."""
+        """Return a vector with one of the lanes in all lanes."""
         return self.like(self.kind, self._shuffled(self.value, [lane] * self.kind.width))
 
     def permuted(self, order: Sequence[int]) -> TracedValue:
-        """Return the lanes with the first ones permuted."""
+        """Return a vector with its first lanes permuted."""
         return self.like(self.kind, self._shuffled(self.value, [*order, *range(len(order), self.kind.width)]))
 
     def replaced(self, lane: int, other: Any) -> TracedValue:
-        """Return the lanes with one of them taken from `other`."""
+        """Return a vector with one lane replaced by the number `other`."""
         width = self.kind.width
         mask = [width + k if k == lane else k for k in range(width)]
         return self.like(self.kind, self._shuffled(self._constant(other).splat(self.kind).value, mask))
 
     def widened(self) -> TracedValue:
-        """Extend four lanes to eight with zeros."""
+        """Extend a vector of four lanes to eight lanes with zeros."""
         zeros = ir.Constant(HALF.vector, [0.0] * HALF.width)
         return self.like(LANES, self._shuffled(zeros, list(range(LANES.width)))) if self.kind is HALF else self
 
@@ -254,7 +257,7 @@ class TracedValue(Scalar):
         return self.like(types.float64, self.builder.select(small, zero, (1.0 / of).value))
 
     def compared(self, operator: str, other: Any) -> TracedValue:
-        """Return the comparison of this number with another; false if either is NaN, except for "!="."""
+        """Compare this number with another; the result is false if either is NaN, except for "!="."""
         a, b = self.number().value, self._constant(other).number().value
         # Only "!=" is true for NaN.
         compare = self.builder.fcmp_unordered if operator == "!=" else self.builder.fcmp_ordered
@@ -266,7 +269,7 @@ class TracedValue(Scalar):
         return self.like(types.boolean, getattr(self.builder, operator)(self.value, value))
 
     def selected(self, a: Any, b: Any) -> TracedValue:
-        """Return `a` where this condition is true and `b` otherwise, for numbers or lanes."""
+        """Return `a` where this condition is true and `b` otherwise, for numbers or vectors."""
         a, b = (self._constant(float(x) if isinstance(x, int) else x) for x in (a, b))
         if LANES in (a.kind, b.kind):
             a, b = a.splat(), b.splat()
@@ -281,7 +284,7 @@ class TracedValue(Scalar):
         return self.like(LANES, self.builder.call(function, [self.value]))
 
     def function(self, name: str, *numbers: Any) -> TracedValue:
-        """Return a function of doubles: one of those of `math`, or "rint"."""
+        """Return the function `name` of doubles: a function of the module `math`, or "rint"."""
         values = [self._constant(x).number().value for x in numbers]
         kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
         # Three functions are instructions of the processor; all others are in the C library.
@@ -292,9 +295,9 @@ class TracedValue(Scalar):
         return self.like(types.float64, self.builder.call(function, values))
 
     def computed(self, function: Callable[..., Any], arguments: Sequence[Any], count: int) -> list[TracedValue]:
-        """Call a function of this array, compiled with its loops and branches; return the `count` doubles it returns.
+        """Emit a call of a function of this array that is compiled with its loops and branches.
 
-        Further arguments are first integers known at compilation, then doubles.
+        Its further `arguments` are first integers known at compilation, then doubles. It returns `count` doubles.
         """
         build = self.builder
         known = tuple(x for x in arguments if not isinstance(x, TracedValue))
@@ -365,7 +368,10 @@ class TracedValue(Scalar):
 
 @functools.cache
 def _computing(function: Callable[..., Any], known: tuple[int, ...], numbers: int, count: int) -> Any:
-    """Return a C function that calls `function` on an array, integers and doubles, and writes the results."""
+    """Return a C function that calls `function`, and writes its results to an array.
+
+    The arguments are an array, the integers `known`, and `numbers` doubles; the results are `count` doubles.
+    """
 
     def call(array, given, found):  # type: ignore[no-untyped-def]
         whole = numba.carray(array, LONGEST)
@@ -379,9 +385,9 @@ def _computing(function: Callable[..., Any], known: tuple[int, ...], numbers: in
 
 
 def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., Any]:
-    """Decorate a function so that kernels inline its traced instructions at each call.
+    """Decorate a function so that its instructions are inlined into each kernel that calls it.
 
-    The type of its result is determined by a trial run, unless `returns` is False.
+    A trial run determines the type of its result, unless `returns` is False.
     """
     results: dict[tuple[Any, ...], Any] = {}
 
@@ -405,7 +411,7 @@ def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., 
 
 
 def _trial(function: Callable[..., Any], kinds: tuple[Any, ...]) -> Any:
-    """Run a function on traced arguments of the types `kinds` in a temporary kernel, and return its result."""
+    """Run a function on traced arguments of the numba types `kinds` in a temporary kernel, and return its result."""
     context = cpu_target.target_context
     signature = ir.FunctionType(ir.VoidType(), [context.get_value_type(kind) for kind in kinds])
     scratch = ir.Function(ir.Module(), signature, "scratch")
@@ -422,7 +428,7 @@ def _given(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 def _kind(result: Any) -> Any:
-    """Return the numba type of a result."""
+    """Return the numba type of a traced result or of a tuple of results."""
     if result is None:
         return types.none
     if isinstance(result, tuple):
@@ -431,14 +437,14 @@ def _kind(result: Any) -> Any:
 
 
 def _value(context: Any, builder: Any, result: Any) -> Any:
-    """Return the LLVM value of a result or tuple of results."""
+    """Return the LLVM value of a traced result or of a tuple of results."""
     if not isinstance(result, tuple):
         return result.value
     return context.make_tuple(builder, _kind(result), [_value(context, builder, part) for part in result])
 
 
 def _operator(function: Callable[..., Any]) -> None:
-    """Define an operator between lanes, and between lanes and a number, for kernels."""
+    """Define a binary operator of kernels for two vectors, and for a vector and a number."""
 
     @type_callable(function)
     def typed(_: Any) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Functions as text, in a small language of arithmetic expressions."""
+"""Functions given as text, in a small language of arithmetic expressions."""
 
 from __future__ import annotations
 
@@ -65,16 +65,16 @@ class Expression(Immutable):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of variables in the text, in order of appearance, without constants."""
+        """Names of variables in the text, without named constants, in order of appearance."""
         names = (variable.name for variable in self.root.variables())
         return tuple(dict.fromkeys(name for name in names if name in self.arguments or name not in CONSTANTS))
 
     def names(self) -> tuple[str, ...]:
-        """Return the variables and the quoted names."""
+        """All variables and all quoted names in the text."""
         return tuple(dict.fromkeys([*self.variables, *self.root.texts()]))
 
     def of(self, arguments: Sequence[str]) -> Expression:
-        """Return the expression as a function of these arguments, unless it declares its own."""
+        """Return the expression as a function of `arguments`, or unchanged if it declares its own arguments."""
         return self if self.arguments else Expression(self.text, *arguments)
 
     def __call__(self, *values: Any) -> Any:
@@ -107,7 +107,7 @@ class Expression(Immutable):
 
 @dataclass(frozen=True)
 class Derivative:
-    """A time derivative, of given order, of an expression."""
+    """The time derivative of order `order` of an expression in t."""
 
     function: Expression
     order: int
@@ -115,7 +115,7 @@ class Derivative:
     takes_jets = True
 
     def __call__(self, t: Any) -> Any:
-        """Return the derivative at time t, a float or a jet without derivatives."""
+        """Return the derivative at time t, which is a float or a jet without derivatives."""
         value = t.value if isinstance(t, Jet) else float(t)
         found = self.function(Jet([value, 1.0, *[0] * (self.order - 1)], []))
         # The value is a number if it does not depend on time.
@@ -124,11 +124,12 @@ class Derivative:
 
 
 def function_of(owner: str, argument: str, value: Any, names: Sequence[str]) -> Any:
-    """Convert text, an expression, or a list containing text to a function of `names`; return other values unchanged.
+    """Convert text, an expression, or a list that contains text to a function; return other values unchanged.
 
     Parameters
     ----------
-    owner, argument : for error messages
+    owner, argument : object and argument, for error messages
+    value : value of the argument
     names : names of the arguments with which the function will be called
     """
     try:

@@ -1,4 +1,4 @@
-"""Functions that expressions can call, for floats and jets."""
+"""Functions that expressions can call, for floats and jets (numbers with derivatives)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ CONSTANTS = {"pi": math.pi, "tau": math.tau, "e": math.e}
 
 
 class Function(NamedTuple):
-    """A function of an expression, with its minimum and maximum number of arguments; None for no maximum."""
+    """A function that expressions can call.
+
+    Attributes
+    ----------
+    of : the Python function
+    least, most : minimum and maximum number of arguments; `most` is None for no maximum
+    """
 
     of: Callable[..., Any]
     least: int
@@ -22,7 +28,7 @@ class Function(NamedTuple):
 
 
 def number(x: Any) -> Any:
-    """Return x as a float or jet; raise ValueError for other types."""
+    """Return x as a float, or unchanged if it is a jet; raise ValueError for other types."""
     if isinstance(x, Jet):
         return x
     if isinstance(x, bool | np.bool_) or not isinstance(x, int | float | np.number):
@@ -31,14 +37,14 @@ def number(x: Any) -> Any:
 
 
 def vector(x: Any) -> np.ndarray:
-    """Return x if it is a vector; raise ValueError otherwise."""
+    """Return x if it is a one-dimensional array; raise ValueError otherwise."""
     if not isinstance(x, np.ndarray) or x.ndim != 1:
         raise ValueError(f"expected a vector instead of {_described(x)}")
     return x
 
 
 def power(x: Any, exponent: Any) -> Any:
-    """Return x to the power `exponent`; both are numbers."""
+    """Return the number x to the power `exponent`, for floats and jets."""
     x, exponent = number(x), number(exponent)
     if isinstance(x, Jet) or isinstance(exponent, Jet):
         # Integer powers of jets are unrolled products.
@@ -60,7 +66,7 @@ def _described(x: Any) -> str:
 
 
 def _of_number(name: str, plain: Callable[[float], float]) -> Function:
-    """Return a function of one number: the jet's method `name` for jets, `plain` for floats."""
+    """Return a function of one number that calls the method `name` of jets, and `plain` for floats."""
 
     def of(x: Any) -> Any:
         x = number(x)

@@ -1,4 +1,8 @@
-"""Syntax tree of expressions; each node is evaluated for values of the variables, floats or jets."""
+"""Syntax tree of expressions.
+
+The nodes of the tree are evaluated for values of the variables, which are floats or jets (numbers with derivatives). A
+comparison gives a bool or, while machine code is generated, a Condition whose truth is not known yet.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +37,13 @@ class Node:
 
     Attributes
     ----------
-    truth : whether the value is a truth value, as of a comparison
+    truth : whether the node is a condition, such as a comparison, instead of a number
     """
 
     truth = False
 
     def of(self, values: Values) -> Any:
-        """Return the value of the expression node for the given arguments."""
+        """Return the value of the node for the given values of the variables."""
         raise NotImplementedError
 
     def parts(self) -> Sequence[Node]:
@@ -47,12 +51,12 @@ class Node:
         return ()
 
     def variables(self) -> Iterator[Variable]:
-        """Yield all variables in the node."""
+        """Yield all variables in this node and its children."""
         for part in self.parts():
             yield from part.variables()
 
     def texts(self) -> Iterator[str]:
-        """Yield all quoted names in the node."""
+        """Yield all quoted names in this node and its children."""
         for part in self.parts():
             yield from part.texts()
 
@@ -64,35 +68,47 @@ class Number(Node):
     value: float
 
     def of(self, values: Values) -> Any:
-        """Return the number of a constant node."""
+        """Return the number."""
         return self.value
 
 
 @dataclass(frozen=True)
 class Variable(Node):
-    """A variable or named constant, with its column in the text."""
+    """A variable or named constant.
+
+    Attributes
+    ----------
+    name : name in the text
+    column : column of the name in the text
+    """
 
     name: str
     column: int
 
     def of(self, values: Values) -> Any:
-        """Return the value of a name; a variable takes precedence over a constant of equal name."""
+        """Return the value of the variable or, if there is no variable of this name, of the constant."""
         return values[self.name] if self.name in values else CONSTANTS[self.name]
 
     def variables(self) -> Iterator[Variable]:
-        """Yield the node itself."""
+        """Yield the variable itself."""
         yield self
 
 
 @dataclass(frozen=True)
 class Chain(Node):
-    """A chain of sums and differences, or of products and quotients, evaluated from left to right."""
+    """A sequence of sums and differences, or of products and quotients, evaluated from left to right.
+
+    Attributes
+    ----------
+    first : first operand
+    rest : pairs of an operator and the next operand
+    """
 
     first: Node
     rest: tuple[tuple[str, Node], ...]
 
     def of(self, values: Values) -> Any:
-        """Return the result of an arithmetic operation on numbers, or on vectors where allowed."""
+        """Return the result; operands are numbers, or vectors where that is defined."""
         total = _quantity(self.first.of(values))
         for sign, node in self.rest:
             other = _quantity(node.of(values))
@@ -102,7 +118,7 @@ class Chain(Node):
         return total
 
     def parts(self) -> Sequence[Node]:
-        """Return the terms or factors."""
+        """Return all operands."""
         return self.first, *(node for _, node in self.rest)
 
 
@@ -113,7 +129,7 @@ class Negative(Node):
     part: Node
 
     def of(self, values: Values) -> Any:
-        """Return the negated value of the operand."""
+        """Return the negative of the operand."""
         return -_quantity(self.part.of(values))
 
     def parts(self) -> Sequence[Node]:
@@ -133,7 +149,7 @@ class Exponentiation(Node):
         return power(self.base.of(values), self.exponent.of(values))
 
     def parts(self) -> Sequence[Node]:
-        """Return base and exponent."""
+        """Return the base and the exponent."""
         return self.base, self.exponent
 
 
@@ -146,7 +162,7 @@ class Comparison(Node):
     truth = True
 
     def of(self, values: Values) -> Any:
-        """Return the truth value of the node: a bool, or a condition in machine code."""
+        """Return whether the comparison holds."""
         one, found = number(self.first.of(values)), True
         for sign, node in self.rest:
             other = number(node.of(values))
@@ -162,14 +178,20 @@ class Comparison(Node):
 
 @dataclass(frozen=True)
 class Logical(Node):
-    """Conjunction or disjunction of conditions, with short-circuit evaluation."""
+    """Conditions combined by "and" or "or"; later ones are evaluated only if necessary.
+
+    Attributes
+    ----------
+    every : True for "and", False for "or"
+    terms : the conditions
+    """
 
     every: bool
     terms: tuple[Node, ...]
     truth = True
 
     def of(self, values: Values) -> Any:
-        """Return the truth value of the node: a bool, or a condition in machine code."""
+        """Return whether all conditions hold, or any of them."""
         found: Any = self.every
         for term in self.terms:
             if found is not self.every and not isinstance(found, Condition):
@@ -191,7 +213,7 @@ class Not(Node):
     truth = True
 
     def of(self, values: Values) -> Any:
-        """Return the truth value of the node: a bool, or a condition in machine code."""
+        """Return whether the condition does not hold."""
         found = self.part.of(values)
         return ~found if isinstance(found, Condition) else not found
 
@@ -209,7 +231,7 @@ class Where(Node):
     other: Node
 
     def of(self, values: Values) -> Any:
-        """Return the selected value; the unselected branch is not evaluated if the condition is known."""
+        """Return the selected value; the other one is not evaluated if the truth of the condition is known."""
         found = self.condition.of(values)
         if not isinstance(found, Condition):
             return (self.one if found else self.other).of(values)
@@ -222,13 +244,13 @@ class Where(Node):
 
 @dataclass(frozen=True)
 class Call(Node):
-    """Function call."""
+    """Call of a function by name."""
 
     name: str
     arguments: tuple[Node, ...]
 
     def of(self, values: Values) -> Any:
-        """Return the value of the called function."""
+        """Return the value of the function for the arguments."""
         return FUNCTIONS[self.name].of(*(node.of(values) for node in self.arguments))
 
     def parts(self) -> Sequence[Node]:
@@ -254,13 +276,19 @@ class Vector(Node):
 
 @dataclass(frozen=True)
 class Item(Node):
-    """An entry of a vector, a row of a matrix, or a part of a state by name."""
+    """An entry of a vector, a row of a matrix, or a named part of a state, written in brackets.
+
+    Attributes
+    ----------
+    owner : node before the brackets
+    key : index or name in the brackets
+    """
 
     owner: Node
     key: int | str
 
     def of(self, values: Values) -> Any:
-        """Return the entry of a vector at the index."""
+        """Return the entry, row or part that the key selects."""
         owner = self.owner.of(values)
         if isinstance(self.key, str):
             if isinstance(owner, np.ndarray | Jet | float | int):
@@ -285,13 +313,13 @@ class Item(Node):
 
 @dataclass(frozen=True)
 class Attribute(Node):
-    """Component of a vector, or quantity of a body, joint or frame."""
+    """A component of a vector, or a quantity of a body, joint or frame, written after a dot."""
 
     owner: Node
     name: str
 
     def of(self, values: Values) -> Any:
-        """Return the named component of a vector, or quantity of an object."""
+        """Return the component or quantity with this name."""
         owner = self.owner.of(values)
         if isinstance(owner, np.ndarray) and owner.ndim == 1:
             letters = COMPONENTS.get(len(owner), "")
@@ -309,14 +337,14 @@ class Attribute(Node):
 
 @dataclass(frozen=True)
 class Method(Node):
-    """Point or direction of a body or frame, such as ``.point([0, 0, 1])``."""
+    """Position or direction of a body or frame, such as ``.point([0, 0, 1])``."""
 
     owner: Node
     name: str
     argument: Node
 
     def of(self, values: Values) -> Any:
-        """Return the value of the called method."""
+        """Return the result of the method."""
         owner = self.owner.of(values)
         if isinstance(owner, np.ndarray | Jet | float | int):
             raise ValueError(f"a body or frame is needed before .{self.name}(...)")

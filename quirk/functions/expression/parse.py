@@ -1,4 +1,6 @@
-"""Parser of expressions: numbers, variables, + - * / **, comparisons and calls of known functions; executes nothing.
+"""Parser of expressions: numbers, variables, + - * / **, comparisons and calls of known functions.
+
+The text is never executed by Python. The grammar is
 
 ::
 
@@ -56,11 +58,12 @@ COMPARING = ("<", "<=", ">", ">=", "==", "!=")
 
 
 class Parser:
-    """Parser of one text.
+    """Parser of one expression.
 
     Attributes
     ----------
     tokens : kind, text and column (from 1) of each token; the last one marks the end
+    place : index of the next token
     """
 
     def __init__(self, text: str) -> None:
@@ -81,7 +84,7 @@ class Parser:
         self.tokens.append(("end", "", len(text) + 1))
 
     def parse(self) -> Node:
-        """Return the whole text as a syntax tree."""
+        """Parse the whole text, and return its syntax tree."""
         node = self._truth()
         if self._kind != "end":
             raise self._error(f"{self._next!r} is not expected here")
@@ -93,7 +96,7 @@ class Parser:
 
     @property
     def _next(self) -> str:
-        """Text of the next token; empty for a number or quoted text."""
+        """Text of the next token; empty if it is a number or quoted text."""
         kind, text, _ = self.tokens[self.place]
         return "" if kind in ("text", "number") else text
 
@@ -128,14 +131,14 @@ class Parser:
         return node
 
     def _numeric(self, read: Callable[[], Node]) -> Node:
-        """Parse a numeric operand; a comparison raises an InputError."""
+        """Parse an operand with the method `read`; raise an InputError if it is a condition instead of a number."""
         column, node = self._column, read()
         if node.truth:
             raise self._error("a comparison belongs into where(comparison, a, b), not among numbers", column)
         return node
 
     def _compared(self, read: Callable[[], Node]) -> Node:
-        """Parse a condition; a number raises an InputError."""
+        """Parse an operand with the method `read`; raise an InputError if it is a number instead of a condition."""
         column, node = self._column, read()
         if not node.truth:
             raise self._error("a comparison is needed here, such as x > 0", column)
@@ -257,7 +260,7 @@ class Parser:
         return Call(name, arguments)
 
     def _listed(self, end: str, read: Callable[[], Node]) -> tuple[Node, ...]:
-        """Parse values separated by commas, up to a closing bracket."""
+        """Parse values separated by commas with the method `read`, up to the closing bracket `end`."""
         if self._taken(end):
             return ()
         nodes = [self._deeper(read)]

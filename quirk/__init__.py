@@ -66,7 +66,7 @@ _FURTHER = ("demos", "errors", "importers", "integrators", "rotation", "shapes")
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name or module, and cache it."""
+    """Import the module of a public name when it is first used, and return the name's object."""
     if name == "__all__":
         listed = [*_HOMES, *_MODULES]
         value: Any = sum((import_module(f"{__name__}.{package}").__all__ for package in _PACKAGES), listed)
@@ -92,5 +92,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, and the modules with public names of their own."""
+    """Return the public names, including modules that have public names of their own."""
     return sorted({*__getattr__("__all__"), *_PACKAGES, *_FURTHER, "__all__", "__doc__", "__version__"})

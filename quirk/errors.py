@@ -72,15 +72,18 @@ class InconsistentStateError(InputError):
 
 
 class StiffnessWarning(UserWarning):
-    """Stability, not accuracy, limits the steps of an explicit method; an implicit one would take longer steps."""
+    """An explicit method takes short steps for stability, not for accuracy; an implicit one would take longer steps."""
 
 
 class SeriesWarning(UserWarning):
-    """A run with the Taylor method falls back on another method: a load has no Taylor series, or a finite one."""
+    """A run with the Taylor method continues with another method.
+
+    A load has no Taylor series, or one that ends.
+    """
 
 
 class SensitivityWarning(UserWarning):
-    """A sensitivity is inexact or undefined, such as past a bifurcation of the motion, or for joined results."""
+    """A sensitivity is inexact or undefined, for instance after a bifurcation of the motion or in joined results."""
 
 
 class ChangedFunctionWarning(UserWarning):
@@ -92,15 +95,15 @@ class SaveWarning(UserWarning):
 
 
 class CheckpointWarning(UserWarning):
-    """A damaged part of a checkpoint is recomputed, or a checkpoint lacks values that events have set in Python."""
+    """A damaged part of a checkpoint is computed again, or values that events have set in Python are missing in it."""
 
 
 class StatefulWarning(UserWarning):
-    """A function of a load, constraint or motion sets a value that it reads, so its result depends on earlier calls."""
+    """A user function of a load, constraint or motion stores values between calls, so it depends on earlier calls."""
 
 
 class BreaksWarning(UserWarning):
-    """Some times in `breaks` lie outside the run and have no effect."""
+    """Some times of the argument `breaks` lie outside the run, and have no effect."""
 
 
 class DegreesWarning(UserWarning):
@@ -108,7 +111,7 @@ class DegreesWarning(UserWarning):
 
 
 class WriteError(QuirkError, OSError):
-    """A file could not be written, for instance on a full disk; the message says which data are kept."""
+    """A file could not be written, for instance because the disk is full; the message says which data remain."""
 
 
 class AssemblyError(QuirkError, RuntimeError):
@@ -187,7 +190,7 @@ class SimulationError(QuirkError, RuntimeError):
 
 
 def outside() -> int:
-    """Return the `stacklevel` at which a warning points to the caller's line outside QuIRK."""
+    """Return the `stacklevel` for `warnings.warn` at which a warning shows the caller's line outside QuIRK."""
     frame, level = inspect.currentframe(), 0
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0]:
         frame, level = frame.f_back, level + 1
@@ -195,4 +198,4 @@ def outside() -> int:
 
 
 class SwitchingError(RuntimeError):
-    """An action of an event failed; the message names the part that prevented it."""
+    """An action of an event failed; the message names the constraint or force that prevented it."""

@@ -38,18 +38,18 @@ class Placed(Immutable):
     orientation: np.ndarray
 
     def local(self, point: ArrayLike) -> np.ndarray:
-        """Return a point (3,) of the inertial frame, m, in body coordinates (3,), at the initial pose."""
+        """Return the body coordinates (3,), m, of a point (3,) given in the inertial frame, m, for the initial pose."""
         point = validate.array(f"{self}", "point", point, (3,))
         return rotation.matrix(self.orientation).T @ (point - self.position)
 
     def direction(self, vector: ArrayLike) -> np.ndarray:
-        """Return a vector (3,) of the inertial frame in body axes (3,), at the initial pose."""
+        """Return the components (3,) in body axes of a vector (3,) of the inertial frame, for the initial pose."""
         vector = validate.array(f"{self}", "vector", vector, (3,))
         return rotation.matrix(self.orientation).T @ vector
 
 
 class InitialMotion(TypedDict, total=False):
-    """Keywords of `Body` that all its class methods accept."""
+    """Keyword arguments that all class methods of `Body`, such as `Body.box`, accept."""
 
     velocity: ArrayLike
     angular_velocity: ArrayLike
@@ -58,7 +58,7 @@ class InitialMotion(TypedDict, total=False):
 
 
 class Initial(InitialMotion, total=False):
-    """Keywords of `Body` that the class methods with a free pose accept."""
+    """Keyword arguments of the class methods of `Body` that do not themselves determine the pose."""
 
     position: ArrayLike
     orientation: OrientationLike
@@ -164,7 +164,7 @@ class Body(Placed):
 
     @property
     def shape(self) -> Shape | None:
-        """The first shape, or None."""
+        """The first of the body's shapes for graphics, or None if it has no shape."""
         return self.shapes[0] if self.shapes else None
 
     @classmethod
@@ -404,14 +404,20 @@ GROUND = Ground()
 
 
 def checked_body(owner: str, argument: str, value: Any) -> Body | Ground:
-    """Return `value` if it is a body or the ground, or raise an InputError."""
+    """Return `value` if it is a body or the ground; otherwise raise an InputError.
+
+    `owner` and `argument` name the object under construction and its argument in the message.
+    """
     if not isinstance(value, Body | Ground):
         raise InputError(f"{owner}: {argument} must be a quirk.Body or quirk.GROUND; got {value!r}")
     return value
 
 
 def _checked_shapes(owner: str, given: Any) -> tuple[Shape, ...]:
-    """Return the shapes of a body as a tuple; the argument may be one shape, a list, or None."""
+    """Return the shapes of a body as a tuple.
+
+    `given` is the user's argument: a Shape, a list of shapes, or None. Other values raise an InputError.
+    """
     shapes = tuple(given) if isinstance(given, list | tuple) else () if given is None else (given,)
     for shape in shapes:
         if not isinstance(shape, Shape):
@@ -420,7 +426,10 @@ def _checked_shapes(owner: str, given: Any) -> tuple[Shape, ...]:
 
 
 def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
-    """Return the inertia tensor (3, 3), or raise an InputError if no rigid body can have it."""
+    """Return the inertia tensor (3, 3), kg m^2, of three principal moments or a tensor.
+
+    Raises an InputError if no rigid body can have this tensor; `tolerance` is `inertia_tolerance` of `Body`.
+    """
     given = validate.numbers(value)
     shape = None if given is None else given.shape
     if shape == (3,):
@@ -442,7 +451,10 @@ def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
 
 
 def inertia_fault(tensor: np.ndarray, tolerance: float = INERTIA_TOLERANCE) -> str | None:
-    """Return why a symmetric tensor (3, 3) about the center of mass is not a possible inertia, or None if it is one."""
+    """Return an error message if no rigid body can have this inertia tensor (3, 3), otherwise None.
+
+    The tensor is symmetric and refers to the center of mass; `tolerance` is `inertia_tolerance` of `Body`.
+    """
     moments = np.linalg.eigvalsh(tensor)
     listed = ", ".join(f"{m:.6g}" for m in moments)
     if moments[0] <= LEAST_MOMENT * np.abs(tensor).max():

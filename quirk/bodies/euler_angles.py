@@ -31,10 +31,11 @@ NARROW = 0.1
 
 
 def continued(sequence: str, time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Return the angles (nt, 3), rad, of orientations (nt, 4) with angular velocities (nt, 3), rad/s, body axes.
+    """Return the Euler angles (nt, 3), rad, of a rotating body at nt times, without jumps by full turns.
 
-    Between two times the body is assumed to rotate uniformly about a fixed axis, consistent with the rates at both
-    times.
+    `sequence` names the axes, such as "zyx"; `time` (nt,) is in s. `q` (nt, 4) is the orientation, and `omega` (nt, 3)
+    the angular velocity in body axes, rad/s. Between two times the body is assumed to rotate about a fixed axis at a
+    constant rate that is consistent with both angular velocities.
     """
     turn = _turns(time, q, omega)
     # q and -q are the same orientation; these signs make the sequence continuous.
@@ -55,7 +56,7 @@ def continued(sequence: str, time: np.ndarray, q: np.ndarray, omega: np.ndarray)
 
 
 def plane_forms(sequence: str) -> np.ndarray:
-    """Return the rows (4, 4) that map a quaternion to both plane vectors, two rows each."""
+    """Return the matrix (4, 4) that maps a quaternion to the two plane vectors of the module; each takes two rows."""
     w, *axes = np.eye(4)
     a, b, c = (axes["xyz".index(letter)] for letter in sequence)
     g = _sign(sequence)
@@ -69,7 +70,11 @@ def _sign(sequence: str) -> int:
 
 
 def _turns(time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Return rotation vectors (nt - 1, 3), body axes, between times, with full turns according to the mean rates."""
+    """Return the rotation vectors (nt - 1, 3), rad, body axes, between successive times.
+
+    Orientations (nt, 4) determine the rotation up to full turns; the mean of the angular velocities (nt, 3) selects the
+    turn.
+    """
     shortest = rotation.log(rotation.multiply(rotation.conjugate(q[:-1]), q[1:]))
     told = 0.5 * np.diff(time)[:, None] * (omega[:-1] + omega[1:])
     axis = _unit(np.where(shortest.any(axis=1, keepdims=True), shortest, told))
@@ -77,9 +82,14 @@ def _turns(time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
 
 
 class _Followed(NamedTuple):
-    """A continuous plane vector: `angle` and signed `length` (nt,), and whether each step (nt - 1,) was `straight`.
+    """A plane vector that varies continuously over nt times.
 
-    `drift` (nt - 1,) is the component of b along its direction.
+    Attributes
+    ----------
+    angle : (nt,) direction, rad
+    length : (nt,) length, negative once the vector has passed through zero
+    straight : (nt - 1,) whether the path between two times is numerically a line through zero
+    drift : (nt - 1,) component of b, in the ellipse a cos x + b sin x, along the direction at the first of both times
     """
 
     angle: np.ndarray
@@ -89,7 +99,16 @@ class _Followed(NamedTuple):
 
 
 def _follow(time: np.ndarray, vector: np.ndarray, b: np.ndarray, half: np.ndarray, bend: np.ndarray) -> _Followed:
-    """Follow a vector (nt, 2) whose steps are arcs a cos x + b sin x, 0 <= x <= `half`, up to a deviation `bend`."""
+    """Return direction and signed length of a plane vector over nt times.
+
+    Parameters
+    ----------
+    time : (nt,) s
+    vector : (nt, 2), the vector at each time
+    b : (nt - 1, 2); between two times the vector is a cos x + b sin x, with a its value at the first of them
+    half : (nt - 1,) largest x of each interval, rad
+    bend : (nt - 1,) bound on the deviation of the true path from that ellipse
+    """
     a = vector[:-1]
     across = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
     squares = (a**2 + b**2).sum(axis=1)
@@ -112,17 +131,20 @@ def _follow(time: np.ndarray, vector: np.ndarray, b: np.ndarray, half: np.ndarra
 
 
 def _summed(angle: np.ndarray, told: np.ndarray, period: Any = 2 * np.pi) -> np.ndarray:
-    """Return angles (n,) with multiples of `period` added so that each step is nearest to `told` (n - 1,)."""
+    """Return angles (n,), rad, shifted by multiples of `period`.
+
+    Their differences are then nearest to `told` (n - 1,).
+    """
     step = np.diff(angle)
     return angle[0] + np.cumsum([0.0, *(step + _whole(told - step, period))])
 
 
 def _whole(angle: Any, period: Any = 2 * np.pi) -> Any:
-    """Return the multiple of `period` nearest to an angle."""
+    """Return the multiple of `period` nearest to an angle; both are in rad."""
     return period * np.round(angle / period)
 
 
 def _unit(vector: np.ndarray) -> np.ndarray:
-    """Return unit vectors (n, 3) along the given vectors; zero for zero vectors."""
+    """Return unit vectors (n, 3) along vectors (n, 3); a zero vector gives zero."""
     length = np.linalg.norm(vector, axis=1, keepdims=True)
     return vector / np.where(length > 0, length, 1.0)

@@ -47,9 +47,9 @@ matrix = rotation.matrix
 
 
 def axes_with_z(z: np.ndarray, x_hint: np.ndarray | None = None) -> np.ndarray:
-    """Return right-handed unit axes (3, 3), as columns, with the unit vector `z` as the third.
+    """Return a right-handed orthonormal basis (3, 3), as columns, whose third vector is the unit vector `z`.
 
-    The first axis lies in the plane of `z` and `x_hint`; without a hint it is derived from the coordinate axis most
+    The first vector lies in the plane of `z` and `x_hint`. Without a hint, that plane contains the coordinate axis most
     nearly perpendicular to `z`.
     """
     if x_hint is None:

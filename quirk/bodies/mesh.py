@@ -92,7 +92,11 @@ class Mesh(Shape):
         frame: Frame = IN_THE_MIDDLE,
         color: ColorLike | None = None,
     ) -> Self:
-        """Return the mesh of vertices (n, 3) and triangles (k, 3) of a file, scaled by three factors."""
+        """Return the mesh of a file, with its coordinates multiplied by `factors` (3,).
+
+        `vertices` (n, 3) are in the unit of the file; `triangles` (k, 3) are indices of vertices. A negative product of
+        the factors mirrors the mesh, and the triangles are reversed to keep their outer side.
+        """
         if np.prod(np.sign(factors)) < 0:
             triangles = triangles[:, ::-1]
         a, b, c = factors.tolist()
@@ -119,16 +123,19 @@ class Mesh(Shape):
         return found
 
     def inertia(self, mass: float) -> np.ndarray:
-        """Return the inertia (3, 3), kg m^2, of the enclosed volume about its centroid `solid.center`."""
+        """Return the inertia (3, 3), kg m^2, of a solid of uniform density with this surface, about its centroid."""
         return mass / self.solid.volume * self.solid.inertia
 
     def surface(self) -> list[np.ndarray]:
-        """Return the triangles, (3, 3) each, m."""
+        """Return the triangles as a list of arrays (3, 3), one vertex per row, m."""
         return list(self.vertices[self.triangles])
 
 
 def _checked_mesh(vertices: Any, triangles: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the arrays of a mesh, checked; closed meshes are oriented to have a positive volume."""
+    """Return vertices (n, 3) and triangles (k, 3) of a mesh, or raise an InputError.
+
+    Triangles of a closed surface are oriented so that it encloses a positive volume.
+    """
     points, corners = validate.numbers(vertices), validate.numbers(triangles)
     for argument, given, of in (("vertices", points, "3 coordinates"), ("triangles", corners, "3 whole numbers")):
         if given is None or given.ndim != 2 or given.shape[1] != 3 or not len(given):
@@ -166,7 +173,11 @@ class MeshSolid(NamedTuple):
 
 
 def mesh_as_solid(owner: str, mesh: Any, mass: Any, density: Any, scale: Any, color: Any) -> MeshSolid:
-    """Return the properties of a body bounded by `mesh`, a Mesh or the name of a file, for `Body.from_mesh`."""
+    """Return mass, center of mass and inertia of the solid bounded by `mesh`, for `Body.from_mesh`.
+
+    `mesh` is a Mesh or the name of a file. Either `mass`, kg, or `density`, kg/m^3, is given; `scale` and `color` apply
+    to files only. `owner` names the body in errors.
+    """
     if (mass is None) == (density is None):
         raise InputError(f"{owner}: give either mass, kg, or density, kg/m^3")
     if not isinstance(mesh, Mesh):

@@ -16,12 +16,14 @@ COARSER = 1.25
 
 
 def triangles_of(owner: str, path: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return all vertices (n, 3) and triangles (k, 3) of a file, in its own unit, with its parts in place.
+    """Return the vertices (n, 3) and triangles (k, 3) of a mesh file; all parts of the file are combined.
+
+    Coordinates are in the unit of the file, except that Collada files state theirs and are converted to meters.
 
     Raises
     ------
     InputError
-        If the file does not exist, is damaged, of an unknown kind or has no triangles; if trimesh is not installed.
+        If the file does not exist, is damaged, has an unknown format or no triangles, or if trimesh is not installed.
     """
     if not isinstance(path, str | Path):
         raise InputError(f"{owner}: path must be the name of a file; got {path!r}")
@@ -71,16 +73,19 @@ def _scene(trimesh: Any, owner: str, file: Path) -> Any:
 
 
 def _meters(part: Any) -> float:
-    """Return the meters per unit of a Collada file; 1 for other formats, which do not state a unit."""
+    """Return the length of one unit of a Collada file, m, or 1 for formats that do not state a unit.
+
+    `part` is one mesh of the scene that trimesh has read.
+    """
     words = str(part.metadata.get("units", "")).split(" * ")
     return float(words[0]) if len(words) == 2 and words[1] == "meters" else 1.0
 
 
 def simplified(vertices: np.ndarray, triangles: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a similar surface of at most `most` triangles, for vertices (n, 3) and triangles (k, 3).
+    """Return a coarser mesh with at most `most` triangles, as vertices (n, 3) and triangles (k, 3).
 
-    All vertices in one cell of a grid are replaced by their mean; triangles with fewer than three distinct vertices are
-    removed. A closed surface stays closed.
+    Space is divided into cubic cells, and all vertices in one cell are replaced by their mean. Triangles with fewer
+    than three distinct vertices are removed. A closed surface stays closed.
     """
     if len(triangles) <= most:
         return vertices, triangles

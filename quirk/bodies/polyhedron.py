@@ -1,4 +1,7 @@
-"""Triangulated surfaces: whether they are closed, and the volume, centroid and inertia they enclose."""
+"""Triangulated surfaces: a test whether they are closed, and the volume, centroid and inertia that they enclose.
+
+Surfaces are given by `vertices` (n, 3), m, and `triangles` (k, 3), the indices of the vertices of each triangle.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,13 @@ LEAST_VOLUME = 1e-9
 
 
 class Solid(NamedTuple):
-    """Properties of the volume enclosed by a closed surface, for unit density.
+    """Volume, centroid and inertia for unit density of the solid enclosed by a surface.
 
+    Attributes
+    ----------
     volume : m^3
     center : (3,) centroid, m
-    inertia : (3, 3) about the center, m^5
+    inertia : (3, 3) about the centroid, m^5
     """
 
     volume: float
@@ -24,7 +29,7 @@ class Solid(NamedTuple):
 
 
 def welded(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Merge equal vertices, and remove triangles with fewer than three distinct vertices."""
+    """Merge vertices with equal coordinates, and remove triangles with fewer than three distinct vertices."""
     # Adding zero turns -0.0 into 0.0, which has other bits.
     kept, place = np.unique(vertices + 0.0, axis=0, return_inverse=True)
     triangles = place.reshape(-1)[triangles]
@@ -33,9 +38,9 @@ def welded(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def fault(triangles: np.ndarray) -> str | None:
-    """Return why triangles (k, 3) do not enclose a volume, or None if they do.
+    """Return an error message if the triangles (k, 3) do not enclose a volume, otherwise None.
 
-    They do if each edge is used equally often in both directions.
+    A surface is closed if each edge is used equally often in both directions.
     """
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     low, high = edges.min(axis=1), edges.max(axis=1)
@@ -51,15 +56,16 @@ def fault(triangles: np.ndarray) -> str | None:
 
 
 def outward(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Return the triangles of a closed surface, oriented to have a positive volume."""
+    """Return the triangles (k, 3) of a closed surface, reversed if needed so that the enclosed volume is positive."""
     corners, _, _ = _normalized(vertices, triangles)
     return triangles if np.linalg.det(corners).sum() >= 0 else triangles[:, ::-1]
 
 
 def solid(vertices: np.ndarray, triangles: np.ndarray) -> Solid | None:
-    """Return volume, centroid and inertia enclosed by a closed surface, summed over signed tetrahedra.
+    """Return volume, centroid and inertia enclosed by a closed surface, as sums over signed tetrahedra.
 
-    None if the surface is flat. Volumes enclosed by overlapping parts count twice.
+    Returns None if the volume is zero up to round-off. Regions that several parts of the surface enclose count
+    repeatedly.
     """
     corners, middle, size = _normalized(vertices, triangles)
     six_volumes = np.linalg.det(corners)
@@ -77,9 +83,9 @@ def solid(vertices: np.ndarray, triangles: np.ndarray) -> Solid | None:
 
 
 def _normalized(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the corners (k, 3, 3) of all triangles, shifted and scaled to unit size, to preserve precision.
+    """Return the corners (k, 3, 3) of all triangles, scaled to unit size about their midpoint to limit round-off.
 
-    Also return the subtracted midpoint (3,) and the divisor.
+    The midpoint (3,), m, that was subtracted and the size, m, by which coordinates were divided are also returned.
     """
     middle = 0.5 * vertices.min(axis=0) + 0.5 * vertices.max(axis=0)
     size = float(np.abs(vertices - middle).max()) or 1.0

@@ -42,10 +42,11 @@ def _components(v: np.ndarray) -> list[np.ndarray]:
 
 
 def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
-    """Return `value` as a unit quaternion (4,).
+    """Return an orientation as a unit quaternion (4,).
 
-    `value` is 4 floats (w, x, y, z), a `quaternion.quaternion`, a
-    `scipy.spatial.transform.Rotation` or a rotation matrix (3, 3); 4 floats are normalized.
+    `value` is 4 floats (w, x, y, z), a `quaternion.quaternion`, a `scipy.spatial.transform.Rotation` or a rotation
+    matrix (3, 3); 4 floats are normalized. Other values raise an InputError, in which `owner` and `argument` name the
+    object and its argument.
     """
     if hasattr(value, "as_quat"):  # scipy's Rotation, scalar-last
         value = np.roll(value.as_quat(), 1, axis=-1)
@@ -74,7 +75,7 @@ def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
 
 
 def _checked_matrix(owner: str, argument: str, R: np.ndarray) -> np.ndarray:
-    """Return a matrix (3, 3) if it is a rotation up to rounding, or raise an InputError."""
+    """Return a matrix (3, 3) if it is a rotation up to rounding; otherwise raise an InputError."""
     error = float(np.abs(R @ R.T - np.eye(3)).max())
     if not error <= ROUNDED:
         raise InputError(
@@ -89,12 +90,12 @@ def _checked_matrix(owner: str, argument: str, R: np.ndarray) -> np.ndarray:
 
 
 def unit(q: np.ndarray) -> np.ndarray:
-    """Normalize quaternions (..., 4)."""
+    """Return quaternions (..., 4) divided by their norms."""
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
 
 
 def skew(v: np.ndarray) -> np.ndarray:
-    """Return the cross-product matrices (..., 3, 3): skew(a) @ b = a x b."""
+    """Return the cross-product matrices (..., 3, 3) of vectors (..., 3): skew(a) @ b = a x b."""
     x, y, z = _components(np.asarray(v, dtype=float))
     zero = np.zeros_like(x)
     return np.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1).reshape(*x.shape, 3, 3)
@@ -116,8 +117,8 @@ def matrix(q: np.ndarray) -> np.ndarray:
 def from_matrix(R: np.ndarray) -> np.ndarray:
     """Return the unit quaternion (4,), w >= 0, of a direction-cosine matrix (3, 3).
 
-    The quaternion is the eigenvector to the largest eigenvalue of a symmetric matrix (Bar-Itzhack, J. Guid. Control
-    Dyn. 23 (2000)): no distinction of cases, and the nearest rotation if R has round-off.
+    It is the eigenvector to the largest eigenvalue of a symmetric matrix (Bar-Itzhack, J. Guid. Control Dyn. 23
+    (2000)). The method needs no case distinction, and gives the nearest rotation if R has round-off.
     """
     trace, difference = np.trace(R), R - R.T
     K = np.empty((4, 4))
@@ -129,7 +130,7 @@ def from_matrix(R: np.ndarray) -> np.ndarray:
 
 
 def multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return the Hamilton products (..., 4): R(multiply(p, q)) = R(p) R(q)."""
+    """Return the Hamilton products (..., 4) of quaternions (..., 4): R(multiply(p, q)) = R(p) R(q)."""
     pw, px, py, pz = _components(p)
     qw, qx, qy, qz = _components(q)
     return np.stack(
@@ -144,7 +145,7 @@ def multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def conjugate(q: np.ndarray) -> np.ndarray:
-    """Return the conjugates of quaternions (..., 4), which are the inverse rotations of unit quaternions."""
+    """Return the conjugates (..., 4) of quaternions (..., 4); for unit quaternions they are the inverse rotations."""
     return np.asarray(q) * np.array([1.0, -1.0, -1.0, -1.0])
 
 
@@ -156,7 +157,7 @@ def exp(rotation_vector: np.ndarray) -> np.ndarray:
 
 
 def log(q: np.ndarray) -> np.ndarray:
-    """Return the rotation vectors (..., 3), rad, of length at most pi, of unit quaternions (..., 4)."""
+    """Return the rotation vectors (..., 3), rad, of unit quaternions (..., 4); their lengths are at most pi."""
     q = np.where(q[..., :1] < 0, -q, q)
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
     half = np.arctan2(sine, q[..., :1])
@@ -164,9 +165,9 @@ def log(q: np.ndarray) -> np.ndarray:
 
 
 def T_matrix(q: np.ndarray) -> np.ndarray:
-    """Return T(q) (..., 3, 4), where omega = T(q) qdot and omega_dot = T(q) qddot, with omega in body axes.
+    """Return the matrix T (..., 3, 4) of omega = T(q) qdot, with the angular velocity omega in body axes.
 
-    T = 2 [-q_v, w I - q_v^x]; the term (d/dt T) qdot vanishes identically.
+    T = 2 [-q_v, w I - q_v^x]. Because dT/dt qdot = 0, also omega_dot = T(q) qddot.
     """
     return q[..., _T_COMPONENT] * _T_FACTOR
 
@@ -177,10 +178,10 @@ def rate(q: np.ndarray, omega: np.ndarray) -> np.ndarray:
 
 
 def angles_123(R: np.ndarray) -> np.ndarray:
-    """Return the body-fixed 1-2-3 angles (..., 3), rad, of R = R_x(a) R_y(b) R_z(c), with b in [-pi/2, pi/2].
+    """Return the body-fixed 1-2-3 angles (..., 3), rad, of rotation matrices (..., 3, 3).
 
-    At gimbal lock, b = +-pi/2, only a +- c is determined; c is then computed for the a from the same matrix, so that
-    the three angles still give R.
+    R = R_x(a) R_y(b) R_z(c), with b in [-pi/2, pi/2]. At gimbal lock, b = +-pi/2, only a +- c is determined; a is then
+    read from R as elsewhere, and c follows from a, so that the three angles still give R.
     """
     b = np.arctan2(R[..., 0, 2], np.hypot(R[..., 0, 0], R[..., 0, 1]))
     a = np.arctan2(-R[..., 1, 2], R[..., 2, 2])

@@ -53,16 +53,22 @@ class Shape(metaclass=ConstructorMeta):
                 )
 
     def faces(self) -> list[np.ndarray]:
-        """Return the polygons (k, 3) of the surface, m, body coordinates."""
+        """Return the polygons of the surface, each an array (k, 3) of its k corners, m, body coordinates."""
         return [face @ self.frame.matrix.T + self.frame.origin for face in self.surface()]
 
     @abstractmethod
     def inertia(self, mass: float) -> np.ndarray:
-        """Return the inertia (3, 3), kg m^2, about the shape's center in its own axes."""
+        """Return the inertia (3, 3), kg m^2, of a solid of this shape.
+
+        It refers to the center and axes of the shape; `mass` is in kg.
+        """
 
     @abstractmethod
     def surface(self) -> list[np.ndarray]:
-        """Return the polygons (k, 3) of the surface, m, from the shape's center in its own axes."""
+        """Return the polygons of the surface, each an array (k, 3) of its k corners, m.
+
+        Coordinates are along the shape's axes, from its center.
+        """
 
     def _set(self, argument: str, value: Any) -> None:
         object.__setattr__(self, argument, value)  # shapes are frozen dataclasses

@@ -37,11 +37,14 @@ class Box(Shape):
         self._set("size", lengths("Box", "size", self.size))
 
     def inertia(self, mass: float) -> np.ndarray:
-        """Return the inertia (3, 3): m/12 (b^2 + c^2) about the first axis, and so on."""
+        """Return the inertia (3, 3), kg m^2, about the center.
+
+        It is mass/12 (b^2 + c^2) about the edge of length a, and likewise for b and c.
+        """
         return mass / 12 * _perpendicular_squares(np.array(self.size))
 
     def surface(self) -> list[np.ndarray]:
-        """Return six rectangles, (4, 3) each, m."""
+        """Return the six faces as arrays (4, 3) of their corners, m."""
         half = 0.5 * np.array(self.size)
         square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
         sides = []
@@ -69,11 +72,14 @@ class Ellipsoid(Shape):
         self._set("semi_axes", lengths("Ellipsoid", "semi_axes", self.semi_axes))
 
     def inertia(self, mass: float) -> np.ndarray:
-        """Return the inertia (3, 3): m/5 (b^2 + c^2) about the first axis, and so on."""
+        """Return the inertia (3, 3), kg m^2, about the center.
+
+        It is mass/5 (b^2 + c^2) about the semi-axis a, and likewise for b and c.
+        """
         return mass / 5 * _perpendicular_squares(np.array(self.semi_axes))
 
     def surface(self) -> list[np.ndarray]:
-        """Return the quadrilaterals of a grid of latitudes and longitudes, (4, 3) each, m."""
+        """Return the surface as quadrilaterals between circles of latitude and longitude, each an array (4, 3), m."""
         latitude = np.linspace(-np.pi / 2, np.pi / 2, SEGMENTS // 2 + 1)
         longitude = np.linspace(0, 2 * np.pi, SEGMENTS + 1)
         u, v = np.meshgrid(latitude, longitude, indexing="ij")
@@ -107,14 +113,17 @@ class Cylinder(Shape):
         self._set("axis", tuple(validate.direction("Cylinder", "axis", self.axis).tolist()))
 
     def inertia(self, mass: float) -> np.ndarray:
-        """Return the inertia (3, 3): m r^2/2 about the axis, m (3 r^2 + l^2)/12 across it."""
+        """Return the inertia (3, 3), kg m^2, about the center.
+
+        It is mass r^2/2 about the axis, and mass (3 r^2 + l^2)/12 about perpendicular axes.
+        """
         axis = np.array(self.axis, dtype=float)
         along = np.outer(axis, axis)
         across = np.eye(3) - along
         return mass * (0.5 * self.radius**2 * along + (3 * self.radius**2 + self.length**2) / 12 * across)
 
     def surface(self) -> list[np.ndarray]:
-        """Return two disks and the rectangles of the mantle, m."""
+        """Return the two end disks and the rectangles of the lateral surface, as arrays (k, 3) of corners, m."""
         angle = np.linspace(0, 2 * np.pi, SEGMENTS + 1)
         x, y, z = axes_with_z(np.array(self.axis)).T
         rim = self.radius * (np.outer(np.cos(angle), x) + np.outer(np.sin(angle), y))
@@ -124,7 +133,7 @@ class Cylinder(Shape):
 
 
 def solid_cylinder(owner: str, radius: float, length: float, axis: ArrayLike, color: ColorLike | None) -> Cylinder:
-    """Return a cylinder for the body `owner`, which errors name."""
+    """Return a cylinder with checked dimensions, m; `owner` names the body in errors."""
     return Cylinder(
         validate.positive(owner, "radius", radius),
         validate.positive(owner, "length", length),
@@ -134,13 +143,16 @@ def solid_cylinder(owner: str, radius: float, length: float, axis: ArrayLike, co
 
 
 def lengths(owner: str, argument: str, value: Any) -> tuple[float, float, float]:
-    """Return three positive lengths, m."""
+    """Return three positive lengths, m, as a tuple; other values raise an InputError.
+
+    `owner` and `argument` name the object under construction and its argument in the message.
+    """
     given = validate.array(owner, argument, value, (3,))
     a, b, c = (validate.positive(owner, f"{argument}[{k}]", x) for k, x in enumerate(given))
     return a, b, c
 
 
 def _perpendicular_squares(lengths: np.ndarray) -> np.ndarray:
-    """Return the matrix diag(b^2 + c^2, a^2 + c^2, a^2 + b^2)."""
+    """Return the matrix diag(b^2 + c^2, a^2 + c^2, a^2 + b^2) of three lengths a, b, c."""
     squares = lengths**2
     return np.diag(squares.sum() - squares)

@@ -1,4 +1,4 @@
-"""The state of a system, and its kinematics."""
+"""Poses and velocities of all bodies of a system, and kinematic quantities derived from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ MOST_NAMED = 5
 
 
 def vector_starts(bodies: int) -> np.ndarray:
-    """Return the index of each vector in a flat state; integration errors are measured per vector."""
+    """Return the index of each vector in the flat state of `State.pack`, in one array (4 n,) for n bodies.
+
+    The integrators measure the error of each vector by its length.
+    """
     return (STATE_SIZE * np.arange(bodies)[:, None] + VECTOR_STARTS).ravel()
 
 
@@ -74,7 +77,7 @@ class State:
     bodies: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def copy(self) -> State:
-        """Return a copy with its own arrays."""
+        """Return a copy that shares no arrays with the original."""
         angles, internal = (
             {name: np.array(numbers, dtype=float) for name, numbers in named.items()}
             for named in (self.angles, self.internal)
@@ -84,7 +87,10 @@ class State:
         return State(*parts, angles=angles, internal=internal, switched=switched, replaced=replaced, bodies=self.bodies)
 
     def checked(self, names: Sequence[str]) -> State:
-        """Return a copy with unit quaternions; raise an InputError if the state does not fit the bodies `names`."""
+        """Return a copy with normalized quaternions, for a system of bodies with these names.
+
+        Raises an InputError if shapes, numbers or names of bodies do not fit.
+        """
         count = len(names)
         if self.bodies is not None:
             _check_bodies(self.bodies, names)
@@ -120,7 +126,10 @@ class State:
 
     @classmethod
     def unpack(cls, y: np.ndarray) -> State:
-        """Return a state of views into `y` (..., 13 n), with parts (..., n, 3) and (..., n, 4)."""
+        """Return a state whose arrays are views into flat state vectors `y` (..., 13 n).
+
+        The arrays have shapes (..., n, 3) and (..., n, 4).
+        """
         parts = y.reshape(*y.shape[:-1], -1, STATE_SIZE)
         return cls(parts[..., :3], parts[..., 3:7], parts[..., 7:10], parts[..., 10:])
 
@@ -132,17 +141,17 @@ class State:
 
 @dataclass(frozen=True)
 class Kinematics:
-    """A state with derived kinematics; the ground is the last row of every array.
+    """Poses and velocities of n bodies with derived quantities; the last row of every array is the ground.
 
     Attributes
     ----------
-    position, velocity : (n + 1, 3) in the inertial frame, m and m/s
+    position, velocity : (n + 1, 3) of the centers of mass in the inertial frame, m and m/s
     orientation : (n + 1, 4) unit quaternions, body to inertial
-    rotation : (n + 1, 3, 3) body to inertial
+    rotation : (n + 1, 3, 3) rotation matrices, body to inertial
     angular_velocity : (n + 1, 3) in body axes, rad/s
     spin : (n + 1, 3) angular velocity in the inertial frame, rad/s
-    angles : (3,) rad, of joints by name, which select the full turns of joint angles
-    internal : internal variables (s,) of force elements by name
+    angles : by joint name, 1-2-3 angles (3,), rad, which select the full turns of joint angles
+    internal : by name of force element, its s internal variables (s,)
     """
 
     position: np.ndarray
@@ -156,7 +165,7 @@ class Kinematics:
 
     @classmethod
     def of(cls, state: State) -> Kinematics:
-        """Compute the kinematics of a state; quaternions are normalized, so that all is defined off the unit sphere."""
+        """Return the kinematics of a state; its quaternions are normalized first."""
         n = len(state.position)
         position, velocity, omega = (np.zeros((n + 1, 3)) for _ in range(3))
         orientation = np.tile(rotation.IDENTITY, (n + 1, 1))
@@ -169,13 +178,16 @@ class Kinematics:
         return cls(position, orientation, velocity, omega, R, spin, state.angles, state.internal)
 
     def point(self, body: int, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return position and velocity (3,) in the inertial frame of the point at `local` (3,) of a body."""
+        """Return position, m, and velocity, m/s, in the inertial frame, of a point fixed in a body.
+
+        `body` is the index of the body, and `local` (3,) the point in body coordinates, m.
+        """
         arm = self.rotation[body] @ local
         return self.position[body] + arm, self.velocity[body] + np.cross(self.spin[body], arm)
 
 
 def initial_state(bodies: Sequence[Any]) -> State:
-    """Return the state with the initial poses and velocities of `bodies`."""
+    """Return the state of a list of bodies, with the initial poses and velocities of their declarations."""
 
     def stack(argument: str, width: int) -> np.ndarray:
         return np.array([getattr(body, argument) for body in bodies], dtype=float).reshape(-1, width)
@@ -185,7 +197,7 @@ def initial_state(bodies: Sequence[Any]) -> State:
 
 
 def _check_bodies(given: Any, names: Sequence[str]) -> None:
-    """Raise an InputError if the bodies of a state differ from `names`, or are in another order."""
+    """Raise an InputError unless a state's body names `given` are the system's `names`, in the same order."""
     if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
         raise InputError(f"State: bodies must be the names of bodies, one for each row, or None; got {given!r}")
     if list(given) == list(names):

@@ -23,11 +23,11 @@ SHORTENED = ("run", "kinematics", "sweep")
 
 
 class Interrupted(BaseException):
-    """Control-C as an exception that commands do not handle, unlike KeyboardInterrupt."""
+    """Raised by Control-C; unlike KeyboardInterrupt it is not handled inside a command, and so ends it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status."""
+    """Run the command line with the given arguments, by default those of the process; return the exit status."""
     name = "quirk"
     try:
         try:
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Control-C end the command, where it would raise a KeyboardInterrupt."""
+    """Context in which Control-C ends the command at once, instead of raising a KeyboardInterrupt."""
 
     def interrupt(number: int, frame: object) -> None:
         raise Interrupted
@@ -73,7 +73,7 @@ def _interruptible() -> Iterator[None]:
 
 
 def _discard_output() -> None:
-    """Discard output that cannot be written, so that the interpreter does not report it on exit."""
+    """Discard output that could not be written, so that the interpreter reports no error at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,4 +1,4 @@
-"""`quirk compile`: ahead-of-time compilation of all kernels."""
+"""`quirk compile`: compilation of all kernels in advance, so that later runs start without it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ START = "import sys; from quirk.commands.compile import need; [need(work) for wo
 
 
 def command(options: argparse.Namespace) -> str:
-    """Compile all kernels, and return the status."""
+    """Show a model or a saved result in a browser until Control-C."""
     from ..jit.compilation import plain_python
     from ..util import validate
 
@@ -53,7 +53,7 @@ def command(options: argparse.Namespace) -> str:
 
 
 def need(work: str) -> None:
-    """Perform a short computation that uses the kernels of one kind."""
+    """Run a short simulation or analysis that uses one group of kernels; `work` is its name in WORK."""
     import quirk
 
     rod = quirk.Body.box("rod", mass=1.0, size=[1.0, 0.05, 0.05], position=[0.5, 0, 0])
@@ -70,7 +70,7 @@ def need(work: str) -> None:
 
 
 def _options(work: str) -> dict[str, Any]:
-    """Return the options of a run that uses these kernels."""
+    """Return the options of `simulate` for one entry of WORK."""
     import quirk
 
     found: dict[str, Any] = {}
@@ -88,5 +88,5 @@ def _options(work: str) -> dict[str, Any]:
 
 
 def _sum(values: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the sum of quantities, and its derivatives."""
+    """Return the sum of values, and its derivatives with respect to them; the objective of a sensitivity analysis."""
     return float(values.sum()), np.ones_like(values)

@@ -1,4 +1,4 @@
-"""Writing of results to files, in formats determined by the suffix."""
+"""Writing of results to files; the suffix of the name determines the format."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ WRITERS: dict[str, Callable[[Any, Path], object]] = {
 
 
 def checked(command: str, names: Sequence[str]) -> list[Path]:
-    """Return the checked paths of output files, before anything is computed."""
+    """Return the paths of output files, or raise an error if one has an unknown format or cannot be written.
+
+    It is called before anything is computed.
+    """
     for name in names:
         if Path(name).suffix.lower() not in WRITERS:
             raise UsageError(f"unknown format of {name!r}: its name must end in {', '.join(WRITERS)}")
@@ -43,7 +46,7 @@ def checked(command: str, names: Sequence[str]) -> list[Path]:
 
 
 def write(result: Result, paths: Sequence[Path]) -> None:
-    """Write a result to several files, and print their names."""
+    """Write a result to each of the paths, and print their names."""
     if any(WRITERS[path.suffix.lower()] is _plot or path.suffix.lower() in (".gif", ".mp4") for path in paths):
         import matplotlib as mpl
 

@@ -18,7 +18,7 @@ from .values import values_of
 
 
 def command(options: argparse.Namespace) -> str:
-    """Run a kinematic analysis, and return the status of the result."""
+    """Run a kinematic analysis of a model, write the results, and return their status."""
     model = model_at(options.model)
     times = _times(options, model)
     paths = checked("kinematics", options.out)
@@ -34,7 +34,7 @@ def command(options: argparse.Namespace) -> str:
 
 
 def _times(options: argparse.Namespace, model: ModelText) -> np.ndarray:
-    """Return the times of the command line, or those of the file."""
+    """Return the output times, s, from the option --times or from the section [run] of the model file."""
     if options.times is not None:
         return np.array(values_of("--times", options.times))
     start, duration, output = model.run.get("start", 0.0), model.run.get("duration"), model.run.get("output")

@@ -1,4 +1,4 @@
-"""Models from files, and options of a run from files and the command line."""
+"""Reading of models, and options of `simulate` from the model file and the command line."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ RUN_OPTIONS = ("duration", "start", "output", "method", "rtol", "atol", "step", 
 
 
 def model_at(path: str) -> ModelText:
-    """Return the model in a file."""
+    """Return the model in a file: a model file ".toml" or a format of `quirk.load`."""
     existing(path)
     return read(path) if path.lower().endswith(".toml") else ModelText(load(path))
 
 
 def existing(path: str) -> Path:
-    """Return the path of an existing file."""
+    """Return the path if it is an existing file; otherwise raise a UsageError."""
     if not Path(path).is_file():
         raise UsageError(f"there is no file {path!r}")
     return Path(path)
 
 
 def run_options(options: argparse.Namespace, of_file: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of `simulate` from the command line, completed by those of the file."""
+    """Return the options of `simulate`: those of the command line, and for the others those of the model file."""
     given = {name: getattr(options, name, None) for name in RUN_OPTIONS}
     found = {**of_file, **{name: value for name, value in given.items() if value is not None}}
     if "duration" not in found:

@@ -1,4 +1,4 @@
-"""Arguments and help texts of the command line, without slow imports."""
+"""Parser and help texts of the command line; it imports no slow modules."""
 
 from __future__ import annotations
 
@@ -58,19 +58,22 @@ files by suffix:
 
 
 class UsageError(QuirkError):
-    """The arguments of the command line are invalid."""
+    """Invalid arguments of the command line."""
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that reports errors in one line."""
+    """Argument parser that reports an error in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Print a line and exit with status 2."""
+        """Print the error message in one line, and exit with status 2."""
         self.exit(2, f"{self.prog}: {message}; {self.prog} --help shows how it is used\n")
 
 
 def parser() -> CommandParser:
-    """Return the parser of the command line; `command` of its result is the name of a module of this package."""
+    """Return the parser of the command line.
+
+    The attribute `command` of the parsed arguments is the name of a module in this package.
+    """
     from .. import __version__
 
     top = _texts(CommandParser(prog="quirk"), OVERVIEW, EXAMPLES)
@@ -98,7 +101,7 @@ def _writes(one: CommandParser, what: str) -> None:
 
 
 def _run_options(one: CommandParser) -> None:
-    """Add options of `simulate`, which override those in the file's section [run]."""
+    """Add options of `simulate` to a parser; they override those in the section [run] of the model file."""
     given = one.add_argument_group("of the run", "instead of those in the section [run] of the model file")
     given.add_argument("--duration", type=float, metavar="S", help="how long, s")
     given.add_argument("--start", type=float, metavar="S", help="time at the start, s")

@@ -1,4 +1,4 @@
-"""`quirk sweep`: simulation of many variants of a model."""
+"""`quirk sweep`: simulation of a model with many sets of parameter values."""
 
 from __future__ import annotations
 
@@ -60,18 +60,29 @@ def command(options: argparse.Namespace) -> str:
 
 
 def built(text: str, where: str, overrides: Mapping[str, Any], **values: Any) -> tuple[System, dict[str, Any]]:
-    """Return the system of one run, and its options."""
+    """Return the system of one run of the sweep, and its options of `simulate`.
+
+    Parameters
+    ----------
+    text : text of the model file
+    where : name of the file, for errors
+    overrides : options of `simulate` from the command line
+    values : parameter values of this run, by name
+    """
     model = _model(text, where, values)
     return model.system, {name: x for name, x in {**model.run, **overrides}.items() if name not in COMMON}
 
 
 def _model(text: str, where: str, values: Mapping[str, Any]) -> ModelText:
-    """Return the model of a text with some of its values replaced."""
+    """Return the model in `text` with some of its values replaced; `where` is the name of the file, for errors."""
     return model_of(variant_of(text, where, values), where)
 
 
 def _parameters(options: argparse.Namespace) -> Any:
-    """Return the parameters from the command line and the parameter file: a mapping of lists, or a list of mappings."""
+    """Return the parameters of a sweep from the command line and the parameter file.
+
+    They are a dict of lists, one for each parameter, or a list of dicts, one for each run.
+    """
     found: dict[str, list[Any]] = {}
     for text in options.param:
         name, equals, values = text.partition("=")
@@ -99,7 +110,10 @@ def _parameters(options: argparse.Namespace) -> Any:
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Return the entries of nested tables, such as rod.mass = 1, by dotted names."""
+    """Return the entries of nested tables in one dict, with dotted names such as "rod.mass".
+
+    `before` is the prefix of the names.
+    """
     found: dict[str, Any] = {}
     for name, value in table.items():
         found |= _flat(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
@@ -107,7 +121,7 @@ def _flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _print(found: Any) -> None:
-    """Print the outcome of each run, or a summary of all."""
+    """Print the status of each run of a data set; for many runs only their number by status and error."""
     names = [str(name) for name in found.coords if found[name].dims == ("run",) and name not in ("run", "error")]
     if found.sizes["run"] <= MOST_LISTED:
         rows = [names, *([f"{x:.6g}" if isinstance(x, float) else str(x) for x in row]

@@ -1,4 +1,4 @@
-"""Values of parameters on the command line."""
+"""Parameter values written on the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ MOST = 10**7
 
 
 def values_of(what: str, text: str) -> list[Any]:
-    """Return the values for a text: A:B:N for N numbers from A to B, or values separated by commas."""
+    """Return the list of values that a text gives.
+
+    The text is A:B:N, for N equally spaced numbers from A to B, or values separated by commas. `what` names the option
+    in errors.
+    """
     import numpy as np
 
     if ":" in text:
@@ -26,7 +30,7 @@ def values_of(what: str, text: str) -> list[Any]:
 
 
 def _value(text: str) -> Any:
-    """Return a number, a Boolean value, or the unchanged text."""
+    """Return a text as a number or a bool if it is one; otherwise unchanged."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

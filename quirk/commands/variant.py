@@ -14,12 +14,15 @@ SECTIONS = ("system", "run")
 
 
 def variant_of(text: str, where: str, values: Mapping[str, Any]) -> str:
-    """Return the text of a model with values replaced; their keys are a part name, a dot and the name of an entry.
+    """Return the text of a model file in which some values are replaced.
+
+    Keys of `values` are the name of a part or section, a dot and the name of an entry, such as "rod.mass". `where` is
+    the name of the file, for errors.
 
     Raises
     ------
     InputError
-        If there is no such part.
+        If the model has no such part or entry.
     """
     tables = tables_of(text, where)
     for name, value in values.items():
@@ -29,7 +32,7 @@ def variant_of(text: str, where: str, values: Mapping[str, Any]) -> str:
 
 
 def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
-    """Return the table of the part in a dotted name, and the rest of the name."""
+    """Return the table of the part that a dotted name starts with, and the rest of the name."""
     named = {
         str(table["name"]): table
         for section in tables.values()
@@ -51,7 +54,10 @@ def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
 
 
 def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
-    """Replace a value in nested tables and lists."""
+    """Replace the value at a path of keys in nested tables and lists.
+
+    `name` is the whole dotted name, for errors.
+    """
     for key in keys[:-1]:
         place = _of(place, key, name)
     if isinstance(place, dict):
@@ -62,7 +68,10 @@ def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
 
 
 def _of(place: Any, key: str, name: str) -> Any:
-    """Return the entry of a table or list for a key or index."""
+    """Return the entry of a table for a key, or of a list for an index given as text.
+
+    `name` is the whole dotted name, for errors.
+    """
     if isinstance(place, dict) and key in place:
         return place[key]
     if isinstance(place, list) and key.isdigit() and int(key) < len(place):

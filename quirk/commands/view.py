@@ -1,4 +1,4 @@
-"""`quirk view`: display of a model or a result in the browser."""
+"""`quirk view`: display of a model or a result in a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Actions of events: enable and disable constraints and forces, change drivers and velocities, end the run."""
+"""Actions of events.
+
+An action enables or disables constraints and forces, replaces a force, changes the motion of a driver, sets the
+velocity of a body, or ends the run.
+"""
 
 from __future__ import annotations
 
@@ -282,7 +286,10 @@ def after(count: int, action: ActionLike) -> After:
 
 
 def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[..., Any], ...]:
-    """Return the actions of an argument: "record", "stop", actions, functions, or a list of these."""
+    """Return the tuple of actions given by a user argument; "record" and None add nothing.
+
+    The argument is "record", "stop", an action, a function, or a list of these. `title` names the object in errors.
+    """
     listed = list(action) if isinstance(action, Sequence) and not isinstance(action, str) else [action]
     found: list[Any] = []
     for one in listed:
@@ -303,7 +310,7 @@ def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[
 
 
 def functions_in(actions: Sequence[Any]) -> list[Callable[..., Any]]:
-    """Return the user functions among actions."""
+    """Return the user-defined functions in a sequence of actions, including those inside `After`."""
     found: list[Callable[..., Any]] = []
     for action in actions:
         found += functions_in(action.actions) if isinstance(action, After) else [action] if callable(action) else []

@@ -72,12 +72,16 @@ class Event(Immutable):
 
     @property
     def user_functions(self) -> list[Callable[..., Any]]:
-        """User functions in the event, as its quantity and as actions."""
+        """The user-defined functions of the event: its watched function and those among its actions."""
         quantity = [self.function] if callable(self.function) and not isinstance(self.function, Expression) else []
         return [*quantity, *functions_in(self.actions)]
 
     def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity | Gap | Reading:
-        """Return the watched quantity, in a system of these parts by name; `probe` as for `asked_for`."""
+        """Return the watched quantity of this event in a given system.
+
+        `parts` holds the bodies, constraints and forces of the system by name. `probe` calls a user function once, and
+        returns the names that the function has used; see `asked_for`.
+        """
         title = f"{self}"
         if isinstance(self.function, str):
             return named(title, self.name, self.function, self.level, parts)

@@ -20,9 +20,17 @@ from .quantity import Quantity
 
 @dataclass(frozen=True)
 class OutOfReach:
-    """Watched function of a latch, which is zero when the frames are just close enough.
+    """Function of a latch that falls through zero when its two frames come close enough.
 
-    The largest ratio of distance, angle and speed to their limits, squared so that it is smooth at zero, minus one.
+    The value is the largest of three squared ratios, minus one: distance, angle and relative speed of the frames, each
+    divided by its limit. Squares are smooth at zero.
+
+    Attributes
+    ----------
+    joint : name of the joint
+    distance : m
+    angle : rad, or None for no limit
+    speed : m/s, or None for no limit
     """
 
     joint: str
@@ -31,7 +39,7 @@ class OutOfReach:
     speed: float | None
 
     def __call__(self, t: Any, state: Any) -> Any:
-        """Return the value of the function."""
+        """Return the largest squared ratio minus one."""
         frames = state[self.joint]
         d = frames.displacement
         found = (d @ d) * (1.0 / self.distance**2)
@@ -111,7 +119,7 @@ class Latch(Event):
         return f'Latch "{self.name}"'
 
     def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity:
-        """Return the watched quantity."""
+        """Return the quantity that triggers the latch; `parts` and `probe` are not needed."""
         return Quantity(self.name, f"{self}", self._out_of_reach, 0.0, {self.joint.name: self.joint}, of_user=False)
 
 

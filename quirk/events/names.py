@@ -1,4 +1,7 @@
-"""Quantities by name, such as "time", "rod.speed", "hinge.angle", "latch.force.x" and "energy.kinetic"."""
+"""Watched quantities by name, such as "time", "rod.speed", "hinge.angle", "latch.force.x" and "energy.kinetic".
+
+The first word names a body, constraint or force of the system, which this module calls a part.
+"""
 
 from __future__ import annotations
 
@@ -39,15 +42,17 @@ ENERGIES = ("kinetic", "potential", "total")
 
 @dataclass(frozen=True)
 class Reading:
-    """A quantity that depends on accelerations or on all bodies, and requires an evaluation of the whole system.
+    """A watched quantity that depends on accelerations, constraint loads or all bodies.
+
+    It is computed from an evaluation of the whole system, not from poses and velocities of a few bodies.
 
     Attributes
     ----------
-    of : constraint or force element of a load; None for an energy of the system
+    of : constraint or force element; None for an energy of the system
     what : "force", "torque", "energy", "kinetic", "potential", "total", or the name of a coordinate of a force element;
-     "multiplier" of a constraint; "solvable", whether friction has a unique solution; see also `Shared` and `Patch`
-    axis : inertial axis of a component of a load, None for its magnitude
-    level : value at which the event occurs
+        "multiplier" of a constraint; "solvable", whether friction has a unique solution; see also `Shared` and `Patch`
+    axis : index of the inertial axis of a component of the load, or None for its magnitude
+    level : value at which the event occurs, in the unit of the quantity
     """
 
     of: Constraint | ForceElement | None
@@ -58,13 +63,16 @@ class Reading:
 
 @dataclass(frozen=True)
 class Shared(Reading):
-    """A force that is a sum over multipliers of several rows, or the margin of its friction cone.
+    """A watched quantity of a force that is determined by the multipliers of several constraint rows.
+
+    It serves loads that redundant contacts share. The quantity is one force, or the margin of a contact against
+    slipping.
 
     Attributes
     ----------
-    what : "share", or "cone"
-    rows : names of constraints, each with the index of one of its rows
-    offsets : (k,) constants of the forces: one, or the load of a contact and the components of its friction
+    what : "share" for one force, N; "cone" for the margin of the friction cone, N
+    rows : the h rows, each as the name of a constraint and the index of its row
+    offsets : (k,) constants of the k forces; one force, or a normal load and two components of friction
     weights : (k, h) coefficients of the forces with respect to the multipliers of the rows
     """
 
@@ -75,16 +83,18 @@ class Shared(Reading):
 
 @dataclass(frozen=True)
 class Patch(Reading):
-    """Margin, N, of loads shared by several contacts inside their friction cones, for the best distribution.
+    """A watched quantity of several contacts that share a load: the margin, N, before they slip together.
+
+    It is the margin inside the friction cones for the best distribution of the load over the m contacts.
 
     Attributes
     ----------
     what : "patch"
-    members : names of the friction elements
-    rows : names of constraints, each with the index of one of its rows
-    weights : (3 m, h) coefficients of one distribution of the load with respect to the multipliers of the rows; for
-     each contact its normal load and both components of its friction
-    basis : (3 m, d) null space of the distribution
+    members : names of the m friction elements
+    rows : the h rows, each as the name of a constraint and the index of its row
+    weights : (3 m, h) one distribution of the load: for each contact its normal load and two components of friction, as
+        coefficients with respect to the multipliers of the rows
+    basis : (3 m, d) distributions without resultant, as columns
     coefficients : (m,) coefficients of static friction
     """
 
@@ -97,9 +107,16 @@ class Patch(Reading):
 
 @dataclass(frozen=True)
 class Read:
-    """Function of a built-in quantity: an attribute of a part, a component of the attribute, or its rate.
+    """Function of (t, state) that reads one attribute of a body or joint.
 
     Equal functions share machine code.
+
+    Attributes
+    ----------
+    name : name of the body or joint
+    what : name of the attribute, such as "position"
+    axis : index of the component, or None for a number
+    rate : whether the time derivative of the attribute is returned
     """
 
     name: str
@@ -108,7 +125,7 @@ class Read:
     rate: bool = False
 
     def __call__(self, t: Any, state: Any) -> Any:
-        """Return the value of the quantity."""
+        """Return the attribute, its component or its rate at the state."""
         found = getattr(state[self.name], self.what)
         found = found if self.axis is None else found[self.axis]
         return found.rate if self.rate and isinstance(found, Jet) else found
@@ -116,7 +133,13 @@ class Read:
 
 @dataclass(frozen=True)
 class Apart:
-    """Function of the distance of two points, (3,) in the coordinates of their bodies."""
+    """Function of (t, state) that returns the distance of two points, each fixed in a body.
+
+    Attributes
+    ----------
+    names : names of the two bodies
+    points : the two points (3,), m, in the coordinates of their bodies
+    """
 
     names: tuple[str, str]
     points: tuple[tuple[float, ...], tuple[float, ...]]
@@ -134,7 +157,7 @@ def clock(t: Any, state: Any) -> Any:
 
 @dataclass(frozen=True)
 class Separation:
-    """The distance of two points as a quantity for events; created by `distance_between`."""
+    """Distance of two points of two bodies, as a quantity for events; see `distance_between`."""
 
     body_i: Any
     body_j: Any
@@ -146,7 +169,7 @@ class Separation:
 def distance_between(
     body_i: Body | Ground, body_j: Body | Ground, point_i: ArrayLike = (0, 0, 0), point_j: ArrayLike = (0, 0, 0)
 ) -> Separation:
-    """Return the distance of a point of body i from one of body j, m, as a quantity for events.
+    """Return the distance, m, between a point of body i and a point of body j, as a quantity for events.
 
     Points (3,) are in the coordinates of their bodies, m; default: the centers of mass.
 
@@ -169,7 +192,11 @@ def distance_between(
 
 
 def named(title: str, event: str, text: str, level: float, parts: Mapping[str, Any]) -> Quantity | Gap | Reading:
-    """Return the quantity named `text` for the event named `event`; `parts` are all parts of a system by name."""
+    """Return the watched quantity with the name `text`, or raise an InputError with the known names.
+
+    `title` is the title of the event for errors, `event` its name, and `level` its level. `parts` holds all bodies,
+    constraints and forces of the system by name.
+    """
     if text == "time":
         return Quantity(event, title, clock, level, {}, of_user=False)
     owner, rest = _split(text, parts)
@@ -193,14 +220,17 @@ def named(title: str, event: str, text: str, level: float, parts: Mapping[str, A
 
 
 def separation(title: str, event: str, of: Separation, level: float) -> Quantity:
-    """Return the quantity of a distance of two points."""
+    """Return the watched quantity for the distance of two points, with the title, name and level of its event."""
     bodies = of.body_i, of.body_j
     apart = Apart((bodies[0].name, bodies[1].name), (tuple(of.point_i), tuple(of.point_j)))
     return Quantity(event, title, apart, level, {body.name: body for body in bodies}, of_user=False)
 
 
 def _split(text: str, parts: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Return the name of a part and the remaining words; names of parts may contain dots."""
+    """Split a text such as "rod.position.x" into the name of a part and the list of the remaining words.
+
+    Names of parts may contain dots; the longest name that exists in `parts` is taken.
+    """
     words = text.split(".")
     for count in range(len(words), 0, -1):
         if ".".join(words[:count]) in parts:
@@ -246,7 +276,10 @@ def _of_constraint(
 
 
 def _free(constraint: Constraint, kind: str) -> int | None:
-    """Return the axis of a joint's free rotation or translation, or None."""
+    """Return the index of the free axis of a joint, or None if it has no single one.
+
+    `kind` is "angle" for the rotation axis or "travel" for the translation axis.
+    """
     attribute = {"angle": "rotation_axis", "travel": "translation_axis"}.get(kind)
     return getattr(constraint, attribute, None) if attribute and isinstance(constraint, Joint) else None
 

@@ -1,4 +1,8 @@
-"""Quantities that runs watch: functions of time, poses and velocities, evaluated as force laws."""
+"""Quantities that events watch: functions of time, poses and velocities of a few bodies.
+
+They are written as force elements without load, because force elements already have compiled code, counted revolutions
+and gradients. "Parts" are the bodies and constraints of a system.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +30,19 @@ Function = Callable[[Any, Any], Any]
 
 
 class Quantity(ForceElement):
-    """A number that a run watches; it exerts no load.
+    """A number that a run watches for an event; it exerts no load.
 
-    It is a law with one coordinate, the value minus a level, and a unit multiplier. It therefore has machine code,
-    counted turns and a gradient, like force laws.
+    It is a force law with one coordinate, the value minus a level, and a unit multiplier. Thereby it has machine code,
+    counted revolutions and a gradient, as force laws have.
 
     Parameters
     ----------
     name : name of the event
-    function : function of the time and a `StateView` that returns the value
+    title : title of the event for error messages
+    function : function of the time, s, and a `StateView`; returns the value
     level : value at which the event occurs
     parts : bodies and constraints that the function may use, by name
-    joint : joint whose angle is the value, with all turns counted, or None
+    joint : joint whose angle is the value, with all revolutions counted, or None
     of_user : whether the function is user-defined
     """
 
@@ -70,7 +75,7 @@ class Quantity(ForceElement):
     level: float
 
     def coordinate(self, t: Any, *frames: Any) -> Any:
-        """Return the value minus the level."""
+        """Return the value minus the level, from the time and the moving frames of the bodies."""
         view = StateView(self.parts, dict(zip(self.places, frames, strict=True)))
         if is_written(t.value):
             value = _of_view(self.function, t, view) if self.written_by_user else self.function(t, view)
@@ -79,7 +84,10 @@ class Quantity(ForceElement):
         return 1.0 * value - self.level
 
     def _of_numbers(self, t: Jet, view: StateView) -> Any:
-        """Return the value at one state, with its rate if the function accepts jets."""
+        """Return the value at one state as a jet (a number with derivatives).
+
+        A user function that does not accept jets is evaluated with floats; its rate is then unknown.
+        """
         if not self.written_by_user:
             return self.function(t, view)
         try:
@@ -94,15 +102,21 @@ class Quantity(ForceElement):
         return Jet([float(value)], t.gradient)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 1, so that the loads of the law are the gradient of the value."""
+        """Return 1: with this multiplier, the loads of the law are the gradient of the value."""
         return 1.0
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return the angle of the joint minus the level, rad."""
+        """Return, in a list, the joint's angle minus the level, rad; the list is empty without a joint.
+
+        `angles` holds the counted 1-2-3 angles (3,), rad, of joints by name.
+        """
         return [angle - self.level for angle in self.turn_rates(angles)]
 
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
-        """Return the rate of the joint's angle, rad/s."""
+        """Return, in a list, the rate of the joint's angle, rad/s; the list is empty without a joint.
+
+        `rates` holds the rates (3,) of the 1-2-3 angles, rad/s, of joints by name.
+        """
         if self.joint is None:
             return []
         known = rates.get(self.joint.name)
@@ -115,12 +129,15 @@ class Quantity(ForceElement):
 
     @property
     def sources(self) -> list[Any]:
-        """The function, if it is user-defined."""
+        """The user-defined functions whose code determines the value: one or none."""
         return [self.function] if self.written_by_user else []
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """Everything in the law except numbers, including frames and free coordinates of constraints."""
+        """Key of the compiled code: everything in the law except its numbers.
+
+        It includes the frames and free axes of the constraints that the function may use.
+        """
         constraints = [part for part in self.parts.values() if not isinstance(part, Body | Ground)]
         frames = [frame for part in constraints for frame in (part.frame_i, part.frame_j)]
         free = ("rotation_axis", "translation_axis", "of_three")
@@ -128,7 +145,7 @@ class Quantity(ForceElement):
         return *super().structure, *coordinates, *(frame_numbers(frame).tobytes() for frame in frames)
 
     def as_law(self, traced: bool) -> Quantity:
-        """Return the quantity itself: `coordinate` already uses a copy of a user function."""
+        """Return the quantity itself, because `coordinate` already works on a compilable copy of a user function."""
         return self
 
     def __str__(self) -> str:
@@ -136,14 +153,14 @@ class Quantity(ForceElement):
 
 
 class Gap(ForceElement):
-    """A gap of a unilateral constraint, as a quantity that a run watches.
+    """A gap of a unilateral constraint, such as a contact or a rope, as a quantity that a run watches.
 
     Parameters
     ----------
     constraint : Unilateral
-    number : index of the gap
+    number : index of the gap in the constraint
     slack : offset that is added to the gap, m or rad
-    relation : replacement of the gap function: that of one part of a bounded surface, or of a border of the part
+    relation : gap function used instead of that of the constraint, for one face or edge of a bounded surface
 
     Attributes
     ----------
@@ -173,16 +190,19 @@ class Gap(ForceElement):
     slack: float
 
     def coordinate(self, t: Any, *frames: Any) -> Any:
-        """Return the gap plus the offset, m or rad."""
+        """Return the gap plus the offset, m or rad, from the time and the moving frames of the bodies."""
         (gap,) = self.function(t, list(frames), list(self.numbers_of_gap), [])
         return gap + self.slack
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 1, so that the loads of the law are those of a unit multiplier."""
+        """Return 1: with this multiplier, the loads of the law are those of a unit multiplier of the gap."""
         return 1.0
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return the distance of the joint's angle from its limit, rad."""
+        """Return, in a list, the distance of the joint's angle from its limit, rad; empty for other gaps.
+
+        `angles` holds the counted 1-2-3 angles (3,), rad, of joints by name.
+        """
         if not self.turning:
             return []
         sign, limit = (float(x) for x in self.numbers_of_gap)
@@ -190,7 +210,10 @@ class Gap(ForceElement):
         return [0.0 if known is None else sign * (float(known[self.axis]) - limit) + self.slack]
 
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
-        """Return the rate of the joint's angle relative to its limit, rad/s."""
+        """Return, in a list, the rate at which the joint's angle leaves its limit, rad/s; empty for other gaps.
+
+        `rates` holds the rates (3,) of the 1-2-3 angles, rad/s, of joints by name.
+        """
         sign, known = float(self.numbers_of_gap[0]), rates.get(str(self.turned_joint))
         return [0.0 if known is None else sign * float(known[self.axis])] if self.turning else []
 
@@ -201,11 +224,11 @@ class Gap(ForceElement):
 
     @property
     def sources(self) -> list[Any]:
-        """The gap function, if it is user-defined."""
+        """The user-defined gap function in a list, or an empty list."""
         return [] if self.of_source is None else [self.of_source]
 
     def as_law(self, traced: bool) -> Gap:
-        """Return the quantity itself: the gap function already uses a copy of a user function."""
+        """Return the quantity itself, because the gap function already is a compilable copy of a user function."""
         return self
 
     def __str__(self) -> str:
@@ -213,11 +236,14 @@ class Gap(ForceElement):
 
 
 def asked_for(title: str, function: Function, parts: Mapping[str, Any], probe: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return the bodies and constraints that a user function uses, found by calling it at one state.
+    """Return the bodies and constraints that a user function may use, by name.
+
+    They are found in the text constants of its code, and by calling it at one state.
 
     Parameters
     ----------
-    title : title of the event, for messages
+    title : title of the event, for error messages
+    function : user function of (t, state)
     parts : all parts of the system by name
     probe : function that calls the user function with a recording view, and returns the names it has used
     """
@@ -231,7 +257,7 @@ def asked_for(title: str, function: Function, parts: Mapping[str, Any], probe: C
 
 
 def _texts(code: Any) -> set[str]:
-    """Return all text constants of a function, which may be names of parts that it uses at other states."""
+    """Return all text constants in the code of a function; they may be names of parts that it uses at other states."""
     found: set[str] = set()
     if isinstance(code, types.CodeType):
         for constant in code.co_consts:
@@ -240,7 +266,7 @@ def _texts(code: Any) -> set[str]:
 
 
 def _of_view(function: Function, t: Jet, view: StateView) -> Any:
-    """Return the value of a user function for jets; NaN where Python would raise an error."""
+    """Return the value of a user function for a jet in time; NaN where Python would raise an error."""
     value, checks = of_floats(function, t, view, wrap=TracedView)
     for x in checks:
         value = where(Jet([x], t.gradient).bare * 0.0 == 0.0, value, math.nan)
@@ -254,7 +280,7 @@ def _bodies_of(part: Any) -> tuple[Any, ...]:
 
 
 class Noting:
-    """A view of a constant state, with numbers, that records the names it receives."""
+    """View of one state with floats that records by which names a function looks up bodies and joints."""
 
     def __init__(self, view: StateView) -> None:
         self._view, self.names = view, list[str]()

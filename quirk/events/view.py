@@ -1,4 +1,7 @@
-"""View of a system's state for functions of events: bodies and joints by name."""
+"""View of a system's state for the functions of events: bodies and joints by name.
+
+Numbers are floats, or jets, which are numbers with derivatives.
+"""
 
 from __future__ import annotations
 
@@ -38,32 +41,32 @@ class BodyNow:
 
     @cached_property
     def position(self) -> Any:
-        """Position of the center of mass in the inertial frame, m."""
+        """Position (3,) of the center of mass in the inertial frame, m."""
         return self._place.position
 
     @cached_property
     def rotation(self) -> Any:
-        """Axes of the body as columns, in the inertial frame."""
+        """Axes of the body in the inertial frame, as the columns of a matrix (3, 3)."""
         return self._place.rotation
 
     @cached_property
     def velocity(self) -> Any:
-        """Velocity of the center of mass in the inertial frame, m/s."""
+        """Velocity (3,) of the center of mass in the inertial frame, m/s."""
         return self._place.velocity
 
     @cached_property
     def orientation(self) -> Any:
-        """Unit quaternion, body to inertial."""
+        """Unit quaternion (4,), (w, x, y, z), body to inertial."""
         return self._place.orientation
 
     @cached_property
     def spin(self) -> Any:
-        """Angular velocity in the inertial frame, rad/s."""
+        """Angular velocity (3,) in the inertial frame, rad/s."""
         return self._place.spin
 
     @cached_property
     def angular_velocity(self) -> Any:
-        """Angular velocity in body axes, rad/s."""
+        """Angular velocity (3,) in body axes, rad/s."""
         return self._place.angular_velocity
 
     @property
@@ -77,23 +80,29 @@ class BodyNow:
         return _length(self.spin)
 
     def point(self, local: Any) -> Any:
-        """Return the position in the inertial frame, m, of the point at `local` (3,), m, body coordinates."""
+        """Return the position (3,) in the inertial frame, m, of a point of the body.
+
+        `local` (3,) is the point in body coordinates, m.
+        """
         return self._place.point(local)
 
     def velocity_of(self, local: Any) -> Any:
-        """Return the velocity in the inertial frame, m/s, of the point at `local` (3,), m, body coordinates."""
+        """Return the velocity (3,) in the inertial frame, m/s, of a point fixed in the body.
+
+        `local` (3,) is the point in body coordinates, m.
+        """
         return self._place.velocity_of(local)
 
 
 class JointNow:
-    """Relative pose of the frames of a constraint at one instant, frame j relative to frame i.
+    """Pose of frame j of a constraint relative to its frame i, at one instant.
 
     Attributes
     ----------
     angle : rad, in (-pi, pi], about the joint's single free axis
     travel : m, along the joint's single free axis
-    displacement : (3,) of the origin of frame j, in frame i, m
-    rotation : (3,) 1-2-3 angles, rad
+    displacement : (3,) position of the origin of frame j, in frame i, m
+    rotation : (3,) 1-2-3 angles of frame j relative to frame i, rad
     distance : distance of the origins, m
     tilt : one minus the cosine of the angle between the frames
     """
@@ -109,26 +118,27 @@ class JointNow:
 
     @property
     def angle(self) -> Any:
-        """Angle about the free axis, rad, in (-pi, pi]; it jumps by a full turn at the ends of this range.
+        """Angle about the joint's single free axis, rad, in (-pi, pi].
 
-        The quantity by name, such as "hinge.angle", counts turns and does not jump.
+        It jumps by a full turn at the ends of this range. The quantity by name, such as "hinge.angle", counts
+        revolutions and does not jump.
         """
         of_three = isinstance(self._constraint, Joint) and self._constraint.of_three
         return free_angle(self._i, self._j, self._axis("rotation"), of_three)
 
     @property
     def travel(self) -> Any:
-        """Displacement along the free axis, m."""
+        """Displacement along the joint's single free axis, m."""
         return self._i.rotation[:, self._axis("translation")] @ self._apart
 
     @property
     def displacement(self) -> Any:
-        """Position of the origin of frame j in frame i (3,), m."""
+        """Position (3,) of the origin of frame j, in frame i, m."""
         return self._i.rotation.T @ self._apart
 
     @property
     def rotation(self) -> Any:
-        """1-2-3 angles (3,), rad."""
+        """1-2-3 angles (3,) of frame j relative to frame i, rad."""
         return np.array(angles_123(self._i, self._j), dtype=object)
 
     @property
@@ -154,12 +164,12 @@ class JointNow:
 
 
 class StateView:
-    """View of bodies as `BodyNow` and constraints as `JointNow`, by name: ``state["rod"].position``.
+    """View of a system's state in which ``state["rod"]`` is a `BodyNow` and ``state["hinge"]`` a `JointNow`.
 
     Parameters
     ----------
     parts : bodies and constraints by name
-    places : moving frame of each body by name
+    places : moving frame of each body, by name
     """
 
     def __init__(self, parts: Mapping[str, Any], places: Mapping[str, Place]) -> None:
@@ -179,7 +189,7 @@ class StateView:
 
 
 class Plain:
-    """A view of floats instead of jets, for functions that accept only floats."""
+    """View that converts the jets of another view to floats, for functions that accept only floats."""
 
     def __init__(self, of: Any) -> None:
         self._of = of
@@ -193,7 +203,7 @@ class Plain:
 
 
 class TracedView:
-    """A view of tracers instead of floats, for functions that are compiled."""
+    """View for recording a function as code: it returns tracers in place of numbers."""
 
     # Operators and conversions to text are refused, as for other objects.
     __eq__ = __ne__ = __bool__ = __repr__ = __str__ = __format__ = refusing("a state is used for more than its parts")

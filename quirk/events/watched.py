@@ -1,4 +1,4 @@
-"""Expressions of a system's state, as functions that events watch."""
+"""Watched quantities that are given as text expressions of time, bodies and joints."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from ..functions.expression import Expression
 
 @dataclass(frozen=True)
 class Watched:
-    """A function of time and state, from an expression of t, `state`, and bodies and joints by name.
+    """A watched function of (t, state) given by an expression of t, `state`, and bodies and joints by name.
 
     Attributes
     ----------
+    expression : Expression of (t, state) and the names that are identifiers
     names : names of the bodies and constraints in the expression
     """
 
@@ -28,7 +29,10 @@ class Watched:
 
     @classmethod
     def of(cls, title: str, expression: Expression, parts: Mapping[str, Any]) -> Watched:
-        """Return the watched function in a system of these parts by name; InputError for unknown names."""
+        """Return the watched function for an expression; unknown names raise an InputError.
+
+        `title` names the event in errors; `parts` holds all parts of the system by name.
+        """
         known = {name for name, part in parts.items() if isinstance(part, Body | Constraint)}
         asked = dict.fromkeys(name for name in expression.names() if name not in ("t", "state"))
         for name in asked:
@@ -38,6 +42,6 @@ class Watched:
         return cls(Expression(expression.text, "t", "state", *direct), tuple(asked))
 
     def __call__(self, t: Any, state: Any) -> Any:
-        """Return the value of the expression."""
+        """Return the value of the expression at time t, s, for a `StateView`."""
         direct = self.expression.arguments[2:]
         return self.expression(t, state, *(state[name] for name in direct))

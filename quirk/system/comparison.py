@@ -1,4 +1,4 @@
-"""Comparison of two systems by descriptions in plain data."""
+"""Comparison of two systems by their names and numbers, for saved and joined results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ MOST_NAMED = 3
 
 
 def likeness(system: System) -> dict[str, Any]:
-    """Return names, masses, rows, frames and numbers of a system as text, numbers, lists and dicts."""
+    """Return a description of a system as nested dicts and lists of text and numbers.
+
+    It contains the names, masses, rows, frames and numbers that affect the motion.
+    """
     return {
         "gravity": system.gravity.tolist(),
         "bodies": [{"name": b.name, "mass": b.mass, "inertia": b.inertia.ravel().tolist()} for b in system.bodies],
@@ -60,7 +63,10 @@ def _part(part: Any, ends: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def differences(one: Any, other: Any, where: str = "") -> list[str]:
-    """Return the differences of two descriptions as text, which calls them saved and given."""
+    """Return a text for each difference of two descriptions from `likeness`.
+
+    `one` is called the saved value and `other` the given one. `where` names the entry that holds them.
+    """
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         return [found for key in one for found in differences(one[key], other[key], _said(where, one, key))]
     if _numbers(one) and _numbers(other) and len(one) == len(other):
@@ -75,13 +81,16 @@ def differences(one: Any, other: Any, where: str = "") -> list[str]:
 
 
 def _alike(one: list[float], other: list[float]) -> bool:
-    """Whether numbers are equal up to round-off."""
+    """Whether two lists of numbers are equal up to round-off of the largest."""
     largest = np.abs([one, other]).max(initial=0.0)
     return one == other or bool((np.abs(np.subtract(one, other)) <= SAME * largest).all())
 
 
 def _said(where: str, of: dict[str, Any], key: str) -> str:
-    """Return the name of an entry for messages, with the part to which it belongs."""
+    """Return the name of an entry for messages, with the name of the part that holds it.
+
+    `of` is the dict that contains `key`; `where` names it if it has no name of its own.
+    """
     owner = f'"{of["name"]}"' if isinstance(of.get("name"), str) else where
     return f"{key} of {owner}" if owner else key
 
@@ -96,6 +105,6 @@ def _names(found: list[Any]) -> str:
 
 
 def said(found: list[str]) -> str:
-    """Return the first of several differences as one text."""
+    """Return at most MOST_NAMED differences as one text, with the number of further ones."""
     more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     return "; ".join(found[:MOST_NAMED]) + more

@@ -1,4 +1,4 @@
-"""The enabled parts of a system."""
+"""Which constraints and forces of a system are enabled."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..constraints.unilateral import Unilateral
 
 @dataclass(frozen=True)
 class Configuration:
-    """The parts of a system that are enabled during a run.
+    """Enabled and disabled constraints and forces of a system at one time of a run.
 
     Attributes
     ----------
-    active : names of the enabled constraints
+    active : names of the enabled bilateral constraints
     idle : names of the disabled forces and unilateral constraints
-    others : replacements of the system's constraints and forces, by name
+    others : pairs of a name and the constraint or force that replaces the system's one of this name
     """
 
     active: frozenset[str]
@@ -26,26 +26,29 @@ class Configuration:
     others: tuple[tuple[str, Any], ...] = field(default=())
 
     def since(self, start: Configuration) -> tuple[dict[str, bool], dict[str, Any]]:
-        """Return the changes since `start`: whether parts are enabled, by name, and the replacements."""
+        """Return the differences from an earlier configuration `start`.
+
+        They are whether each changed constraint or force is now enabled, by name, and the replaced ones, by name.
+        """
         on = (self.active - start.active) | (start.idle - self.idle)
         off = (start.active - self.active) | (self.idle - start.idle)
         return {name: name in on for name in sorted(on | off)}, dict(self.others)
 
     def with_constraints(self, on: frozenset[str] = frozenset(), off: frozenset[str] = frozenset()) -> Configuration:
-        """Return a copy with some constraints enabled and others disabled."""
+        """Return a copy with bilateral constraints enabled or disabled; `on` and `off` are sets of names."""
         return replace(self, active=(self.active | on) - off)
 
     def with_forces(self, on: frozenset[str] = frozenset(), off: frozenset[str] = frozenset()) -> Configuration:
-        """Return a copy with some forces enabled and others disabled."""
+        """Return a copy with forces or unilateral constraints enabled or disabled; `on` and `off` are sets of names."""
         return replace(self, idle=(self.idle - on) | off)
 
     def switched(self, part: Any, on: bool) -> Configuration:
-        """Return a copy with a constraint or force enabled or disabled."""
+        """Return a copy with the constraint or force `part` enabled if `on`, otherwise disabled."""
         names = frozenset([part.name])
         if isinstance(part, Constraint) and not isinstance(part, Unilateral):
             return self.with_constraints(**{"on" if on else "off": names})
         return self.with_forces(**{"on" if on else "off": names})
 
     def with_others(self, parts: Mapping[str, Any]) -> Configuration:
-        """Return a copy with parts replaced by those of the same name."""
+        """Return a copy in which constraints and forces are replaced by those of the same names in `parts`."""
         return replace(self, others=tuple({**dict(self.others), **parts}.items()))

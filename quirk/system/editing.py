@@ -1,4 +1,7 @@
-"""Systems with parts added or removed: the remaining parts and their state."""
+"""Adding parts to a system and removing them.
+
+Parts are its bodies, constraints, forces and events. The remaining ones keep their state.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ MOST_NAMED = 6
 
 
 def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Part]:
-    """Return the parts of a system without those named; see `System.without`."""
+    """Return the parts of a system without those named; `dependents` is as for `System.without`."""
     out = {id(part): part for part in (system[name] for name in names)}
     for body in system.bodies:
         for companion in body.companions:
@@ -44,7 +47,7 @@ def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Pa
 
 
 def needs(part: Part) -> list[object]:
-    """Return the parts that a part requires: its bodies, and the joint on which it acts."""
+    """Return the objects without which a part cannot be in a system: its bodies, and the joint on which it acts."""
     if isinstance(part, Body | Event):
         return []  # an event looks its quantities up by name when a run begins
     joint = getattr(part, "joint", None)
@@ -53,7 +56,7 @@ def needs(part: Part) -> list[object]:
 
 
 def carried_over(old: System, new: System) -> State:
-    """Return the initial state of a system, with the shared parts as in another system."""
+    """Return the initial state of the system `new`; parts that are also in the system `old` keep their state there."""
     before, start = old.initial_state(), new.initial_state()
     rows = {id(body): row for row, body in enumerate(old.bodies)}
     for row, body in enumerate(new.bodies):

@@ -1,4 +1,4 @@
-"""The parts of a system: bodies, constraints, forces and events, checked and found by name."""
+"""The parts of a system: bodies, constraints, forces and events, checked and looked up by name."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Part = Body | Constraint | ForceElement | Event
 
 
 class Parts:
-    """Bodies, constraints and forces of one system.
+    """All bodies, constraints, forces and events of one system.
 
     Parameters
     ----------
-    items : iterable of Body, Constraint and ForceElement
+    items : iterable of Body, Constraint, ForceElement and Event
         In any order. `companions` of an item, such as the plane constraint of a planar body, are added.
 
     Attributes
@@ -54,7 +54,10 @@ class Parts:
             raise InputError("System: at least one body is needed; got none")
 
     def __getitem__(self, name: Any) -> Part:
-        """Return the part named `name`, which may also be the part itself; raise UnknownNameError otherwise."""
+        """Return the part of this name; UnknownNameError if there is none.
+
+        The argument may also be the object itself.
+        """
         name = getattr(name, "name", name)
         if not isinstance(name, str):
             raise UnknownNameError(f"System: objects are found by name, a text; got {name!r}")
@@ -69,7 +72,10 @@ class Parts:
         return isinstance(name, str) and name in self._by_name
 
     def names_to_switch(self, asked_by: str, names: Iterable[Any]) -> set[str]:
-        """Return the names of constraints and forces, given by name or as objects; InputError for other parts."""
+        """Return the names of constraints and forces given by name or as objects.
+
+        Other parts raise an InputError; `asked_by` is the name of the method for the message.
+        """
         parts = [self[name] for name in names]
         for part in parts:
             if not isinstance(part, Constraint | ForceElement):

@@ -16,9 +16,9 @@ class Acceleration:
 
     Attributes
     ----------
-    linear : (n, 3) of the centers of mass, in the inertial frame, m/s^2
-    angular : (n, 3) rate of the angular velocity, body axes, rad/s^2
-    quaternion : (n, 4) second derivative of the orientation, 1/s^2
+    linear : (n, 3) accelerations of the centers of mass, in the inertial frame, m/s^2
+    angular : (n, 3) rates of the angular velocities, in body axes, rad/s^2
+    quaternion : (n, 4) second time derivatives of the orientations, 1/s^2
     """
 
     linear: np.ndarray
@@ -33,9 +33,11 @@ class ConstraintForces:
 
     Attributes
     ----------
-    force : (n, 3) newton, in the inertial frame
-    torque : (n, 3) newton meter, about the centers of mass, in body axes
-    generalized : (7 n,) Q_c over (r, q) of each body, with M xdd = Q + Q_c; includes the part that keeps ``|q| = 1``
+    force : (n, 3) N, in the inertial frame
+    torque : (n, 3) N m, about the centers of mass, in body axes
+    generalized : (7 n,) Q_c over position and quaternion (r, q) of each body, with M xdd = Q + Q_c; it includes the
+    part
+        that keeps ``|q| = 1``
     """
 
     force: np.ndarray
@@ -50,8 +52,8 @@ class JointLoad:
 
     Attributes
     ----------
-    force : (3,) newton; or (K, 3), with K - 1 derivatives
-    torque : (3,) newton meter; or (K, 3)
+    force : (3,) N; or (K, 3), the force and its first K - 1 time derivatives
+    torque : (3,) N m; or (K, 3), the torque and its first K - 1 time derivatives
     """
 
     force: np.ndarray
@@ -61,14 +63,16 @@ class JointLoad:
 @explained
 @dataclass(frozen=True)
 class MotionDerivatives:
-    """Accelerations, jerk, snap and higher derivatives of n bodies, with joint loads and their derivatives.
+    """Accelerations, jerk, snap and further time derivatives of n bodies, with joint loads.
+
+    K is the number of derivatives of the velocities.
 
     Attributes
     ----------
-    linear : (K, n, 3) acceleration of the centers of mass, jerk, snap, ..., in the inertial frame
-    angular : (K, n, 3) first, second, ... derivatives of the angular velocities' components in body axes
-    multipliers : (K, m) of the constraint rows, with their derivatives
-    loads : by name of constraint; `force` and `torque` (K, 3), in the inertial frame, with their derivatives
+    linear : (K, n, 3) acceleration of the centers of mass, jerk, snap, ..., in the inertial frame, m/s^2, m/s^3, ...
+    angular : (K, n, 3) first, second, ... time derivatives of the components of the angular velocities in body axes
+    multipliers : (K, m) multipliers of the m constraint rows, and their first K - 1 time derivatives
+    loads : joint load by name of constraint; its `force` and `torque` are (K, 3), with their time derivatives
     """
 
     linear: np.ndarray
@@ -80,12 +84,14 @@ class MotionDerivatives:
 @explained
 @dataclass(frozen=True)
 class VirtualWork:
-    """Work, J, of all loads along one virtual displacement, one number each, or (k,) along k of them.
+    """Work of all loads along virtual displacements, J.
+
+    Each entry is a number for one displacement, or an array (k,) for k displacements.
 
     Attributes
     ----------
-    applied : by name, of each force element and of "gravity"
-    constraints : by name, of each active constraint; for ideal constraints the sum along allowed displacements is zero
+    applied : work by name of force element, and of "gravity"
+    constraints : work by name of active constraint; for ideal constraints the sum along allowed displacements is zero
     """
 
     applied: dict[str, np.ndarray]
@@ -93,10 +99,13 @@ class VirtualWork:
 
     @property
     def total(self) -> np.ndarray:
-        """Work of all applied loads; along a basis of virtual displacements these are the generalized forces."""
+        """Work of all applied loads, J.
+
+        Along a basis of virtual displacements, its values are the generalized forces.
+        """
         return np.sum(list(self.applied.values()), axis=0)
 
     @property
     def of_constraints(self) -> np.ndarray:
-        """Work of all constraint loads."""
+        """Work of the loads of all active constraints, J."""
         return np.sum([np.zeros_like(self.total), *self.constraints.values()], axis=0)

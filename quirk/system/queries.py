@@ -1,4 +1,8 @@
-"""Accelerations, loads and derivatives of a system at one checked state, by either solver."""
+"""Accelerations, loads and derivatives of a system at one state.
+
+States are already checked, and times are in s. `solver` is "sparse" for the compiled code of large systems, or "dense"
+for the reference in dense algebra.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,7 @@ def joint_loads(system: System, state: State, t: float, solver: str) -> dict[str
 
 
 def derivatives(system: System, state: State, t: float, order: int, solver: str) -> MotionDerivatives:
-    """Return `order` derivatives of the velocities, with joint loads; see `System.derivatives`."""
+    """Return the first `order` time derivatives of the velocities, with joint loads; see `System.derivatives`."""
     validate.choice("System", "solver", solver, SOLVERS)
     model = system.model
     require_order(model, order)
@@ -74,7 +78,7 @@ def derivatives(system: System, state: State, t: float, order: int, solver: str)
 def constraint_derivatives(
     system: System, state: State, t: float, linear: Any, angular: Any, order: int
 ) -> ConstraintDerivatives:
-    """Return the right-hand sides of all rows up to `order`, and kappa; see `System.constraint_derivatives`."""
+    """Return the right-hand sides of all constraint rows up to `order`; see `System.constraint_derivatives`."""
     n, given = len(system.bodies), []
     for name, value in (("linear", linear), ("angular", angular)):
         padded = np.zeros((order - 1, n, 3))
@@ -87,7 +91,10 @@ def constraint_derivatives(
 
 
 def solved(system: System, state: State, t: float, solver: str) -> tuple[Kinematics, ConstrainedMotion]:
-    """Solve the equations of motion; InconsistentStateError if constraints contradict each other."""
+    """Return kinematics and solution of the equations of motion at one state.
+
+    Constraints that contradict each other raise an InconsistentStateError.
+    """
     validate.choice("System", "solver", solver, SOLVERS)
     model, compiled = system.model, system.plant.solver()
     angles = _with_angles(system, state, t)
@@ -106,7 +113,7 @@ def solved(system: System, state: State, t: float, solver: str) -> tuple[Kinemat
 
 
 def _with_angles(system: System, state: State, t: float) -> np.ndarray:
-    """Return the angles (K, 3) of all joints with all turns counted, and store them in the state."""
+    """Return the 1-2-3 angles (K, 3), rad, of K joints with all revolutions counted, and store them in the state."""
     angles = angles_at(system.model, state, t)
     state.angles = angles_by_name(system.model.joints, angles)
     return angles

@@ -103,7 +103,7 @@ class System(Renamed):
         self._configure(Configuration(frozenset(c.name for c in self.constraints if c.active)))
 
     def _configure(self, configuration: Configuration) -> None:
-        """Activate the given configuration."""
+        """Make a configuration of enabled parts the present one, and take its compiled model."""
         self.configuration, self.plant = configuration, self.plant_for(configuration)
 
     def _switch(self, asked_by: str, names: Iterable[Any], on: bool) -> None:
@@ -113,7 +113,10 @@ class System(Renamed):
         self._configure(configuration)
 
     def plant_for(self, configuration: Configuration) -> CompiledModel:
-        """Return the compiled model for a configuration; it is cached."""
+        """Return the compiled model for a configuration of enabled parts.
+
+        The most recent MOST_PLANTS models are cached.
+        """
         if configuration not in self._plants:
             others = dict(configuration.others)
             # Sticking friction is represented by rows instead of a force.
@@ -135,7 +138,7 @@ class System(Renamed):
         return self._plants[configuration]
 
     def plants(self) -> list[tuple[Configuration, CompiledModel]]:
-        """Return what was made by `plant_for` and is still kept, with the configuration of each."""
+        """Return all cached compiled models, each with its configuration."""
         return list(self._plants.items())
 
     def _closed(self, constraint: Constraint) -> Constraint:
@@ -143,32 +146,38 @@ class System(Renamed):
 
     @property
     def closure(self) -> Closure | None:
-        """Closure errors that `assemble` has absorbed, by constraint and row; None unless it was requested."""
+        """Closure errors of redundant loops that `assemble` has absorbed, by constraint and row.
+
+        None unless `assemble` was called with `closure_tolerance`.
+        """
         return self._closure
 
     def with_closure(self, closure: Closure | None) -> System:
-        """Return a copy of the system, with shared parts and state, but other offsets of its rows."""
+        """Return a copy of the system with other absorbed closure errors; parts and initial state are shared."""
         other = copy(self)
         other._closure, other._plants = closure, OrderedDict()
         other._configure(self.configuration)
         return other
 
     def configuration_of(self, state: State) -> Configuration:
-        """Return the configuration of a run from a state: the present one with the changes that events have made."""
+        """Return the configuration in which a run from a state starts.
+
+        It is the present configuration with the changes by events that the state records.
+        """
         found = self.configuration
         for name, on in state.switched.items():
             found = found.switched(self[name], on)
         return found.with_others(state.replaced) if state.replaced else found
 
     def as_computed_by(self, plant: CompiledModel) -> System:
-        """Return a copy of the system with the configuration of a compiled model, for evaluations with this model."""
+        """Return a copy of the system that is evaluated with the compiled model `plant`."""
         other = copy(self)
         other.plant = plant
         return other
 
     @property
     def model(self) -> Model:
-        """Arrays of the system with its active constraints."""
+        """Description of the system in arrays, for its active constraints."""
         return self.plant.model
 
     def enable(self, *names: str | Constraint | ForceElement) -> None:
@@ -235,36 +244,44 @@ class System(Renamed):
         return of_system(self)
 
     def initial_state(self) -> State:
-        """Return a copy of the initial state of runs: as the bodies were declared, or as assembled."""
+        """Return a copy of the state in which runs start.
+
+        It has the poses and velocities of the bodies' declarations, or those that `assemble` has found.
+        """
         return self._initial.copy()
 
     def constraint_rows(self, state: State, t: float = 0.0) -> ConstraintRows:
-        """Return A (m, 7 n), b, Phi, Phi_dot (m,) and labels of all active constraints at a state.
+        """Return the constraint rows A xdd = b of all active constraints at a state and time t, s.
 
-        A is over (rdd_0, qdd_0, rdd_1, ...) with A xdd = b.
+        For n bodies and m rows: A (m, 7 n) over (rdd_0, qdd_0, rdd_1, ...), b (m,), the residuals Phi and their rates
+        Phi_dot (m,), and the labels of the rows.
         """
         return constraint_rows(self.model, Kinematics.of(self.checked(state)), self._time(t))
 
     def acceleration(self, state: State, t: float = 0.0, solver: str = "sparse") -> Acceleration:
-        """Return the accelerations of all bodies at a state; solver "dense" is the reference for small systems."""
+        """Return the accelerations of all bodies at a state and time t, s.
+
+        Solver "sparse" is the compiled code; "dense" is the reference for small systems.
+        """
         return at_state.acceleration(self, self.checked(state), self._time(t), solver)
 
     def constraint_forces(self, state: State, t: float = 0.0, solver: str = "sparse") -> ConstraintForces:
-        """Return the sum of all constraint loads on each body at a state."""
+        """Return the sum of all constraint loads on each body at a state and time t, s."""
         return at_state.constraint_forces(self, self.checked(state), self._time(t), solver)
 
     def joint_loads(self, state: State, t: float = 0.0, solver: str = "sparse") -> dict[str, JointLoad]:
-        """Return the load of every active constraint at a state, by name.
+        """Return the load of every active constraint at a state and time t, s, by name.
 
-        For redundant constraints that share a load, the sum of ``|force|^2 + |torque / load_length|^2`` over all rows
-        is minimal.
+        If redundant constraints share a load, the shares are those with the least sum of ``|force|^2 + |torque /
+        load_length|^2`` over all rows.
         """
         return at_state.joint_loads(self, self.checked(state), self._time(t), solver)
 
     def derivatives(self, state: State, t: float = 0.0, order: int = 3, solver: str = "sparse") -> MotionDerivatives:
-        """Return `order` derivatives of the velocities at a state: 1 for accelerations, 2 for jerk, 3 for snap.
+        """Return the first `order` time derivatives of the velocities at a state and time t, s.
 
-        Joint loads are included with one derivative less. The state must satisfy the constraints.
+        Order 1 gives accelerations, 2 also jerk, 3 also snap. Joint loads are included with one derivative less. The
+        state must satisfy the constraints.
         """
         order = validate.whole("System", "order", order)
         return at_state.derivatives(self, self.checked(state), self._time(t), order, solver)
@@ -279,6 +296,9 @@ class System(Renamed):
         order: int = 4,
     ) -> ConstraintDerivatives:
         """Return the right-hand sides of all constraint rows up to `order`: nu, gamma, eta, sigma, ..., and kappa.
+
+        Row by row, A times the p-th time derivative of the positions equals the right-hand side of order p: nu for
+        velocities, gamma for accelerations, eta for jerk, sigma for snap. kappa is d(A^T)/dt times the multipliers.
 
         Parameters
         ----------
@@ -295,7 +315,7 @@ class System(Renamed):
     def mobility(self, state: State | None = None, t: float = 0.0) -> Mobility:
         """Return degrees of freedom, redundant rows, null motions and the uniqueness of joint loads at a state.
 
-        Dense algebra, with a cost cubic in the number of rows. Default: the initial state.
+        It uses dense algebra, with a cost cubic in the number of rows. Default: the initial state. Time t is in s.
         """
         from ..analysis.mobility import mobility
 
@@ -400,7 +420,7 @@ class System(Renamed):
         return virtual_displacements(self, self._initial if state is None else self.checked(state), self._time(t))
 
     def virtual_work(self, state: State, t: float, displacement: ArrayLike) -> VirtualWork:
-        """Return the work of all loads, applied and of constraints, along a virtual displacement.
+        """Return the work of all applied and constraint loads along a virtual displacement.
 
         Parameters
         ----------
@@ -408,7 +428,7 @@ class System(Renamed):
         t : time, s
         displacement : (n, 6) or (k, n, 6)
             For each body a translation of the center of mass in the inertial frame, m, and a small rotation vector in
-            body axes, rad: one of `virtual_displacements` or any other; or several. The loads are those at the state,
+            body axes, rad. Displacements need not be allowed by the constraints. The loads are those at the state,
             so the work is of first order.
         """
         from ..analysis.virtual_work import virtual_work
@@ -603,7 +623,10 @@ class System(Renamed):
         return system
 
     def _with(self, items: Iterable[Part]) -> System:
-        """Return a system of these parts with the same settings; shared parts keep their state."""
+        """Return a system of the parts `items` with the same settings.
+
+        Parts that are in this system keep their state.
+        """
         from .editing import carried_over
 
         system = System(
@@ -621,13 +644,16 @@ class System(Renamed):
         return system
 
     def save(self, path: str | Path) -> None:
-        """Write the system to a model file, ".toml", which `quirk.load` reads; see docs/model-files.md."""
+        """Write the system to a model file with the suffix ".toml"; `quirk.load` reads it.
+
+        The format is described in docs/model-files.md.
+        """
         from ..io.modelfile import write
 
         write(self, path)
 
     def checked(self, state: State) -> State:
-        """Return a copy of a state with unit quaternions, or raise an InputError if it does not fit this system."""
+        """Return a copy of a state with normalized quaternions; InputError if it does not fit this system."""
         if not isinstance(state, State):
             raise InputError(f"System: state must be a quirk.State; got {state!r}")
         checked = state.checked([body.name for body in self.bodies])

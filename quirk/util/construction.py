@@ -1,9 +1,9 @@
-"""Records of the constructor calls of objects, from which equal objects can be constructed.
+"""Records of constructor calls, from which equal objects can be constructed later.
 
-Classes whose metaclass is `ConstructorMeta`, and functions marked `remembered`, record the called class or function and
-its arguments on the object they return. If one of them calls another, the outermost call, written by the user, is
-recorded. Both add the object's name to the TypeError of a call with wrong arguments. `with_keywords` lists the keywords
-that a function passes on to a constructor in its signature.
+Classes whose metaclass is `ConstructorMeta`, and functions decorated with `remembered`, store the called class or
+function and its arguments on the object that they return. If one of them calls another, the outermost call, written by
+the user, is stored. Both add the object's name to the TypeError of a call with wrong arguments. `with_keywords` lists
+in the signature of a function the keywords that it passes on to a constructor.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class ConstructorCall:
-    """A constructor call: the callable and its arguments.
+    """A recorded constructor call.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class ConstructorMeta(ABCMeta):
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """Signature of the constructor, for help and tooltips; without this they would show that of the metaclass."""
+        """Signature of the constructor, for help and tooltips; Python would otherwise show that of the metaclass."""
         return construction(cls)
 
 
@@ -90,7 +90,10 @@ def with_keywords(constructor: Callable[..., Any], keywords: type) -> Callable[[
 def _bound(
     signature: inspect.Signature, called: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> inspect.BoundArguments:
-    """Bind the arguments of a call to a signature, or raise a TypeError that names the object."""
+    """Bind the arguments of a call to a signature; a misfit raises a TypeError that names the object.
+
+    `called` is the name of the function or class for the message.
+    """
     try:
         return signature.bind(*args, **kwargs)
     except TypeError:
@@ -100,7 +103,7 @@ def _bound(
 
 
 def remembered(function: F) -> F:
-    """Record the call of a function, or of the function behind a class method, on the object it returns."""
+    """Decorate a function or class method so that its call is recorded on the object it returns."""
     signature = inspect.signature(function)
     of_class = next(iter(signature.parameters), "") == "cls"
     taken = list(signature.parameters.values())[of_class:]
@@ -127,7 +130,7 @@ def made_with(x: Any) -> ConstructorCall | None:
 
 
 def _given(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
-    """Return the arguments of a call by name, as copies."""
+    """Return the arguments of a call by name; arrays, lists and dicts are copied."""
     given: dict[str, Any] = {}
     for name, value in bound.arguments.items():
         several = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
@@ -136,7 +139,7 @@ def _given(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[
 
 
 def _kept(value: Any) -> Any:
-    """Return a copy of arrays, lists and dictionaries, which the caller could modify later."""
+    """Return a copy of an array, list or dict, which the caller could modify later; other values as they are."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, list | tuple):

@@ -16,9 +16,10 @@ LOOK = 0.05  # interval between two attempts to lock a file, s
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file beside `path`, which replaces `path` at the end or is removed after an error.
+    """Yield the path of a temporary file, which atomically replaces `path` when the block ends.
 
-    Readers of `path` find either the complete old file or the complete new one.
+    After an error the temporary file is removed. Readers of `path` find either the complete old file or the complete
+    new one.
     """
     aside = path.with_name(f".{uuid.uuid4().hex[:16]}{path.suffix}")
     try:
@@ -29,7 +30,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def made_folder(folder: Path) -> None:
-    """Create a folder and its parents without write permission for other users, whatever the umask."""
+    """Create a folder and its parents, writable by this user only, whatever the umask."""
     for place in (*reversed(folder.parents), folder):
         if not place.exists():
             with contextlib.suppress(FileExistsError):  # another process has just made it
@@ -37,9 +38,10 @@ def made_folder(folder: Path) -> None:
 
 
 def held(path: Path, longest: float) -> BinaryIO | None:
-    """Return a file locked exclusively by this process, until `let_go` is called or the process ends.
+    """Return an open file that this process has locked exclusively, or None if that fails.
 
-    Return None if another process holds the lock for `longest` seconds, or the file system has no locks.
+    It fails if another process holds the lock for `longest` seconds, or the file system has no locks. The lock lasts
+    until `let_go` is called or the process ends.
     """
     end = time.monotonic() + longest
     while time.monotonic() <= end:
@@ -60,14 +62,14 @@ def held(path: Path, longest: float) -> BinaryIO | None:
 
 
 def let_go(file: BinaryIO) -> None:
-    """Remove and unlock a file that `held` returned."""
+    """Unlock and remove a file that `held` has returned."""
     with contextlib.suppress(OSError):  # on Windows, waiting processes have it open
         os.unlink(file.name)
     file.close()
 
 
 def _hold(file: BinaryIO) -> None:
-    """Lock a file, or raise BlockingIOError if another process holds the lock."""
+    """Lock an open file exclusively; BlockingIOError if another process holds the lock."""
     if os.name == "nt":
         import msvcrt
 

@@ -15,7 +15,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 def misfit(
     signature: inspect.Signature, called: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], of: str = ""
 ) -> str | None:
-    """Return an error message if arguments do not fit a signature, None if they fit.
+    """Return an error message if the arguments of a call do not fit a signature, otherwise None.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ def misfit(
 
 
 def explained(public: T) -> T:
-    """Decorate a public function or class so that wrong arguments and unknown attributes are explained.
+    """Decorate a public function or class so that errors of its use suggest the right name.
 
-    A TypeError from a call with wrong arguments then states the nearest argument and the signature, an AttributeError
-    of an object the nearest attribute. Other errors are not affected.
+    A TypeError for wrong arguments then names the nearest argument and the signature. An AttributeError names the
+    nearest attribute of the object. Other errors are not affected.
     """
     if not isinstance(public, type):
         return _explained(public, public.__name__)
@@ -68,7 +68,10 @@ def explained(public: T) -> T:
 
 
 def _explained(function: Callable[..., Any], called: str, bound: int = 0) -> Any:
-    """Return the function with explained TypeErrors; `bound` is the number of arguments that Python passes itself."""
+    """Wrap a function so that its TypeErrors for wrong arguments are explained.
+
+    `called` is its name in the message; `bound` is the number of arguments that Python passes itself, such as `self`.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -91,7 +94,7 @@ def _explained(function: Callable[..., Any], called: str, bound: int = 0) -> Any
 
 
 class UnknownAttributeError(AttributeError):
-    """An object has no attribute of the requested name; the message lists the nearest one and all others."""
+    """An object has no attribute of this name; the message suggests the nearest one and lists all."""
 
     def __init__(self, kind: str, attribute: str, known: tuple[str, ...]) -> None:
         # If `name` is set, Python adds no suggestion of its own.
@@ -104,7 +107,10 @@ class UnknownAttributeError(AttributeError):
 
 
 def unknown_attribute(of: Any, name: str) -> Any:
-    """Raise UnknownAttributeError; the `__getattr__` of classes. An error raised inside a property is raised again."""
+    """Raise UnknownAttributeError for an attribute that an object does not have; classes use it as `__getattr__`.
+
+    If the attribute is a property that has raised an error, that error is raised again.
+    """
     kind: Any = type(of)
     if name.startswith("_") or name in _attributes(kind):
         return object.__getattribute__(of, name)
@@ -114,5 +120,5 @@ def unknown_attribute(of: Any, name: str) -> Any:
 
 @functools.cache
 def _attributes(kind: Any) -> tuple[str, ...]:
-    """Return the public attributes of a class."""
+    """Return the names of the public attributes of a class."""
     return tuple(name for name in dir(kind) if not name.startswith("_"))

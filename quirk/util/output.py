@@ -1,4 +1,4 @@
-"""Output files of users: written atomically, with an error that states the reason and what is kept."""
+"""Atomic writing of users' output files, with errors that give the reason and say which data remain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import files
 
 @contextmanager
 def whole(owner: str, path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file that replaces `path` once it is complete; see `files.whole`.
+    """Yield the path of a temporary file, which replaces `path` once it is complete; see `files.whole`.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def whole(owner: str, path: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing(owner: str, path: Path, kept: str) -> Iterator[None]:
-    """Turn an OSError inside the block into a WriteError; `kept` states which data remain."""
+    """Context in which an OSError becomes a WriteError; `kept` says in its message which data remain."""
     try:
         yield
     except OSError as error:
@@ -41,7 +41,7 @@ def writing(owner: str, path: Path, kept: str) -> Iterator[None]:
 
 
 def _room(path: Path) -> str:
-    """Return the free space on the disk of a file as text, or an empty string if it is unknown."""
+    """Return the free space on the disk that holds `path`, as text; an empty string if it is unknown."""
     try:
         return f" ({shutil.disk_usage(path.parent).free / 1e6:.1f} MB are free there)"
     except OSError:

@@ -22,7 +22,10 @@ class UntrustedError(OSError):
 
 
 def check_folder(folder: Path) -> None:
-    """Raise UntrustedError if another user could write to a folder or replace it; the folder may not exist yet."""
+    """Raise UntrustedError if another user could write to a folder or replace it.
+
+    A folder that does not exist yet is checked by its parents.
+    """
     if not hasattr(os, "geteuid"):
         return
     real = Path(os.path.realpath(folder))
@@ -36,7 +39,10 @@ def check_folder(folder: Path) -> None:
 
 
 def check_file(path: Path, descriptor: int) -> None:
-    """Raise UntrustedError if another user owns an open file or may write to it."""
+    """Raise UntrustedError if another user owns an open file or may write to it.
+
+    `descriptor` is the file descriptor; `path` is used in the message.
+    """
     if hasattr(os, "geteuid"):
         _check(path, os.fstat(descriptor), sticky=False)
 
@@ -52,7 +58,10 @@ def _check(path: Path, found: os.stat_result, *, sticky: bool) -> None:
 
 
 def _own_group(group: int, user: int) -> bool:
-    """Whether a group is the user's private group, with the user's name and no other members."""
+    """Whether a group, by its number, is the private group of a user.
+
+    Such a group has the user's name and no other members.
+    """
     import grp
     import pwd
 

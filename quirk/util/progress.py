@@ -1,4 +1,4 @@
-"""Progress of a computation, on standard error."""
+"""Progress line of a computation, written to standard error."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ PATIENCE = 2.0  # s of wall time after which a line is shown that was not reques
 
 
 class ProgressLine:
-    """Progress line on standard error; only its last state is written if standard error is not a terminal.
+    """Progress line on standard error, rewritten in place on a terminal; elsewhere only its final state is written.
 
     Parameters
     ----------
     start, end : initial and final time of the run, s
     patience : wall time before the line is shown, s; a run that ends earlier shows none
-    told : function that returns the text for a time; default: the time, s
+    told : function that returns the text for a time, s; default: the time
     """
 
     def __init__(
@@ -32,20 +32,24 @@ class ProgressLine:
     def shown(
         cls, asked: bool | None, start: float, end: float, told: Callable[[float], str] | None = None
     ) -> ProgressLine | None:
-        """Return a line if `asked`, or if `asked` is None and standard error is a terminal; otherwise None."""
+        """Return a new progress line, or None if none is to be shown.
+
+        It is shown if `asked` is True, or if `asked` is None and standard error is a terminal. The other arguments are
+        those of the class.
+        """
         if asked is None:
             return cls(start, end, PATIENCE, told) if sys.stderr is not None and sys.stderr.isatty() else None
         return cls(start, end, told=told) if asked else None
 
     def update(self, t: float) -> None:
-        """Rewrite the line, unless the last update was less than PROGRESS_INTERVAL ago."""
+        """Rewrite the line for time t, s, unless it was rewritten less than PROGRESS_INTERVAL ago."""
         self.reached, now = t, time.perf_counter()
         if now - self.last > PROGRESS_INTERVAL and now - self.started >= self.patience and sys.stderr.isatty():
             self.last = now
             self._write(t, now, end="")
 
     def close(self, t: float) -> None:
-        """Write the final state of the line and end it."""
+        """Write the final state of the line, for time t, s, and end it."""
         now = time.perf_counter()
         if now - self.started >= self.patience:
             self._write(t, now, end="\n")

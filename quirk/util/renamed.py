@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Renamed:
-    """Base class of classes with renamed attributes; the deprecated names work with a warning."""
+    """Base class for classes with renamed attributes; the deprecated names work, with a DeprecationWarning."""
 
     # Present names by deprecated name.
     _earlier_names: ClassVar[Mapping[str, str]] = {}
@@ -29,7 +29,10 @@ class Renamed:
 
 
 def with_earlier_arguments(**now: str) -> Callable[[F], F]:
-    """Declare deprecated names of a function's arguments, such as ``centre="center"``, for `present_arguments`."""
+    """Decorator that declares deprecated names of a function's arguments, such as ``centre="center"``.
+
+    `present_arguments` replaces them in a call.
+    """
 
     def noted(function: F) -> F:
         function.earlier_arguments = now  # type: ignore[attr-defined]
@@ -39,7 +42,7 @@ def with_earlier_arguments(**now: str) -> Callable[[F], F]:
 
 
 def present_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments by their present names; each deprecated name gives a warning."""
+    """Return keyword arguments with deprecated names replaced by the present ones, each with a warning."""
     earlier: Mapping[str, str] = getattr(function, "earlier_arguments", {})
     for name in given.keys() & earlier.keys():
         said = f"{function.__name__}: the argument {name} is called {earlier[name]} now"

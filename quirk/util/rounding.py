@@ -11,15 +11,15 @@ ROUND_OFF = 1e-12
 
 
 def rounded_off(values: Any, largest: float) -> np.ndarray:
-    """Return the values, with zeros in place of those below `ROUND_OFF` times the largest."""
+    """Return an array in which values below `ROUND_OFF` times `largest` are replaced by zero."""
     return np.where(np.abs(values) > ROUND_OFF * largest, values, 0.0)
 
 
 def loads_rounded_off(loads: np.ndarray, length: float) -> np.ndarray:
-    """Return loads (..., 2, k), N and N m, with zeros in place of round-off.
+    """Return an array of loads in which round-off is replaced by zero.
 
-    A torque is compared with the largest torque and with the largest force times `length`, a length of the system, m; a
-    force likewise.
+    `loads` has shape (..., 2, k): k components of force, N, and k of torque, N m. A torque is compared with the largest
+    torque and with the largest force times `length`, a typical length of the system, m; a force likewise.
     """
     sizes = np.abs(loads).max(axis=(*range(loads.ndim - 2), loads.ndim - 1), initial=0.0)
     force = max(float(sizes[0]), float(sizes[1]) / length)

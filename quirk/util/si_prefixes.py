@@ -20,7 +20,7 @@ ONLY_SMALL = ("s", "rad")
 
 
 def prefixed(unit: str, largest: float) -> tuple[float, str]:
-    """Return the factor and the unit with prefix, such as 1e-3 and "mm", that suit numbers up to `largest`."""
+    """Return the factor and the prefixed unit, such as 1e-3 and "mm", that suit numbers up to `largest`."""
     found = TAKES_PREFIX.match(unit)
     if found is None or not np.isfinite(largest) or LEAST <= largest < MOST or largest <= 0:
         return 1.0, unit
@@ -31,7 +31,7 @@ def prefixed(unit: str, largest: float) -> tuple[float, str]:
 
 
 class InUnit(Formatter):
-    """Formatter of ticks of SI values in a prefixed unit."""
+    """Formatter of axis ticks that shows values in SI units in a prefixed unit of `factor` SI units."""
 
     def __init__(self, factor: float) -> None:
         self.factor = factor
@@ -45,16 +45,19 @@ class InUnit(Formatter):
         self._inner.set_locs([loc / self.factor for loc in locs])
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        """Return the text of a tick at `x`, in SI units."""
+        """Return the label of the tick at the value `x`, in SI units; `pos` is the index of the tick."""
         return self._inner(x / self.factor, pos)
 
     def get_offset(self) -> str:
-        """Return the offset text shared by all ticks."""
+        """Return the text, such as a power of ten, that belongs to all tick labels."""
         return self._inner.get_offset()
 
 
 def label(axis: Axis, text: str, unit: str, largest: float) -> None:
-    """Label an axis with a text and a unit that suits numbers up to `largest`; the plotted data stay in SI units."""
+    """Label an axis of a plot with a text and a prefixed unit that suits numbers up to `largest`.
+
+    The plotted data stay in SI units.
+    """
     factor, unit = prefixed(unit, largest)
     if factor != 1.0:
         axis.set_major_formatter(InUnit(factor))
@@ -62,6 +65,9 @@ def label(axis: Axis, text: str, unit: str, largest: float) -> None:
 
 
 def label_lengths(ax: Any, texts: Sequence[str], largest: float) -> None:
-    """Label the axes of a plot of positions in a common unit of length."""
+    """Label the x, y and z axes of a plot of positions, all in the same unit of length.
+
+    `texts` are the labels; `largest` is the largest coordinate, m.
+    """
     for axis, text in zip("xyz", texts, strict=False):
         label(getattr(ax, f"{axis}axis"), text, "m", largest)

@@ -59,7 +59,10 @@ MOST_MEANT = 2
 
 
 def nearest_names(given: str, known: Iterable[str]) -> list[str]:
-    """Return the known names that `given` most likely refers to, at most two; an empty list if none is similar."""
+    """Return at most two of the known names, those that `given` most likely means.
+
+    The list is empty if no name is similar.
+    """
     listed, folded = list(dict.fromkeys(known)), given.lower()
     lower, plural = {name: name.lower() for name in listed}, folded.removesuffix("s")
     close = difflib.get_close_matches(folded, lower.values(), n=1)
@@ -74,13 +77,14 @@ def nearest_names(given: str, known: Iterable[str]) -> list[str]:
 
 
 def suggestion(given: str, known: Iterable[str], *, every: bool = False, most: int | None = None) -> str:
-    """Return the end of an error message: the suggested names, or the known ones.
+    """Return the end of an error message about an unknown name: a suggestion, or a list of known names.
 
     Parameters
     ----------
     given : str
         The unknown name.
     known : iterable of str
+        Names that exist.
     every : bool
         Whether all known names are listed even if one is suggested.
     most : int, optional
@@ -95,10 +99,10 @@ def suggestion(given: str, known: Iterable[str], *, every: bool = False, most: i
 
 
 def quoted(names: Iterable[str], word: str = "or") -> str:
-    """Return names in quotes, joined by `word`."""
+    """Return a text with the names in double quotes, joined by `word`."""
     return f" {word} ".join(f'"{name}"' for name in names)
 
 
 def _has_word(name: str, beginning: str) -> bool:
-    """Whether a word of a name with underscores, dots or blanks starts with `beginning`."""
+    """Whether a word in a name starts with `beginning`; words are separated by underscores, dots or blanks."""
     return any(word.startswith(beginning) for word in re.split(r"[_. ]", name))

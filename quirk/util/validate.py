@@ -1,6 +1,6 @@
-"""Checks of arguments, which return the value in its internal form or raise an InputError.
+"""Checks of arguments; each function returns the value in its internal form or raises an InputError.
 
-`owner` is the object under construction, such as ``Body "rod"``; `argument` is the name of the argument.
+In errors, `owner` is the object under construction, such as ``Body "rod"``, and `argument` the name of the argument.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ZERO_LENGTH = 1e-12
 
 
 def name(kind: str, value: Any) -> str:
-    """Return `value` if it is a valid object name."""
+    """Return `value` if it is a non-empty string, as names of objects must be."""
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{kind}: name must be a non-empty string; got {value!r}")
     return value
@@ -45,7 +45,7 @@ def array(owner: str, argument: str, value: Any, shape: tuple[int, ...]) -> np.n
 
 
 def numbers(value: Any) -> np.ndarray | None:
-    """Return `value` as a new float array, or None if it does not consist of real numbers."""
+    """Return `value` as a new float array; None if it contains anything but real numbers."""
     try:
         given = np.asarray(value)
         # numpy would silently convert text, truth values and complex numbers to floats.
@@ -78,7 +78,7 @@ def non_negative(owner: str, argument: str, value: Any) -> float:
 
 
 def direction(owner: str, argument: str, value: Any) -> np.ndarray:
-    """Return the unit vector (3,) along `value`: three numbers, or "x", "y" or "z"."""
+    """Return a unit vector (3,); `value` is a vector of three numbers, or "x", "y" or "z"."""
     if isinstance(value, str):
         value = np.eye(3)["xyz".index(choice(owner, argument, value, tuple("xyz")))]
     vector = array(owner, argument, value, (3,))
@@ -97,7 +97,7 @@ def flag(owner: str, argument: str, value: Any) -> bool:
 
 
 def choice(owner: str, argument: str, value: Any, allowed: Sequence[str | None]) -> Any:
-    """Return `value` if it is one of `allowed`."""
+    """Return `value` if it is one of `allowed`; the error suggests the nearest of them."""
     if not isinstance(value, str | None) or value not in allowed:
         listed = ", ".join(map(repr, allowed))
         meant = quoted(nearest_names(value, filter(None, allowed))) if isinstance(value, str) else ""
@@ -107,7 +107,10 @@ def choice(owner: str, argument: str, value: Any, allowed: Sequence[str | None])
 
 
 def times(owner: str, argument: str, value: Any, start: float, end: float) -> np.ndarray:
-    """Return strictly increasing times within [start, end], s; round-off beyond the ends is clipped."""
+    """Return an array of strictly increasing times within [start, end], s.
+
+    Times that exceed the ends by round-off are moved to them.
+    """
     result = numbers(value)
     if result is None:
         raise InputError(f"{owner}: {argument} must be times in seconds; got {value!r}")
@@ -138,7 +141,10 @@ def whole(owner: str, argument: str, value: Any) -> int:
 
 
 def output_file(owner: str, value: Any, kinds: Sequence[str]) -> Path:
-    """Return the resolved path of a writable file of one of `kinds`, such as ".png"; create its folder."""
+    """Return the absolute path of a file that can be written, and create its folder.
+
+    Its suffix must be one of `kinds`, such as ".png".
+    """
     if not isinstance(value, str | Path):
         raise InputError(f"{owner}: path must be the name of a file; got {value!r}")
     if Path(value).suffix.lower() not in kinds:
@@ -157,7 +163,7 @@ def output_file(owner: str, value: Any, kinds: Sequence[str]) -> Path:
 
 
 def output_folder(owner: str, argument: str, value: Any) -> Path:
-    """Return a writable folder; create it if it does not exist."""
+    """Return the path of a folder in which files can be written; it is created if it does not exist."""
     if not isinstance(value, str | Path):
         raise InputError(f"{owner}: {argument} must be the name of a folder; got {value!r}")
     try:

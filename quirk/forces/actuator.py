@@ -57,12 +57,12 @@ class Actuator(Actuated):
         self.parameters = (*self.parameters, "limits")
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the limited effort."""
+        """Return the effort within its limits, N m or N, at time t, for joint coordinate x and its rate."""
         return limited(super().along(t, x, rate), self.limits)
 
     @property
     def wakes(self) -> bool:
-        """Whether the effort is limited or a user function."""
+        """Whether the effort can change abruptly, because it is limited or a user function."""
         return self.limits is not None or self.of_user
 
 
@@ -135,11 +135,11 @@ class Controller(OfJoint):
         super().__init__(name, joint, axis, rotates)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the limited effort, N m or N."""
+        """Return the effort within its limits, N m or N, at time t, for joint coordinate x and its rate."""
         return limited(self.effort(x, rate), self.limits)
 
     def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the error, minus the anti-windup term at a limit."""
+        """Return the rate of the error's integral, rad or m: the error, less the anti-windup term at a limit."""
         error: Any = self.target - x
         if self.limits is None:
             return error
@@ -148,24 +148,28 @@ class Controller(OfJoint):
         return error - (asked - limited(asked, self.limits)) / tracking
 
     def effort(self, x: Any, rate: Any) -> Any:
-        """Return the unlimited effort, N m or N."""
+        """Return the effort without limits, N m or N, for joint coordinate x and its rate."""
         target: Any = self.target
         effort = self.kp * (target - x) + self.kd * (target.rate - rate)
         return effort + self.ki * self.integral if self.internal else effort
 
     @property
     def wakes(self) -> bool:
-        """Whether the effort is limited."""
+        """Whether the effort can change abruptly, because it is limited."""
         return self.limits is not None
 
 
 def limited(effort: Any, limits: Any) -> Any:
-    """Return an effort within its limits, if any."""
+    """Return an effort clipped to `limits`, its smallest and largest value; unchanged if `limits` is None."""
     return effort if limits is None else clip(effort, limits[0], limits[1])
 
 
 def checked_limits(owner: str, limits: Any) -> np.ndarray | None:
-    """Return the smallest and the largest effort (2,), or None."""
+    """Return the smallest and the largest effort as an array (2,), or None if there are no limits.
+
+    `limits` is the user's argument: a number for both directions, two numbers, or None. `owner` names the actuator in
+    errors.
+    """
     if limits is None:
         return None
     if np.ndim(limits) == 0:

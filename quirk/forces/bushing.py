@@ -93,7 +93,10 @@ class Bushing(ForceElement):
         super().__init__(name, (body_i, i), (body_j, j))
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the displacement and, if used, the rotation vector."""
+        """Return the displacement in the axes of frame i, m, and the rotation vector, rad.
+
+        The rotation vector is left out if rotations have no load.
+        """
         displacement = i.rotation.T @ (j.position - i.position)
         return [*displacement, *(relative_rotation_vector(i, j) if len(self.coordinates) == 6 else ())]
 
@@ -103,7 +106,10 @@ class Bushing(ForceElement):
         return x @ (0.5 * (self.stiffness[:n, :n] @ x) - self.preload[:n])
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the loads of the damping and of the antisymmetric part of K."""
+        """Return the loads along the coordinates, N and N m, that do not come from stored energy.
+
+        They are those of the damping and of the antisymmetric part of K.
+        """
         n = len(x)
         loads = -(self.damping[:n, :n] @ np.array(rate)) if self.damps else [0] * n
         if self.circulates:
@@ -112,12 +118,12 @@ class Bushing(ForceElement):
 
     @property
     def conservative(self) -> bool:
-        """Whether the stiffness is symmetric and there is no damping."""
+        """Whether all work comes from stored energy: K is symmetric and there is no damping."""
         return not (self.circulates or self.damps)
 
 
 def _matrix(owner: str, argument: str, value: Any) -> np.ndarray:
-    """Return a matrix (6, 6), given as such or by its diagonal."""
+    """Return a matrix (6, 6) from the user's `value`, which is the matrix or its diagonal (6,)."""
     given = validate.numbers(value)
     if given is not None and given.shape == (6,):
         diagonal = validate.array(owner, argument, value, (6,))

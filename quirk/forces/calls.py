@@ -1,4 +1,8 @@
-"""Calls of user functions in compiled laws: traced where possible, otherwise called by address."""
+"""Calls of user functions inside force laws.
+
+While machine code is generated, a user function is traced: it is called with symbols, and its operations become part of
+the code. A function that cannot be traced is called by its address. Jets are numbers with derivatives.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +32,16 @@ ADDRESS, CHECKED, ARGUMENTS = range(3)
 
 
 class WrittenCall:
-    """A call of a user function in a law during code generation.
+    """A user function in a force law, called while machine code of the law is generated.
 
-    The function is traced, so that it becomes part of the machine code. If its value is not finite, or Python would
-    raise an error on the way, the call is repeated in Python, which returns the value or raises the error. A function
-    that cannot be traced is called by its address.
+    If the traced function gives a non-finite value, or Python would raise an error in it, the generated code calls the
+    function again in Python, which returns the value or raises the error.
 
     Parameters
     ----------
-    value : the function, with its checks
-    inputs, outputs : traced arrays
-    first_in, first_out : first elements of the arguments and results of the function in these arrays
+    value : the function, with the checks of its result
+    inputs, outputs : arrays of the generated code
+    first_in, first_out : indices in these arrays of the function's first argument entry and first result
     refused : whether the function must be called by its address even if it could be traced
 
     Attributes
@@ -56,7 +59,7 @@ class WrittenCall:
         self.refused, self.written = refused, False
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the function's value at a time and arguments, as a jet or an array of jets."""
+        """Return the function's value for traced arguments: a jet or an array of jets."""
         numbers = [jet for argument in arguments for jet in np.ravel(argument)]
         try:
             if self.refused:
@@ -72,7 +75,10 @@ class WrittenCall:
         return self._checked(t, numbers, returned, checks)
 
     def _called(self, t: Jet, numbers: Sequence[Jet]) -> Any:
-        """Call the function by its address; a numba function that fails is called again from Python."""
+        """Generate a call of the function by its address, and return its results.
+
+        If it is a numba function and fails, the generated code calls it again in Python.
+        """
         build = self.inputs.builder
         self._hand_over(numbers)
         for k in range(self._size):
@@ -117,7 +123,7 @@ class WrittenCall:
         return made.reshape(self.value.shape) if self.value.shape else made[0]
 
     def _finite(self, numbers: Sequence[Any]) -> Any:
-        """Return a condition that is true if all these numbers are finite."""
+        """Return a condition of the generated code: whether all the numbers are finite."""
         total: Any = 0.0
         for x in numbers:
             total = total + x * 0.0
@@ -135,21 +141,21 @@ def _constant(x: float) -> ir.Constant:
 
 
 class NumberCall:
-    """A call of a user function in a law that is evaluated on floats, or on jets of floats."""
+    """A user function in a force law that is evaluated with floats, or with jets of floats."""
 
     def __init__(self, value: Value, layout: LawLayout) -> None:
         self.value, self.order = value, layout.order
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the function's value, as a jet with derivatives if loads with derivatives are evaluated."""
+        """Return the function's value; if time derivatives of loads are evaluated, as jets with as many derivatives."""
         return self.value.along(self.order, t, *arguments)
 
 
 class DualCall:
-    """A call of a user function in a law that is evaluated on dual numbers.
+    """A user function in a force law that is evaluated with dual numbers, for derivatives along several directions.
 
-    A function that accepts only floats is differentiated by interpolation. This is impossible in machine code, which is
-    then not generated.
+    A function that accepts only floats is differentiated numerically. This cannot be done in machine code, so that none
+    is generated then.
     """
 
     takes_jets = True
@@ -158,7 +164,7 @@ class DualCall:
         self.value = value
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the function's value with its derivatives in all directions."""
+        """Return the function's value with its derivatives along all directions."""
         try:
             with bounded(MOST_INSTRUCTIONS):
                 found = self.value.shaped(of_floats(self.value.function, t, *arguments)[0])
@@ -180,7 +186,11 @@ class DualCall:
 def written_calls(
     values: Sequence[Value], layout: LawLayout, inputs: TracedValue, outputs: TracedValue, refused: Sequence[bool]
 ) -> list[WrittenCall]:
-    """Return a `WrittenCall` for each user function of an element; `refused` marks those called by address."""
+    """Return a `WrittenCall` for each user function of a force element.
+
+    `layout` gives the places of their arguments and results in `inputs` and `outputs`. `refused` marks functions that
+    must be called by their addresses.
+    """
     calls, first_in, first_out = [], layout.first_function, layout.function_output
     for value, called in zip(values, refused, strict=True):
         calls.append(WrittenCall(value, inputs, outputs, first_in, first_out, called))

@@ -1,4 +1,8 @@
-"""A function given by a table: an interpolating spline, extended linearly."""
+"""Functions given by a table: a spline through the points, extended linearly.
+
+A curve consists of p polynomials. The k-th one holds from the abscissa `starts[k]` on, as a polynomial in x -
+starts[k]; the first also holds below.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +20,10 @@ COEFFICIENTS = 6
 
 
 def curve(owner: str, argument: str, table: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the starts (p,) of the pieces of a curve, and coefficients (p, 6) by ascending powers.
+    """Return the curve through the points of a table (x, y): starts (p,) and coefficients (p, 6) by ascending powers.
 
-    The curve is `Motion.spline` through the points of a table (x, y), extended by its end tangents.
+    Between the points it is the spline of degree 5 of `Motion.spline`; outside it is linear, along the end tangents.
+    `owner` and `argument` are for errors.
     """
     try:
         x, y = table
@@ -35,7 +40,10 @@ def curve(owner: str, argument: str, table: Any) -> tuple[np.ndarray, np.ndarray
 
 
 def integral(starts: np.ndarray, pieces: np.ndarray, zero: float) -> np.ndarray:
-    """Return the coefficients (p, 7) of the integral of a curve, which vanishes at `zero`."""
+    """Return the coefficients (p, 7) of the integral of a curve; the integral vanishes at x = `zero`.
+
+    `pieces` (p, 6) are the coefficients of the curve.
+    """
     integrated = np.zeros((len(pieces), COEFFICIENTS + 1))
     integrated[:, 1:] = pieces / np.arange(1, COEFFICIENTS + 1)
     for p in range(2, len(pieces)):
@@ -45,7 +53,10 @@ def integral(starts: np.ndarray, pieces: np.ndarray, zero: float) -> np.ndarray:
 
 
 def on_curve(x: Any, starts: Any, pieces: Any) -> Any:
-    """Return the value of a piecewise polynomial at x, a number or a jet."""
+    """Return the value of a curve at x, a float or a jet.
+
+    `pieces` (p, c) are its coefficients by ascending powers.
+    """
     start, coefficients = starts[0], list(pieces[0])
     for p in range(1, len(pieces)):
         beyond = x >= starts[p]

@@ -1,4 +1,7 @@
-"""Base class of all force elements: the frames on which an element acts, and its law."""
+"""Base class of all force elements.
+
+A force element acts on frames fixed in bodies. Its law gives the loads from the motion of these frames.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ FORMS = ("potential", "stored", "along", "load")
 
 
 def _of_any_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Allow subclasses, for type checkers, to override a method with other arguments."""
+    """Return a method unchanged; for type checkers it declares that subclasses may take other arguments."""
     return method
 
 
@@ -125,7 +128,10 @@ class ForceElement(Immutable):
         self.name, self.ends = name, tuple(ends)
 
     def check_names(self) -> None:
-        """Raise an InputError if the class or the element names missing attributes or attributes of a wrong type."""
+        """Raise an InputError if an attribute name that the class lists is invalid.
+
+        Such lists are `parameters` and `motions`; each name must be an attribute of the right type.
+        """
         owner = f"{self}"
         for what in ("parameters", "motions", "internal", "coordinates"):
             names = getattr(self, what)
@@ -149,106 +155,124 @@ class ForceElement(Immutable):
 
     @_of_any_arguments
     def potential(self, t: Any, *frames: Place) -> Any:
-        """Return the stored energy, J."""
+        """Return the stored energy, J, at time t, s, for moving frames."""
         raise NotImplementedError
 
     @_of_any_arguments
     def coordinate(self, t: Any, *frames: Place) -> Any:
-        """Return the lengths, m, or angles, rad, along which `along` and `stored` act."""
+        """Return a length, m, or an angle, rad, or a list of them, at time t, s, for moving frames.
+
+        `along` gives the loads along these coordinates, and `stored` the energy stored in them.
+        """
         raise NotImplementedError
 
     @_of_any_arguments
     def stored(self, t: Any, x: Any) -> Any:
-        """Return the energy, J, stored in the coordinates."""
+        """Return the energy, J, stored in the coordinates x at time t, s."""
         raise NotImplementedError
 
     @_of_any_arguments
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the force, newton, or torque, newton meter, along each coordinate."""
+        """Return the force, N, or torque, N m, along each coordinate; positive if it increases the coordinate.
+
+        `x` and `rate` are the coordinates, m or rad, and their rates; `t` is in s.
+        """
         raise NotImplementedError
 
     @_of_any_arguments
     def load(self, t: Any, *frames: Place) -> Any:
-        """Return a force, newton, and a torque, newton meter, for each frame, in the inertial frame."""
+        """Return a force, N, and a torque, N m, for each frame, both (3,) in the inertial frame; 0 stands for none.
+
+        The force acts at the origin of the frame.
+        """
         raise NotImplementedError
 
     @_of_any_arguments
     def shown(self, t: Any, *frames: Place) -> Any:
-        """Return a quantity for each name in `coordinates`, of an element without `coordinate`."""
+        """Return the quantities named in `coordinates`, for plots of an element without a method `coordinate`."""
         raise NotImplementedError
 
     @_of_any_arguments
     def internal_rates(self, t: Any, *arguments: Any) -> Any:
-        """Return the rates of the internal variables, 1/s times their units: a number, or one for each variable."""
+        """Return the time derivative of each internal variable, in the variable's unit per second.
+
+        The arguments are (x, rate) of the coordinates, or the frames of an element without coordinates.
+        """
         raise NotImplementedError
 
     @property
     def bodies(self) -> tuple[Body | Ground, ...]:
-        """Bodies on which the element acts, one for each frame."""
+        """Bodies on which the element acts, one entry for each frame."""
         return tuple(body for body, _ in self.ends)
 
     @property
     def needs(self) -> tuple[Body | Ground, ...]:
-        """Bodies that must be in a system with the element."""
+        """Bodies without which the element cannot be in a system."""
         return self.bodies
 
     @property
     def conservative(self) -> bool:
-        """Whether all work of the element comes from its stored energy."""
+        """Whether the element only exchanges its stored energy, and neither dissipates nor supplies any."""
         return not (self.has("along") or self.has("load"))
 
     @property
     def wakes(self) -> bool:
         """Whether the load may act in short pulses, as of a one-sided spring or a user function.
 
-        A step could miss a pulse, so that adaptive runs sample the load between the stages of each step.
+        Runs with adaptive steps then also sample the load inside each step, so that no pulse is missed.
         """
         return self.of_user
 
     def has(self, form: str) -> bool:
-        """Whether the class defines the method `form` of the law."""
+        """Whether the class overrides the method of this name, such as "along"."""
         return getattr(type(self), form) is not getattr(ForceElement, form)
 
     @property
     def stores(self) -> bool:
-        """Whether the element can store energy."""
+        """Whether the element can store energy, by `potential` or `stored`."""
         return self.has("potential") or self.has("stored")
 
     def placed(self, bodies: Sequence[Body]) -> Self:
-        """Return the element for a system of these bodies: itself, or a copy for all bodies if it acts on all."""
+        """Return the element for a system of these bodies.
+
+        It is the element itself, or a copy that acts on all of them if it was declared for all bodies.
+        """
         return self
 
     @property
     def functions(self) -> list[Value]:
-        """User functions among the parameters."""
+        """User functions among the parameters, such as a force given as a function of time."""
         given = (getattr(self, name) for name in self.parameters)
         return [value for value in given if isinstance(value, Value) and value.function is not None]
 
     @property
     def sources(self) -> list[Any]:
-        """User functions other than `functions`: the methods of a user-defined class."""
+        """User functions other than `functions`: the methods of a law in a user-defined class."""
         forms = (*FORMS, "coordinate", "internal_rates", "shown")
         return [] if self.built_in else [getattr(self, form) for form in forms if self.has(form)]
 
     @property
     def of_user(self) -> bool:
-        """Whether the law or functions in it are user-defined, and may depend on time in any way."""
+        """Whether user code takes part in the law, which may then depend on time in any way."""
         return bool(self.functions) or not self.built_in
 
     @property
     def built_in(self) -> bool:
-        """Whether the class is one of QuIRK's own, not user-defined."""
+        """Whether the class belongs to QuIRK; otherwise it is user-defined."""
         return type(self).__module__.startswith("quirk.")
 
     @property
     def numbers(self) -> np.ndarray:
-        """Numerical parameters as one array."""
+        """All numbers in the parameters as one array, in the order of `parameters`."""
         given = (getattr(self, name) for name in self.parameters)
         known = (value.constant if isinstance(value, Value) else value for value in given)
         return np.concatenate([np.zeros(0), *(np.ravel(value) for value in known if value is not None)]).astype(float)
 
     def layout(self, order: int = 0) -> LawLayout:
-        """Return the layout of the inputs and outputs of the law, for loads with `order` derivatives."""
+        """Return the layout of the flat input and output arrays of the compiled law.
+
+        `order` is the number of time derivatives of the loads.
+        """
         return LawLayout(
             parameters=self.numbers.size,
             turning=len(self.turning),
@@ -262,38 +286,44 @@ class ForceElement(Immutable):
         )
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return approximate values of the turning coordinates, from the angles (3,) of joints by name.
+        """Return approximate values, rad, of the coordinates that are angles with counted revolutions.
 
-        The full turns of each coordinate are chosen so that it is nearest to this value. Turns are counted for joints
-        only, so an element with turning coordinates overrides this method.
+        The law determines these angles up to full turns; the turn nearest to these values is chosen. `angles` holds the
+        1-2-3 angles (3,), rad, of joints by name, with all turns. Elements with such coordinates override this method.
         """
         return []
 
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
-        """Return approximate rates of the turning coordinates, from the angle rates (3,) of joints by name."""
+        """Return approximate rates, rad/s, of the coordinates that are angles with counted revolutions.
+
+        `rates` holds the rates (3,) of the 1-2-3 angles of joints, rad/s, by name.
+        """
         return self.turns_near(rates)
 
     def motion(self, name: str) -> Motion:
-        """Return the motion in attribute `name`."""
+        """Return the `Motion` stored in the attribute `name`."""
         found: Motion = getattr(self, name)
         return found
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Return a copy of the element with other values of its parameters, for the evaluation of the law."""
+        """Return a copy with other values of some attributes; the law is evaluated with such copies."""
         made = object.__new__(type(self))
         vars(made).update({**vars(self), **values})
         return made
 
     def as_law(self, traced: bool) -> Any:
-        """Return the object whose methods evaluate the law, from a copy made by `with_values`.
+        """Return the object whose methods are called to evaluate the law; `self` is a copy made by `with_values`.
 
-        While machine code is generated (`traced`), a user-defined element is replaced by a read-only proxy.
+        If machine code is generated (`traced`), a user-defined element is wrapped in a proxy that forbids changes.
         """
         return self if self.built_in or not traced else read_only(self)
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """Everything in the law except numbers: elements of equal structure share machine code."""
+        """Key of the compiled law: everything that determines it except numbers.
+
+        Elements with equal keys share machine code.
+        """
         other = {
             "name",
             "ends",
@@ -317,14 +347,14 @@ class ForceElement(Immutable):
 
 
 def _form(parameter: Any) -> Any:
-    """Return the kind and shape of a parameter, without its numbers."""
+    """Return the shape of a parameter and whether it is constant, without its numbers."""
     if isinstance(parameter, Value):
         return parameter.shape, parameter.function is None
     return None if parameter is None else np.shape(parameter)
 
 
 def _key(value: Any) -> Any:
-    """Return a hashable key that is equal for equal values; unknown objects equal only themselves."""
+    """Return a hashable key that is equal for equal values; objects of unknown types equal only themselves."""
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, value.tobytes()
     if isinstance(value, list | tuple):

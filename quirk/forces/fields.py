@@ -1,4 +1,8 @@
-"""Elements that act on many bodies: fields of acceleration, force and energy, damping, and potentials of poses."""
+"""Force elements that act on many bodies.
+
+They are fields of acceleration, force or potential energy, damping, and potential energies of the poses of several
+bodies.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ class UniformField(OnBodies):
         vars(self).update(given)
 
     def potential(self, t: Any, *bodies: Place) -> Any:
-        """Return minus the sum of m a.r, J."""
+        """Return the potential energy, J: minus the sum of m a.r over the bodies."""
         a = np.array([getattr(self, name) for name in self.motions]) if self.motions else self.acceleration
         energy: Any = 0.0
         for mass, body in zip(self.masses, bodies, strict=True):
@@ -58,7 +62,7 @@ class UniformField(OnBodies):
 
     @property
     def conservative(self) -> bool:
-        """Whether the field is constant."""
+        """Whether energy is conserved: the acceleration does not depend on time."""
         return not self.motions
 
 
@@ -98,7 +102,7 @@ class Damping(OnBodies):
         self.rotational = validate.non_negative(f"{self}", "rotational", rotational)
 
     def load(self, t: Any, *bodies: Place) -> Any:
-        """Return force and torque on each body."""
+        """Return the damping force, N, and torque, N m, on each body, in the inertial frame."""
         return [(-self.translational * body.center_velocity, -self.rotational * body.spin) for body in bodies]
 
 
@@ -152,7 +156,7 @@ class ForceField(OnBodies):
         return super()._on(bodies) | for_each(bodies, force=self.force, torque=self.torque)
 
     def load(self, t: Any, *bodies: Place) -> Any:
-        """Return force and torque on each body."""
+        """Return the force, N, and the torque, N m, on each body, in the inertial frame."""
         return [(self._given("force", k, t, body), self._given("torque", k, t, body)) for k, body in enumerate(bodies)]
 
     def _given(self, what: str, number: int, t: Any, body: Place) -> Any:
@@ -196,7 +200,7 @@ class PotentialField(OnBodies):
         return super()._on(bodies) | for_each(bodies, energy=self.energy)
 
     def potential(self, t: Any, *bodies: Place) -> Any:
-        """Return the sum of the energies, J."""
+        """Return the sum of the energies of all bodies, J."""
         total: Any = 0.0
         for k, body in enumerate(bodies):
             total = total + getattr(self, f"energy_{k}")(t, body.position)
@@ -236,18 +240,22 @@ class Potential(ForceElement):
         super().__init__(name, *((body, Frame()) for body in listed))
 
     def potential(self, t: Any, *bodies: Place) -> Any:
-        """Return the energy, J."""
+        """Return the potential energy, J, of the poses of the bodies."""
         return self.energy(t, *(part for body in bodies for part in (body.position, body.rotation)))
 
 
 def for_each(bodies: Sequence[Body], **values: Value | None) -> dict[str, Any]:
-    """Return parameters with a copy of each value for each body, whose functions then have separate arguments."""
+    """Return the attributes of an element that acts on several bodies, with one copy of each value for each body.
+
+    The value `energy` of body k becomes the parameter `energy_k`. Separate copies are needed because each is called
+    with its own arguments.
+    """
     made = {f"{name}_{k}": value for name, value in values.items() if value is not None for k in range(len(bodies))}
     return {"parameters": tuple(made), **made}
 
 
 def checked_energy(owner: str, energy: Any) -> Any:
-    """Return `energy` if it is a function or text, or raise an InputError."""
+    """Return `energy` if it is a function or the text of an expression; otherwise raise an InputError."""
     if not callable(energy) and not isinstance(energy, str):
         raise InputError(f"{owner}: energy must be a function that returns J; got {energy!r}")
     return energy

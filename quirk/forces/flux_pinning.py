@@ -99,7 +99,7 @@ class FluxPinning(ForceElement):
         super().__init__(name, (body_i, surface), (body_j, magnet))
 
     def potential(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the energy of the magnet with both images, J."""
+        """Return the potential energy of the magnet with the frozen and the mobile image, J."""
         at = i.rotation.T @ (j.position - i.position)
         moment = i.rotation.T @ (j.rotation @ self.moment)
         d, height = at - self.image, where(at[2] > 0.0, at[2], np.nan)
@@ -112,6 +112,6 @@ class FluxPinning(ForceElement):
 
 
 def _relative(body_i: Body | Ground, body_j: Body | Ground) -> Frame:
-    """Return the initial pose of body j in the coordinates of body i."""
+    """Return the initial pose of body j as a Frame in the coordinates of body i."""
     turn = rotation.multiply(rotation.conjugate(body_i.orientation), body_j.orientation)
     return Frame(body_i.local(body_j.position), turn)

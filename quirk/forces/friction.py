@@ -1,4 +1,8 @@
-"""Coulomb friction proportional to the load of a joint or contact."""
+"""Coulomb friction in proportion to the normal load of a joint or contact.
+
+Slip is the relative velocity of the two surfaces in the tangent plane, with one or two components. A bounded surface,
+such as a box, consists of faces and edges, which are numbered as its parts.
+"""
 
 from __future__ import annotations
 
@@ -28,27 +32,30 @@ KINDS = "Revolute, Prismatic, Cylindrical, Spherical, PointOnLine, PointOnPlane 
 
 
 class OfSlip(ForceElement):
-    """Base class of laws of slip, which may include the user-defined gap of a `OneSided`."""
+    """Base class of force laws that depend on slip.
+
+    The slip may contain a user-defined gap function of a `OneSided` constraint.
+    """
 
     slip: Slip
 
     @property
     def built_in(self) -> bool:
-        """Whether the slip contains no user function."""
+        """Whether the slip is computed without user functions."""
         return not isinstance(self.slip, OfGap)
 
     @property
     def sources(self) -> list[Any]:
-        """User functions in the slip."""
+        """User-defined gap functions from which the slip is computed."""
         return [self.slip.source] if isinstance(self.slip, OfGap) else []
 
     @property
     def wakes(self) -> bool:
-        """Return False: the load does not act in short pulses, even if the gap is user-defined."""
+        """Always False: friction does not act in short pulses, even if the gap function is user-defined."""
         return False
 
     def as_law(self, traced: bool) -> Self:
-        """Return the element itself: gap functions already use copies of user functions."""
+        """Return the element itself, because gap functions already are compilable copies of user functions."""
         return self
 
 
@@ -156,12 +163,12 @@ class Friction(OfSlip):
         return self.on
 
     def place_of(self, parameter: str) -> int:
-        """Return the index of a parameter's first number in the inputs of the law."""
+        """Return the index of the first number of a parameter among the inputs of the compiled law."""
         before = self.parameters[: self.parameters.index(parameter)]
         return sum(int(np.size(getattr(self, name))) for name in before)
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the friction force on both bodies."""
+        """Return the friction force, N, and its moment, N m, on both bodies, in the inertial frame."""
         components = self.slip(t, i, j, list(self.radii))
         sizes = [-self.size * part for part in self._direction([one.rate for one in components])]
         return [
@@ -170,7 +177,11 @@ class Friction(OfSlip):
         ]
 
     def _direction(self, slip: list[Any]) -> list[Any]:
-        """Return the direction of slip, continuous where the bodies come to rest and would slide back."""
+        """Return the unit vector of slip as a list of components, from the slip, m/s.
+
+        Below the slip `floor` it is the stored direction. If `following` is set, it does not jump when the slip passes
+        through zero and reverses.
+        """
         square = sum(s * s for s in slip)
         fast = square > self.floor * self.floor
         size = where(fast, square, square.constant(1.0)).sqrt()
@@ -179,7 +190,7 @@ class Friction(OfSlip):
         return [where(fast, s / size, e) for s, e in zip(slip, self.direction, strict=True)]
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the slip in the given direction, and its components, m/s."""
+        """Return the slip along the stored direction of slip, followed by its components, m/s."""
         slip = [one.rate for one in self.slip(t, i, j, list(self.radii))]
         return [sum(s * e for s, e in zip(slip, self.direction, strict=True)), *slip]
 
@@ -191,23 +202,33 @@ class Friction(OfSlip):
         part: int = 0,
         shares: tuple[tuple[str, int, float], ...] | None = None,
     ) -> Friction:
-        """Return the friction during sliding on a part of a bounded surface, from an initial direction of slip.
+        """Return a copy of the friction for sliding, with an initial direction of slip.
 
-        Slip below `floor`, m/s, is taken to have that direction. With `shares` the normal load is a weighted sum of the
-        multipliers of rows, each given by the name of its constraint, its row number and its weight.
+        Parameters
+        ----------
+        direction : unit vector of slip
+        floor : slip, m/s, below which the direction is used instead of that of the slip
+        side : side of the first surface, +1 or -1, on which the components of slip are smooth
+        part : index of the face or edge of a bounded surface
+        shares : rows whose multipliers add up to the normal load, each as the name of its constraint, its row index and
+        a
+            weight; default: unchanged
         """
         return _sliding(self, direction, floor, side, part, self.shares if shares is None else shares)
 
     def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0) -> Sticking:
-        """Return the rows of slip components that hold the bodies while they stick to a part."""
+        """Return the constraint that prevents slip while the bodies stick.
+
+        `which` lists the components of slip that are held at zero; `side` and `part` are as for `sliding`.
+        """
         return _sticking(self, which, side, part)
 
     def on_side(self, side: int) -> Slip:
-        """Return the slip with components that are smooth on this side of the first surface."""
+        """Return the slip function whose components are smooth on one side, +1 or -1, of the first surface."""
         return replace(self.slip, side=side) if isinstance(self.slip, OfSurfaces | OfGap) else self.slip
 
     def on_part(self, part: int) -> Friction:
-        """Return the friction on a part of a bounded surface; itself for other surfaces."""
+        """Return the friction on one face or edge of a bounded surface; for other surfaces the element itself."""
         if not isinstance(self.on, Contact) or self.on.parts is None:
             return self
         return self.with_values({"radii": np.array(self.on.numbers_of(part)), "part": part})
@@ -232,12 +253,14 @@ def _sticking(friction: Friction, which: tuple[int, ...], side: int, part: int) 
 
 
 def turned_on(slip: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Return the direction (d,) of sliding; the previous one if the slip has reversed or is below the floor.
+    """Return the unit vector (d,) of sliding with d components, for a step that begins.
+
+    The previous vector is kept if the slip has reversed or is below the floor.
 
     Parameters
     ----------
-    slip : (d + 1,) slip in the previous direction, m/s, followed by its components
-    direction : (d + 1,) previous direction, followed by the floor, m/s
+    slip : (d + 1,) slip along the previous direction, m/s, followed by its components
+    direction : (d + 1,) previous unit vector, followed by the floor, m/s
     """
     speed = np.linalg.norm(slip[1:])
     found: np.ndarray = slip[1:] / speed if slip[0] > 0 and speed > direction[-1] else direction[:-1]
@@ -245,7 +268,10 @@ def turned_on(slip: np.ndarray, direction: np.ndarray) -> np.ndarray:
 
 
 class SlipComponent(OfSlip):
-    """A component of a friction's slip, as a quantity whose loads are those of a unit force along it."""
+    """One component of the slip of a friction, as a measured quantity.
+
+    Its loads are those of a unit force along the component.
+    """
 
     coordinates = ("slip",)
     parameters = ("radii",)
@@ -260,7 +286,7 @@ class SlipComponent(OfSlip):
     radii: np.ndarray
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the loads of a unit force."""
+        """Return force and torque on both bodies, inertial frame, for a unit force along the component of slip."""
         one = self._component(t, i, j)
         return [(one.force_i, one.torque_i), (one.force, one.torque)]
 
@@ -280,7 +306,11 @@ def _sum(sizes: list[Any], vectors: list[Any]) -> Any:
 
 
 def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
-    """Return the slip of a joint or contact, the kind of its normal load, and the index of the axis in frame i."""
+    """Return how the friction of a joint or contact is computed.
+
+    Returns the slip function, the kind of normal load (NORMAL, ACROSS, WHOLE or ALONG), and the index of the joint axis
+    or surface normal in frame i.
+    """
     if isinstance(on, Contact):
         first, second = (surface.kind for surface in (reversed(on.surfaces) if on.turned else on.surfaces))
         one, two = reversed(on.ends) if on.turned else on.ends
@@ -303,7 +333,7 @@ def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
 
 
 def _of_gap(owner: str, on: OneSided) -> OfGap:
-    """Return the slip of bodies with a user-defined gap."""
+    """Return the slip function of two bodies with a user-defined gap; InputError if it cannot have friction."""
     (gap,) = on.gaps
     if len(on.members) != 2 or gap.units != (FORCE,):
         raise InputError(
@@ -318,7 +348,11 @@ def _of_gap(owner: str, on: OneSided) -> OfGap:
 
 
 def _size(owner: str, argument: str, given: Any, needed: bool | None, why: str, allowed: bool = True) -> float:
-    """Return a size, m: it may be required, forbidden, or optional with the default zero."""
+    """Return a length, m, from the user's argument `given`; zero if it is left out.
+
+    The argument is required if `needed` is True. It is an error if `needed` or `allowed` is False; `why` gives the
+    reason in the message.
+    """
     if given is None:
         if needed:
             raise InputError(f"{owner}: {argument} must be given, in m, because the joint rotates")

@@ -1,4 +1,4 @@
-"""Central gravity: on a body as a point mass, and its gradient over the body."""
+"""Gravity of a central body: the attraction of a point mass, and the gravity gradient over an extended body."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GRAVITATIONAL_CONSTANT = 6.67430e-11
 
 
 class _Attraction(ForceElement):
-    """Base class of elements with a center of attraction in body i that acts on body j."""
+    """Base class of the gravity of a point fixed in body i, which acts on body j."""
 
     undefined = "the body is at the center"
 
@@ -66,7 +66,7 @@ class PointGravity(_Attraction):
     aside = ("inertia",)
 
     def potential(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the energy -mu m / r, J."""
+        """Return the potential energy -mu m / r, J."""
         d = j.position - i.position
         return -self.mu * self.mass / np.sqrt(d @ d)
 
@@ -103,7 +103,7 @@ class GravityGradient(_Attraction):
     aside = ("mass",)
 
     def potential(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the energy -mu / (2 r^3) (tr J - 3 n.J n), J."""
+        """Return the potential energy -mu / (2 r^3) (tr J - 3 n.J n), J."""
         d = j.position - i.position
         square = d @ d
         n = j.rotation.T @ d / np.sqrt(square)

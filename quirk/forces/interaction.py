@@ -79,7 +79,11 @@ class Interaction(ForceElement):
         )
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return force and torque on body j, and the opposite on body i, at the origin of its frame."""
+        """Return force, N, and torque, N m, on both bodies, in the inertial frame.
+
+        The force acts at point j. On body i the opposite force acts at point i, with the torque that shifts it to the
+        same line.
+        """
         apart, parting = j.position - i.position, j.velocity - i.velocity
         turn = i.rotation @ rotation_vector(i.rotation.T @ j.rotation)
         motion = [apart, parting, turn, j.spin - i.spin]

@@ -1,4 +1,7 @@
-"""Efforts about or along the free axis of a joint."""
+"""Forces along, and torques about, the free axis of a joint.
+
+An effort is a torque, N m, for a rotation or a force, N, for a translation.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +21,21 @@ COORDINATES = ("rotation", "translation")
 
 
 class OfJoint(ForceElement):
-    """Base class of force elements along the free rotation or translation of a joint.
+    """Base class of force elements that act along the free coordinate of a joint.
 
     Attributes
     ----------
     joint : Joint
-    rotates : whether the coordinate is the angle about the joint's axis, otherwise the displacement along it
+    rotates : whether the coordinate is the angle about the joint's axis; otherwise it is the displacement along it
     axis : index of that axis in joint frame i
-    of_three : whether the angle is one of three 1-2-3 angles
+    of_three : whether the angle is one of the three 1-2-3 angles of a joint that also rotates otherwise
     """
 
     aside = ("joint",)
 
     @property
     def reads_angle(self) -> bool:
-        """Whether the law depends on the angle, and thus on its turns."""
+        """Whether the law depends on the angle, so that its full turns matter."""
         return True
 
     def __init__(self, name: str, joint: Joint, axis: int, rotates: bool) -> None:
@@ -43,19 +46,19 @@ class OfJoint(ForceElement):
         super().__init__(name, (joint.body_i, joint.frame_i), (joint.body_j, joint.frame_j))
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return the angle of the joint."""
+        """Return the counted angle of the joint, rad, in a list; the list is empty if the law has no such angle."""
         known = angles.get(self.joint.name)
         return [0.0 if known is None else float(known[self.axis]) for _ in self.turning]
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the angle, with all turns counted, or the displacement, as in `result[joint]`."""
+        """Return the joint's angle, rad, or displacement, m, as in `result[joint]`."""
         if self.rotates:
             return free_angle(i, j, self.axis, self.of_three)
         return i.rotation[:, self.axis] @ (j.position - i.position)
 
 
 class Actuated(OfJoint):
-    """Base class of joint elements whose effort is a number, a `Motion` or a function."""
+    """Base class of joint elements whose effort is given as a number, a `Motion` or a function."""
 
     argument = "effort"
 
@@ -71,11 +74,11 @@ class Actuated(OfJoint):
 
     @property
     def reads_angle(self) -> bool:
-        """Whether the effort is a function of the angle."""
+        """Whether the effort is a function, which may depend on the angle."""
         return bool(self.functions)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the effort."""
+        """Return the effort, N m or N, at time t, s, for joint coordinate x and its rate."""
         given = getattr(self, self.argument)
         return given if self.motions else given(t, x, rate)
 
@@ -135,7 +138,11 @@ class JointForce(Actuated):
 
 
 def checked_joint(kind: str, name: str, joint: Any, coordinate: str) -> tuple[str, int]:
-    """Return the title of an element for messages, and the axis of a joint's free "rotation" or "translation"."""
+    """Return the title of an element for errors, and the index of the joint's free axis in frame i.
+
+    `coordinate` is "rotation" or "translation". An InputError is raised if the joint has no single free axis of this
+    kind.
+    """
     owner = f'{kind} "{validate.name(kind, name)}"'
     if not isinstance(joint, Joint):
         raise InputError(f"{owner}: joint must be a joint such as quirk.Revolute; got {joint!r}")
@@ -150,9 +157,9 @@ def checked_joint(kind: str, name: str, joint: Any, coordinate: str) -> tuple[st
 
 
 def free_axis(kind: str, name: str, joint: Any, coordinate: str | None) -> tuple[str, int, bool]:
-    """Return the title of an element, the axis of a joint's free coordinate, and whether it is a rotation.
+    """Return the title of an element for errors, the index of the joint's free axis, and whether it is a rotation.
 
-    `coordinate` selects one of a joint with both a free rotation and a free translation.
+    `coordinate` selects the "rotation" or "translation" of a joint that has both; None takes the only one.
     """
     owner = f'{kind} "{validate.name(kind, name)}"'
     validate.choice(owner, "coordinate", coordinate, (None, *COORDINATES))

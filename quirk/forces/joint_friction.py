@@ -82,11 +82,11 @@ class JointFriction(OfJoint):
 
     @property
     def reads_angle(self) -> bool:
-        """Return False: the effort depends on the rate only."""
+        """Always False: the effort depends on the rate of the angle only."""
         return False
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the friction effort, N m or N."""
+        """Return the friction torque, N m, or force, N, for the rate of the joint; time and coordinate are not used."""
         part = rate / self.stribeck
         dry = self.coulomb + (self.static - self.coulomb) * np.exp(-part * part)
         return -self.viscous * rate - dry * np.tanh(rate / self.creep)

@@ -1,7 +1,11 @@
-"""Evaluation of force laws: loads on bodies from the law of an element and the motion of its frames.
+"""Evaluation of force laws: loads on bodies from the motion of the frames of a force element.
 
-The law is evaluated on jets, which gives loads with any number of derivatives, and the exact gradients of potentials
-and coordinates. Coefficients are floats or, while machine code is generated, traced values (`quirk.jit.tracing`).
+Laws are evaluated with jets: numbers with K time derivatives and, if needed, a gradient with respect to small
+displacements of the bodies. So loads have any number of time derivatives, and potentials and coordinates exact
+gradients. The numbers inside jets are floats or, while machine code is generated, symbols (`quirk.jit.tracing`).
+
+A lane array holds eight numbers for one body: translation (3), rotation (3), and two that are unused. It contains a
+force and a moment, or a gradient. Coordinates, parameters and internal variables are those of `ForceElement`.
 """
 
 from __future__ import annotations
@@ -31,17 +35,24 @@ COORDINATE = 3
 
 @dataclass(frozen=True)
 class LawLayout:
-    """Layout of the flat arrays that a law reads and writes.
+    """Layout of the flat input and output arrays of a compiled force law.
 
-    Inputs: the parameters; references of counted coordinates; room for user functions; K + 2 Taylor coefficients of
-    each motion and internal variable; for each frame its placement and, for its body, the Taylor coefficients of the
-    position (3 (K + 2)), the rotation (9, by rows), the coefficients of the angular velocity in the inertial frame (3
-    (K + 1)) and the quaternion (4). Outputs: for each frame K + 1 Taylor coefficients of the load on its body, eight
-    lanes each: force, and moment about the center of mass, both in the inertial frame; then the energy, three numbers
-    per coordinate, K + 1 coefficients of the rate of each internal variable, and room for functions.
+    Inputs are, in this order: the parameters; the reference angles of coordinates with counted revolutions; space for
+    user functions; K + 2 Taylor coefficients of each motion and each internal variable; and the frames. Each frame has
+    its placement in its body and, for the body, the Taylor coefficients of the position (3 (K + 2)), the rotation
+    matrix (9, by rows), the Taylor coefficients of the angular velocity in the inertial frame (3 (K + 1)) and the
+    quaternion (4).
+
+    Outputs are: for each frame K + 1 Taylor coefficients of the load on its body, a lane array each, with the force and
+    the moment about the center of mass in the inertial frame; the energy; three numbers per coordinate; K + 1 Taylor
+    coefficients of the rate of each internal variable; and space for user functions.
 
     Attributes
     ----------
+    parameters : number of parameter values
+    turning : number of coordinates with counted revolutions
+    function_inputs, function_outputs : for each user function, its number of inputs and outputs
+    motions, internal, frames, coordinates : numbers of motions, internal variables, frames and coordinates
     order : K, number of time derivatives of the loads
     """
 
@@ -57,64 +68,65 @@ class LawLayout:
 
     @property
     def first_function(self) -> int:
-        """Index of the first input of the functions."""
+        """Index in the inputs at which the space for user functions begins."""
         return self.parameters + REFERENCE * self.turning
 
     @property
     def first_motion(self) -> int:
-        """Index of the first input of the motions."""
+        """Index in the inputs at which the Taylor coefficients of the motions begin."""
         return self.first_function + sum(self.function_inputs)
 
     @property
     def first_internal(self) -> int:
-        """Index of the first input of the internal variables."""
+        """Index in the inputs at which the Taylor coefficients of the internal variables begin."""
         return self.first_motion + self.motions * (self.order + 2)
 
     @property
     def first_frame(self) -> int:
-        """Index of the first input of the frames."""
+        """Index in the inputs at which the data of the frames begin."""
         return self.first_internal + self.internal * (self.order + 2)
 
     @property
     def frame_size(self) -> int:
-        """Number of inputs per frame."""
+        """Number of inputs for each frame."""
         return PLACEMENT + 3 * (self.order + 2) + 9 + 3 * (self.order + 1) + 4
 
     @property
     def inputs(self) -> int:
-        """Number of inputs."""
+        """Length of the input array."""
         return self.first_frame + self.frames * self.frame_size
 
     @property
     def energy(self) -> int:
-        """Index of the output of the energy, which follows the loads."""
+        """Index of the energy in the outputs; it follows the loads."""
         return LANES * self.frames * (self.order + 1)
 
     @property
     def first_coordinate(self) -> int:
-        """Index of the first output of the coordinates."""
+        """Index in the outputs at which the data of the coordinates begin."""
         return self.energy + 1
 
     @property
     def first_rate(self) -> int:
-        """Index of the first output of the rates of internal variables."""
+        """Index in the outputs at which the rates of the internal variables begin."""
         return self.first_coordinate + COORDINATE * self.coordinates
 
     @property
     def function_output(self) -> int:
-        """Index of the first output of the functions."""
+        """Index in the outputs at which the space for user functions begins."""
         return self.first_rate + self.internal * (self.order + 1)
 
     @property
     def outputs(self) -> int:
-        """Number of outputs."""
+        """Length of the output array."""
         return self.function_output + sum(self.function_outputs)
 
 
 def run(element: ForceElement, layout: LawLayout, functions: Sequence[Any], t: Any, inputs: Any, outputs: Any) -> None:
-    """Evaluate the law of an element: fill `outputs` from `inputs` in the layout of `LawLayout`.
+    """Evaluate the law of a force element at time t, s: read `inputs` and fill `outputs`.
 
-    Both are arrays of floats or traced arrays. `functions` replace the user functions.
+    Both arrays have the layout `layout` and contain floats or, for generated code, symbols. `functions` are called in
+    place of the user functions of the element.
     """
     values = _values(element, layout, functions, inputs)
     law = _law(element, values, inputs)
@@ -150,10 +162,10 @@ def run(element: ForceElement, layout: LawLayout, functions: Sequence[Any], t: A
 
 
 def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list[list[Any]], inputs: Any) -> Any:
-    """Add the loads of the energy stored in coordinates to `loads`, and return the energy.
+    """Add the loads of the energy stored in the coordinates to `loads`, and return the energy, J.
 
-    The energy is differentiated with respect to the coordinates, in the lanes of one body, and these with respect to
-    poses; a direct gradient of the energy would need the derivatives with respect to all poses.
+    The energy is differentiated with respect to the coordinates, and the coordinates with respect to the poses. This
+    takes fewer derivatives than the gradient of the energy with respect to all poses.
     """
     if len(coordinates) > LANES:
         stored = law.stored(time, list(coordinates))
@@ -170,7 +182,10 @@ def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list
 
 
 def _by_itself(x: Jet, lane: int, inputs: Any) -> list[Any]:
-    """Return the gradient of a quantity with respect to itself, in a lane of its own; none if it is constant."""
+    """Return the gradient of a coordinate with respect to itself: one at index `lane`, zero elsewhere.
+
+    Other coordinates have other indices, so that one evaluation gives all derivatives. A constant has no gradient.
+    """
     terms = max((len(g) for g in x.gradient if g is not None), default=0)
     unit = [replaced(zeros(inputs), lane, 1.0), *[0] * (terms - 1)] if terms else None
     return [unit, *[None] * (len(x.gradient) - 1)]
@@ -185,7 +200,10 @@ def _act_along(
     loads: list[list[Any]],
     outputs: Any,
 ) -> None:
-    """Add the loads of `along` and `stored` to `loads`; write coordinates, rates and multipliers to `outputs`."""
+    """Add the loads given by the method `along` to `loads`.
+
+    The coordinates, their rates and the forces or torques along them are written to `outputs`.
+    """
     rates = [x.rate for x in coordinates]
     multipliers: list[Any] = [0.0] * len(rates)
     if element.has("along"):
@@ -196,7 +214,7 @@ def _act_along(
 
 
 def _show(layout: LawLayout, coordinates: Sequence[Jet], outputs: Any, multipliers: Sequence[Any] = ()) -> None:
-    """Write coordinates, their rates, and the multipliers along them to `outputs`."""
+    """Write each coordinate, its rate, and the force or torque along it (`multipliers`) to `outputs`."""
     for c, x in enumerate(coordinates):
         first = layout.first_coordinate + COORDINATE * c
         multiplier = multipliers[c] if multipliers else 0.0
@@ -206,14 +224,17 @@ def _show(layout: LawLayout, coordinates: Sequence[Jet], outputs: Any, multiplie
 
 
 def _bare(coordinates: Sequence[Jet]) -> tuple[Any, Any]:
-    """Return coordinates and rates as arguments of `along`: single values or lists, without gradients."""
+    """Return the coordinates and their rates without gradients, as `along` receives them.
+
+    For one coordinate they are jets, otherwise lists of jets.
+    """
     rates = [x.rate for x in coordinates]
     bare = [Jet(x.taylor, rate.gradient) for x, rate in zip(coordinates, rates, strict=True)]
     return (bare[0], rates[0]) if len(bare) == 1 else (bare, rates)
 
 
 def _law(element: ForceElement, values: dict[str, Any], inputs: Any) -> Any:
-    """Return the element with these values of its parameters."""
+    """Return the object that evaluates the law with these values of its parameters."""
     return element.with_values(values).as_law(is_written(inputs))
 
 
@@ -226,9 +247,10 @@ def _with_rates(
     inputs: Any,
     outputs: Any,
 ) -> Any:
-    """Write the rates of internal variables to `outputs`, and return the element with the variables' derivatives.
+    """Write the rates of the internal variables to `outputs`, and return the law with their time derivatives.
 
-    Until then the highest Taylor coefficients of the variables are NaN: rates must not depend on them.
+    While the rates are computed, the highest Taylor coefficients of the variables are NaN, because the rates must not
+    depend on them.
     """
     unknown = _law(element, {**values, **_moving(element, layout, values, [math.nan] * layout.internal)}, inputs)
     rates = _internal_rates(element, unknown, layout, time, frames, inputs)
@@ -246,7 +268,7 @@ def _with_rates(
 def _internal_rates(
     element: ForceElement, law: Any, layout: LawLayout, time: Jet, frames: Sequence[Place], inputs: Any
 ) -> list[Any]:
-    """Return the rates of the internal variables."""
+    """Return the rates of the internal variables as a list of jets."""
     given: Sequence[Any] = frames
     if element.has("coordinate"):
         found = _counted("coordinate", law.coordinate(time, *frames), layout.coordinates)
@@ -255,20 +277,23 @@ def _internal_rates(
 
 
 def _term(x: Any, k: int) -> Any:
-    """Return Taylor coefficient k of a jet or constant."""
+    """Return Taylor coefficient k of a jet; a number is a constant."""
     taylor = x.taylor if isinstance(x, Jet) else [x]
     return taylor[k] if k < len(taylor) else 0.0
 
 
 def _moving(element: ForceElement, layout: LawLayout, values: dict[str, Any], tops: Sequence[Any]) -> dict[str, Jet]:
-    """Return the internal variables with the given highest Taylor coefficients."""
+    """Return the internal variables as jets whose highest Taylor coefficients are `tops`."""
     return {
         name: _jet(layout, [*values[name].taylor[:-1], top]) for name, top in zip(element.internal, tops, strict=True)
     }
 
 
 def _check_rates(rates: Sequence[Any], otherwise: Sequence[Any]) -> None:
-    """Raise a ValueError if rates are NaN only because the rates of the internal variables are unknown."""
+    """Raise a ValueError if the rates of internal variables depend on these rates themselves.
+
+    `rates` were computed with unknown rates (NaN), `otherwise` with zero ones.
+    """
     for one, other in zip(rates, otherwise, strict=True):
         if math.isnan(_term(one, 0)) and math.isfinite(_term(other, 0)):
             raise ValueError(
@@ -278,7 +303,7 @@ def _check_rates(rates: Sequence[Any], otherwise: Sequence[Any]) -> None:
 
 
 def _values(element: ForceElement, layout: LawLayout, functions: Sequence[Any], inputs: Any) -> dict[str, Any]:
-    """Return the values of parameters, functions, motions and internal variables for the law, by attribute."""
+    """Return the values of all parameters, user functions, motions and internal variables, by attribute name."""
     values: dict[str, Any] = {}
     place, free = 0, iter(functions)
     for name in element.parameters:
@@ -309,7 +334,7 @@ def _listed(x: Any) -> list[Any]:
 
 
 def _counted(method: str, given: Any, count: int) -> list[Any]:
-    """Return the result of a law's method as a list of `count` quantities."""
+    """Return the result of a method of the law as a list of `count` numbers; ValueError for another number."""
     found = _listed(given)
     wanted = "a number" if count == 1 else f"{count} numbers, one for each name in coordinates"
     if method == "internal_rates":
@@ -320,7 +345,10 @@ def _counted(method: str, given: Any, count: int) -> list[Any]:
 
 
 def _pairs(given: Any, frames: int) -> list[tuple[Any, Any]]:
-    """Return a force and a torque per frame from the result of `load`, which for one frame may be a single pair."""
+    """Return the result of `load` as a list with one pair of force and torque for each frame.
+
+    For one frame, `load` may return a single pair.
+    """
     pairs = [given] if frames == 1 and len(given) == 2 and not _is_pair(given[0]) else list(given)
     if len(pairs) != frames or not all(len(pair) == 2 for pair in pairs):
         raise ValueError(f"its load must return a force and a torque for each of its {frames} frames")
@@ -332,7 +360,7 @@ def _is_pair(x: Any) -> bool:
 
 
 def _add(loads: list[list[Any]], x: Any, multiplier: Any) -> None:
-    """Add a multiplier times the gradient of x to the loads."""
+    """Add `multiplier` times the gradient of a coordinate or energy `x` to the loads on the bodies."""
     if not isinstance(x, Jet):
         return  # independent of poses
     for f, gradient in enumerate(x.gradient):
@@ -347,7 +375,10 @@ def _add(loads: list[list[Any]], x: Any, multiplier: Any) -> None:
 
 
 def _add_given(load: list[Any], frame: Place, force: Any, torque: Any, zero: Any) -> None:
-    """Add a force at the origin of a frame, and a torque, both in the inertial frame, to the load on its body."""
+    """Add a force at the origin of a frame and a torque, both in the inertial frame, to the load on its body.
+
+    `load` has one lane array for each Taylor coefficient; `zero` is an empty one.
+    """
     if not _is_nothing(force):
         force = _vector("force", force)
         _add_vector(load, TRANSLATION, force, zero)
@@ -379,7 +410,10 @@ def _add_vector(load: list[Any], first: int, vector: np.ndarray, zero: Any) -> N
 def continued_turns(
     element: ForceElement, layout: LawLayout, time: Jet, coordinates: list[Jet], inputs: Any
 ) -> list[Jet]:
-    """Return the coordinates, with the turns of counted angles continued from their references."""
+    """Return the coordinates, with full turns added to angles with counted revolutions.
+
+    The turn is the one nearest to the angle that is extrapolated from the reference angle and its rate in the inputs.
+    """
     coordinates = list(coordinates)
     for place, c in enumerate(element.turning):
         first = layout.parameters + REFERENCE * place

@@ -1,4 +1,4 @@
-"""Base class of elements that act on many bodies separately."""
+"""Base class of force elements that act on many bodies, on each one independently."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from .element import ForceElement
 
 
 class OnBodies(ForceElement):
-    """Base class of elements that act at the centers of mass of given bodies, or of all bodies of a system.
+    """Base class of elements that act at the centers of mass of some bodies, or of all bodies of a system.
 
     Attributes
     ----------
-    masses : masses of the bodies, kg
+    masses : (n,) masses of the n bodies, kg
+    everywhere : whether the element acts on all bodies of its system
     """
 
     drawing = ""
@@ -40,27 +41,30 @@ class OnBodies(ForceElement):
         vars(self).update(self._on(listed))
 
     def _on(self, bodies: Sequence[Body]) -> dict[str, Any]:
-        """Return the attributes that depend on the bodies: frames at their centers of mass, and masses."""
+        """Return the attributes that depend on the bodies: one frame at each center of mass, and the masses."""
         ends = tuple((body, Frame()) for body in bodies)
         return {"ends": ends, "masses": np.array([body.mass for body in bodies])}
 
     @property
     def needs(self) -> tuple[Body | Ground, ...]:
-        """The given bodies; none if the element acts on all."""
+        """Bodies that the user has listed; none if the element acts on all bodies."""
         return () if self.everywhere else self.bodies
 
     def placed(self, bodies: Sequence[Body]) -> Self:
-        """Return the element for a system: a copy for all its bodies if no bodies were given."""
+        """Return the element for a system of these bodies.
+
+        An element that acts on all bodies is copied for them; others are returned as they are.
+        """
         return self.with_values(self._on(bodies)) if self.everywhere else self
 
 
 def as_list(bodies: Any) -> list[Any]:
-    """Return an object or an iterable of objects as a list, without checks."""
+    """Return a list of the objects in an iterable, or of a single object; they are not checked."""
     return list(bodies) if isinstance(bodies, Iterable) else [bodies]
 
 
 def checked_bodies(owner: str, bodies: Any) -> list[Body]:
-    """Return checked bodies, given as a list or a single body."""
+    """Return a list of bodies from a body or an iterable; InputError if one is no Body or occurs twice."""
     listed = as_list(bodies)
     for body in listed:
         if not isinstance(body, Body):

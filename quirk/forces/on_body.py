@@ -1,4 +1,7 @@
-"""A force or torque on one body: constant, a function of time, or a function of the body's motion."""
+"""A force or torque on one body.
+
+It is constant, a function of time, or a function of the motion of the body.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +24,23 @@ SIZES = (3, 4, 3, 3)
 
 
 class _OnBody(ForceElement):
-    """Base class of a force or torque on one body, given as numbers, Motions or a function of the body's motion."""
+    """Base class of a force or torque on one body, given by numbers, Motions or a function."""
 
     argument: str
     frame: str
 
     def take(self, owner: str, value: Any) -> None:
-        """Set the attributes of a load given as numbers, a function, or Motions."""
+        """Store the load given by the user's argument: numbers, a function, or a list with Motions."""
         given = motions_of(owner, self.argument, value)
         setattr(self, self.argument, None if given else Value(owner, self.argument, value, (3,), CALL, SIZES))
         self.motions = tuple(given)
         vars(self).update(given)
 
     def of_motion(self, t: ArrayLike, place: Place) -> Any:
-        """Return the load (3,) at a time and motion of the body, in the inertial frame."""
+        """Return the force, N, or torque, N m, (3,) in the inertial frame, at time t, s.
+
+        `place` is the moving frame of the body.
+        """
         if self.motions:
             given = np.array([getattr(self, name) for name in self.motions])
         else:
@@ -80,7 +86,7 @@ class Force(_OnBody):
         super().__init__(name, (body, Frame(self.point)))
 
     def load(self, t: Any, place: Place) -> Any:
-        """Return the force at its point."""
+        """Return the force (3,), N, inertial frame, which acts at the point, and no torque."""
         return self.of_motion(t, place), 0
 
 
@@ -114,17 +120,17 @@ class Torque(_OnBody):
         super().__init__(name, (body, Frame()))
 
     def load(self, t: Any, place: Place) -> Any:
-        """Return the torque."""
+        """Return no force, and the torque (3,), N m, inertial frame."""
         return 0, self.of_motion(t, place)
 
 
 def value_for(value: Any, t: Any, place: Place) -> Any:
-    """Return a value; a function is called, in the form CALL, with the motion of a body."""
+    """Return a load given by a `Value`; a function is called with the motion of a body, as CALL shows."""
     return value(t, place.center, place.orientation, place.center_velocity, place.angular_velocity)
 
 
 def checked_owner(kind: str, name: str, body: Any) -> str:
-    """Return the title of an element for messages, after checking its name and its body."""
+    """Check name and body of a force element, and return its title for errors, such as ``Force "push"``."""
     owner = f'{kind} "{validate.name(kind, name)}"'
     if not isinstance(body, Body):
         raise InputError(f"{owner}: body must be a quirk.Body; got {body!r}")

@@ -1,4 +1,7 @@
-"""Frames of force elements in motion, as arguments of laws."""
+"""Moving frames of force elements, which their laws receive as arguments.
+
+Their quantities are jets: numbers with time derivatives and a gradient with respect to the poses of the bodies.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +23,15 @@ PLACEMENT = 12
 
 
 class Place:
-    """A moving frame of a force element, as an argument of its law; inertial frame unless stated otherwise.
+    """A moving frame of a force element, as an argument of its law.
 
-    Quantities are jets: they have time derivatives and, if requested, derivatives with respect to the poses of the
-    bodies. Each is computed on first access.
+    Vectors are in the inertial frame unless stated otherwise. Each quantity is computed when it is first read.
 
     Parameters
     ----------
-    layout, inputs : layout and inputs of the law; see `quirk.forces.law.LawLayout`
+    layout, inputs : layout of the law, and its array of inputs; see `quirk.forces.law.LawLayout`
     f : index of the frame among those of the element
-    graded : whether the quantities have gradients with respect to poses
+    graded : whether quantities have gradients with respect to the poses of the bodies
     """
 
     def __init__(self, layout: LawLayout, f: int, inputs: Any, graded: bool) -> None:
@@ -39,7 +41,7 @@ class Place:
 
     @cached_property
     def center(self) -> np.ndarray:
-        """Center of mass of the body, (3,) m."""
+        """Position (3,) of the body's center of mass in the inertial frame, m."""
         terms = [self._vector(self._motion + 3 * k) for k in range(self._layout.order + 2)]
         zero = [0] * self._layout.order
 
@@ -50,38 +52,38 @@ class Place:
 
     @cached_property
     def arm(self) -> np.ndarray:
-        """Vector from the center of mass of the body to the origin of the frame, (3,) m."""
+        """Vector (3,) from the body's center of mass to the origin of the frame, inertial frame, m."""
         return self.direction_in_body(self._vector(self._first))
 
     @cached_property
     def position(self) -> np.ndarray:
-        """Position of the frame's origin, (3,) m."""
+        """Position (3,) of the frame's origin in the inertial frame, m."""
         return self.center + self.arm
 
     @cached_property
     def velocity(self) -> np.ndarray:
-        """Velocity of the origin, (3,) m/s."""
+        """Velocity (3,) of the frame's origin in the inertial frame, m/s."""
         return _rates(self.position)
 
     @cached_property
     def center_velocity(self) -> np.ndarray:
-        """Velocity of the center of mass of the body, (3,) m/s."""
+        """Velocity (3,) of the body's center of mass in the inertial frame, m/s."""
         return _rates(self.center)
 
     @cached_property
     def rotation(self) -> np.ndarray:
-        """Axes of the frame as columns, (3, 3)."""
+        """Axes of the frame in the inertial frame, as the columns of a matrix (3, 3)."""
         axes = self._matrix(self._first + 3)
         return _columns([self.direction_in_body(list(axes[:, c])) for c in range(3)])
 
     @cached_property
     def body_rotation(self) -> np.ndarray:
-        """Axes of the body as columns, (3, 3)."""
+        """Axes of the body in the inertial frame, as the columns of a matrix (3, 3)."""
         return _columns([self._fixed(list(self._rotation[:, c])) for c in range(3)])
 
     @cached_property
     def small_turn(self) -> np.ndarray:
-        """Zero vector (3,), rad, with the derivatives of a small rotation of the body about the inertial axes."""
+        """Zero vector (3,), rad, whose gradient is that of a small rotation of the body about the inertial axes."""
 
         def by_turn(axis: int) -> list[Any]:
             return [replaced(zeros(self._inputs), TURN + axis, 1.0), *[0] * self._layout.order]
@@ -90,17 +92,17 @@ class Place:
 
     @cached_property
     def spin(self) -> np.ndarray:
-        """Angular velocity of the body, (3,) rad/s."""
+        """Angular velocity (3,) of the body in the inertial frame, rad/s."""
         return self._jets(self._spin, None)
 
     @cached_property
     def angular_velocity(self) -> np.ndarray:
-        """Angular velocity of the body in its own axes, (3,) rad/s."""
+        """Angular velocity (3,) of the body in its own axes, rad/s."""
         return self.body_rotation.T @ self.spin
 
     @cached_property
     def orientation(self) -> np.ndarray:
-        """Orientation of the body (w, x, y, z), body to inertial, (4,); with time derivatives only."""
+        """Unit quaternion (4,) of the body, (w, x, y, z), body to inertial; it has time derivatives but no gradient."""
         first = self._motion + 3 * (self._layout.order + 2) + 9 + 3 * (self._layout.order + 1)
         series = [[at(self._inputs, first + c) for c in range(4)]]
         for k in range(self._layout.order + 1):
@@ -114,19 +116,19 @@ class Place:
         return self._jets(series, None)
 
     def point(self, local: Any) -> np.ndarray:
-        """Return the point at `local` (3,) of this frame."""
+        """Return the position (3,) in the inertial frame, m, of the point at `local` (3,), m, of this frame."""
         return self.position + self.direction(local)
 
     def direction(self, local: Any) -> np.ndarray:
-        """Return the vector with components `local` (3,) in this frame."""
+        """Return the vector in the inertial frame that has the components `local` (3,) in this frame."""
         return self.rotation @ np.asarray(local, dtype=object)
 
     def velocity_of(self, local: Any) -> np.ndarray:
-        """Return the velocity of the point at `local` (3,) of this frame."""
+        """Return the velocity (3,) in the inertial frame, m/s, of the point at `local` (3,), m, of this frame."""
         return self.velocity + np.cross(self.spin, self.direction(local))
 
     def direction_in_body(self, local: Sequence[Any]) -> np.ndarray:
-        """Return the vector with components `local`, numbers, in the axes of the body."""
+        """Return the vector in the inertial frame that has the components `local` (3,), floats, in the body axes."""
         R = self._rotation
         return self._fixed([sum(R[row, c] * local[c] for c in range(3)) for row in range(3)])
 
@@ -140,7 +142,10 @@ class Place:
         return [self._vector(first + 3 * k) for k in range(self._layout.order + 1)]
 
     def _fixed(self, vector: Sequence[Any]) -> np.ndarray:
-        """Return a vector fixed in the body, with a' = spin x a for each coefficient, and its gradient by rotations."""
+        """Return a vector fixed in the body, from its present components in the inertial frame.
+
+        Its time derivatives follow from a' = spin x a, and its gradient is that of rotations of the body.
+        """
         terms = [list(vector)]
         for k in range(self._layout.order + 1):
             parts = [cross(self._spin[m], terms[k - m]) for m in range(k + 1)]
@@ -149,7 +154,10 @@ class Place:
         return self._jets(terms, lambda c: [parts[c] for parts in by_turns])
 
     def _jets(self, terms: Sequence[Sequence[Any]], gradient: Callable[[int], list[Any]] | None) -> np.ndarray:
-        """Return jets of the components of a vector, from its Taylor coefficients."""
+        """Return the components of a vector as jets.
+
+        `terms` are its Taylor coefficients in time; `gradient` returns the gradient of a component, by index.
+        """
         jets = np.empty(len(terms[0]), dtype=object)
         for c in range(len(jets)):
             mine = gradient(c) if self._graded and gradient is not None else None

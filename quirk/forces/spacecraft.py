@@ -67,7 +67,7 @@ class Thruster(ForceElement):
         super().__init__(name, (body, Frame(self.point)))
 
     def load(self, t: Any, place: Place) -> Any:
-        """Return thrust times throttle along the direction."""
+        """Return the force at the point, thrust times throttle along the direction, N, inertial frame; no torque."""
         throttle = self.throttle if self.motions else value_for(self.throttle, t, place)
         return place.direction(self.direction * (self.thrust * throttle)), 0
 
@@ -110,6 +110,9 @@ class ReactionWheel(ForceElement):
         super().__init__(name, (body, Frame()))
 
     def load(self, t: Any, place: Place) -> Any:
-        """Return minus the rate of the wheel's own angular momentum."""
+        """Return no force, and the torque, N m, inertial frame.
+
+        It is minus the rate of the wheel's relative angular momentum.
+        """
         axis, speed = place.direction(self.axis), self.speed
         return 0, -self.inertia * (speed.rate * axis + np.cross(place.spin, speed * axis))

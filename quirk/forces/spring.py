@@ -25,7 +25,7 @@ SIDES = (None, "tension", "compression")
 
 
 class BetweenPoints(ForceElement):
-    """Base class of elements along the line from a point of body i to a point of body j."""
+    """Base class of elements that act along the line between a point of body i and a point of body j."""
 
     coordinates = ("length",)
     undefined = "its ends coincide"
@@ -45,12 +45,12 @@ class BetweenPoints(ForceElement):
 
     @property
     def initial_length(self) -> float:
-        """Distance of both points at the initial poses, m."""
+        """Distance of the two points at the initial poses, m."""
         p_i, p_j = (initial_point(body, frame.origin) for body, frame in self.ends)
         return float(np.linalg.norm(p_j - p_i))
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the length, m."""
+        """Return the distance of the two points, m."""
         d = j.position - i.position
         return np.sqrt(d @ d)
 
@@ -96,7 +96,7 @@ class Damper(BetweenPoints):
         self.damping = validate.non_negative(f"{self}", "damping", damping)
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the force c dL/dt at both ends."""
+        """Return the damping force, N, on both bodies, inertial frame, and no torques."""
         return _damped(i, j, self.damping)
 
 
@@ -177,7 +177,7 @@ class Spring(BetweenPoints):
             self.pieces = integral(self.starts, tension, self.rest_length)
 
     def potential(self, t: Any, i: Place, j: Place) -> Any:
-        """Return k (L - L0)^2 / 2, or the integral of a table, J."""
+        """Return the elastic energy, J: k (L - L0)^2 / 2, or the integral of a table."""
         if self.law is not None:
             return 0.0
         d = j.position - i.position
@@ -190,7 +190,10 @@ class Spring(BetweenPoints):
         return self._on_its_side(0.5 * self.stiffness * stretch * stretch, stretch)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return minus the tension of a function, or the damping force of a one-sided spring."""
+        """Return the force along the length, N, that stores no energy; positive if it pushes the ends apart.
+
+        It is minus the tension of a user function, or the damping force of a one-sided spring.
+        """
         if self.law is not None:
             return -self.law(t, x, rate)
         if self.one_sided is None:
@@ -202,35 +205,44 @@ class Spring(BetweenPoints):
         return -where(stretch < 0.0, minimum(damped, -elastic), 0.0)
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the damping force, unless the spring is one-sided."""
+        """Return the damping force, N, on both bodies, inertial frame.
+
+        It is zero for a one-sided spring, whose damping force `along` returns.
+        """
         if self.one_sided is not None:
             return (0, 0), (0, 0)
         return _damped(i, j, self.damping)
 
     def _on_its_side(self, energy: Any, stretch: Any) -> Any:
-        """Return the energy, zero on the inactive side of a one-sided spring."""
+        """Return the elastic energy, J, or zero where a one-sided spring is slack; `stretch` is L - L0, m."""
         if self.one_sided is None:
             return energy
         return where(stretch > 0.0 if self.one_sided == "tension" else stretch < 0.0, energy, 0.0 * energy)
 
     @property
     def conservative(self) -> bool:
-        """Whether there is neither a damper nor a function."""
+        """Whether energy is conserved: the spring has no damper and no user function."""
         return self.damping <= 0 and self.law is None
 
     @property
     def wakes(self) -> bool:
-        """Whether the spring is one-sided, or has a table or function, which may vanish over a range."""
+        """Whether the force may vanish over a range of lengths, and thus act in short pulses.
+
+        This holds for a one-sided spring, a table and a user function.
+        """
         return self.one_sided is not None or self.pieces is not None or self.of_user
 
 
 def _over_time(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
-    """Return a function of time, length and rate that calls a law of length and rate."""
+    """Return a function of (t, length, rate) that calls the user's `law(length, rate)`."""
     return lambda t, length, rate: law(length, rate)
 
 
 def _damped(i: Place, j: Place, damping: Any) -> Any:
-    """Return the force of a damper along its line, or along the relative velocity if the ends coincide."""
+    """Return the force, N, of a damper on both bodies, inertial frame.
+
+    It acts along the line of the ends, or along their relative velocity if they coincide.
+    """
     d, u = j.position - i.position, j.velocity - i.velocity
     square, along = d @ d, d @ u
     safe = where(square > 0.0, square, 1.0)

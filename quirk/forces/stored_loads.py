@@ -15,7 +15,7 @@ from .value import Value
 
 
 def stored_loads(element: ForceElement, t: float, x: np.ndarray, internal: Mapping[str, float]) -> np.ndarray:
-    """Return minus the derivatives (C,) of the stored energy by the coordinates, N or N m.
+    """Return the loads (C,), N or N m, of the energy stored in C coordinates: minus its derivatives.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def stored_loads(element: ForceElement, t: float, x: np.ndarray, internal: Mappi
         Element with a method `stored`.
     t : time, s
     x : (C,) coordinates, m or rad
-    internal : internal variables by name
+    internal : values of internal variables by name
     """
     groups = -(-len(x) // LANES)
     layout = element.layout(0)
@@ -44,7 +44,7 @@ def stored_loads(element: ForceElement, t: float, x: np.ndarray, internal: Mappi
 
 
 def _unit(place: int, groups: int) -> list[Any]:
-    """Return the gradient of a coordinate with respect to all coordinates."""
+    """Return the gradient of coordinate `place` with respect to all coordinates, in groups of eight."""
     gradient: list[Any] = [None] * groups
     gradient[place // LANES] = [np.eye(LANES)[place % LANES]]
     return gradient

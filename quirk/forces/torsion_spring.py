@@ -52,10 +52,10 @@ class TorsionSpring(OfJoint):
         return 0.5 * self.stiffness * twisted * twisted
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the damping torque, N m."""
+        """Return the damping torque, N m, for the rate of the joint's angle."""
         return -self.damping * rate
 
     @property
     def conservative(self) -> bool:
-        """Whether there is no damping."""
+        """Whether energy is conserved: the spring has no damping."""
         return self.damping <= 0

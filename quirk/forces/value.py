@@ -1,4 +1,4 @@
-"""Loads given as numbers or user functions, with checks of the results."""
+"""Loads that users give as numbers or as functions; the results of functions are checked."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ LoadLike = ArrayLike | Motion | Sequence[Any] | Callable[..., Any]
 
 
 class Value:
-    """A load given as numbers or as a user function.
+    """A load, or another parameter, that the user gives as numbers or as a function.
 
     The result of a function is checked at every call: a wrong shape or a non-finite value ends the run with an
     InputError that names the element.
 
     Parameters
     ----------
-    owner, argument : names of the element and its argument, for messages
+    owner, argument : names of the element and its argument, for errors
     value : array of `shape`, or a function, which may be the text of an `Expression` or a list with such text
     shape : shape of the load, () or (3,)
-    call : form of the function call, for messages
+    call : form of the function call, such as "f(t, angle, rate)"
     sizes : sizes of the arguments after the time: 0 for a number, the length of a vector, or the shape of an array
 
     Attributes
     ----------
-    constant : array of `shape`, or None
-    function : the user function, or None
+    constant : array of `shape`, or None for a function
+    function : the user function, or None for numbers
     """
 
     returns = RETURNS
@@ -61,16 +61,19 @@ class Value:
 
     @property
     def count(self) -> int:
-        """Total number of numbers in the arguments."""
+        """Total number of floats in the arguments after the time."""
         return sum(_count(size) for size in self.sizes)
 
     @property
     def room(self) -> int:
-        """Number of inputs of a call in machine code: two addresses, the arguments, and a copy of these."""
+        """Number of entries that a call takes among the inputs of machine code.
+
+        They are two addresses, the arguments, and a copy of the arguments.
+        """
         return 2 + 2 * self.count
 
     def __call__(self, t: float, *arguments: Any) -> np.ndarray:
-        """Return the checked result of the function for given arguments."""
+        """Return the checked result of the function at time t, s, for the given arguments."""
         assert self.function is not None
         try:
             returned = self.function(t, *arguments)
@@ -83,7 +86,10 @@ class Value:
         return validate.array(f"{self.owner}, at t = {t:g} s", what, returned, self.shape)
 
     def arguments(self, numbers: np.ndarray) -> list[Any]:
-        """Return the arguments, as floats and new arrays, from `count` numbers; the function may modify them."""
+        """Return the arguments of the function as floats and arrays, from a flat array of `count` numbers.
+
+        The arrays are copies, because the function may modify them.
+        """
         parts, place = [], 0
         for size in self.sizes:
             given = numbers[place : place + _count(size)].copy()
@@ -92,9 +98,9 @@ class Value:
         return parts
 
     def along(self, order: int, t: Jet, *arguments: Any) -> Any:
-        """Return the value at one state or, for nonzero `order`, as jets with that many time derivatives.
+        """Return the value at one state; for `order` > 0 as jets with as many time derivatives.
 
-        The function is evaluated on jets, or interpolated if it accepts only floats.
+        The function is evaluated with jets, or differentiated numerically if it accepts only floats.
         """
         graded = any(g is not None for x in arguments for jet in np.ravel(x) for g in jet.gradient)
         if order == 0 and not graded:
@@ -117,7 +123,7 @@ class Value:
         return load if self.shape else np.ravel(load)[0]
 
     def shaped(self, returned: Any) -> np.ndarray:
-        """Return the result of the function for jets as an array of `shape`; raise ValueError for other shapes."""
+        """Return the result of the function as an array of the required shape; ValueError for another shape."""
         load = np.asarray(returned, dtype=object)
         if load.shape != self.shape or not all(isinstance(x, Jet | int | float | np.number) for x in load.ravel()):
             raise ValueError(f"it returned {returned!r}")
@@ -125,26 +131,29 @@ class Value:
 
 
 def _count(size: int | tuple[int, ...]) -> int:
-    """Return the number of numbers in an argument, from its entry of `Value.sizes`."""
+    """Return how many floats an argument has, from its entry in `Value.sizes`."""
     return int(np.prod(size, dtype=int)) if isinstance(size, tuple) else max(size, 1)
 
 
 def _floats(x: Any) -> Any:
-    """Return the values of jets as floats."""
+    """Return the values of a jet or an array of jets as floats, without derivatives."""
     if isinstance(x, np.ndarray):
         return np.array([_floats(entry) for entry in x])
     return float(x.value if isinstance(x, Jet) else x)
 
 
 def _truncated(x: Any, order: int) -> Any:
-    """Return jets with at most `order` derivatives."""
+    """Return a jet or an array of jets with at most `order` time derivatives."""
     if isinstance(x, np.ndarray):
         return np.array([_truncated(entry, order) for entry in x], dtype=object)
     return Jet(x.taylor[: order + 1], x.gradient)
 
 
 def motions_of(owner: str, argument: str, value: Any) -> dict[str, Motion]:
-    """Return the components of a load over time, by names of attributes; empty if no component is a Motion."""
+    """Return the components of a load that are functions of time, by attribute name such as "force_x".
+
+    The dict is empty if no component is a Motion. `owner` and `argument` are for errors.
+    """
     listed = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
     if not any(isinstance(x, Motion) for x in listed):
         return {}

@@ -1,1 +1,1 @@
-"""Analyses of a system at a state: assembly, mobility, statics and small motions."""
+"""Analyses of a system at one state: assembly, mobility, statics and small motions."""

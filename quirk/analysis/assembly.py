@@ -1,4 +1,7 @@
-"""Check of constraints at a state, and assembly: the nearest state that satisfies them."""
+"""Check that a state satisfies the constraints, and assembly: the nearest state that does.
+
+Rows are the m scalar equations of all active constraints. The violation of a row is a length, m, or an angle, rad.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +55,13 @@ CONTRADICTED = 1e-6
 
 
 def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the violation of each row: amount (m,), rate (m,), and whether they are angles (m,).
+    """Return the violation of each of the m constraint rows at a state and time t, s.
 
-    Amounts are lengths, m, or angles, rad; rates are in m/s or rad/s.
+    Returns
+    -------
+    amount : (m,) size of the violation, m or rad
+    rate : (m,) size of its rate, m/s or rad/s
+    angular : (m,) bool, whether the row is an angle
     """
     solver = system.plant.for_residuals
     found = solver.residuals(solver.slots.state_to_lanes(state.pack()), t)
@@ -62,7 +69,11 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
 
 
 def missing(model: Model, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the violations of rows, amounts and rates (..., m), from Phi and its rate (..., m, 2)."""
+    """Return the violations of rows, m or rad, and their rates, both (..., m).
+
+    `found` (..., m, 2) are the residuals Phi of the rows and their rates. Residuals of some rows are sines of angles or
+    squares of lengths; the violations are the angles and lengths themselves.
+    """
     phi, phi_dot = np.moveaxis(found, -1, 0)
     # An extra entry at the end represents rows without a primitive.
     kind = np.append(model.table.kind, -1)[model.row_primitive]
@@ -92,9 +103,9 @@ def check_consistent(system: System, state: State, t: float) -> None:
 
 
 def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Raise an InconsistentStateError if poses violate a constraint; `poses` is their name in messages.
+    """Return the result of `violations`, or raise an InconsistentStateError if the poses violate a constraint.
 
-    Otherwise return the result of `violations`.
+    `poses` is what the message calls them, such as "initial poses".
     """
     amount, rate, angular = violations(system, state, t)
     # The compiled solver detects an undefined row quickly, the reference solver determines the cause.
@@ -113,7 +124,11 @@ def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.
 
 
 def _check(system: System, state: State, what: str, miss: np.ndarray, size: np.ndarray, units: tuple[str, str]) -> None:
-    """Raise an InconsistentStateError if violations (m,) exceed the tolerance of the sizes (m,)."""
+    """Raise an InconsistentStateError if violations `miss` (m,) exceed the tolerance.
+
+    The tolerance of each row is a fraction of `size` (m,), a typical value. `what` and `units` name the quantity and
+    its units, for lengths and for angles, in the message.
+    """
     excess = miss - max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack) * size
     worst = int(np.argmax(excess))
     if excess[worst] > 0:
@@ -126,7 +141,10 @@ def _check(system: System, state: State, what: str, miss: np.ndarray, size: np.n
 
 
 def _placed(constraint: Any, system: System, state: State) -> str:
-    """Return where a constraint was placed as text, if its bodies were declared elsewhere; otherwise ""."""
+    """Return text for an error message that says where a constraint was declared, or an empty string.
+
+    It is given only if bodies have since moved from the poses at which the constraint was declared.
+    """
     made = made_with(constraint)
     if made is None or "frame_i" in made.arguments:
         return ""
@@ -150,7 +168,7 @@ def _placed(constraint: Any, system: System, state: State) -> str:
 
 
 def assemble(system: System, start: State, t: float) -> State:
-    """Return the state nearest to `start` that satisfies all constraints.
+    """Return the state nearest to `start` that satisfies all constraints at time t, s.
 
     Raises
     ------
@@ -165,7 +183,7 @@ def assemble(system: System, start: State, t: float) -> State:
 
 
 def with_velocity(system: System, state: State, t: float) -> State:
-    """Return the state with the nearest velocities that satisfy all constraints; the poses satisfy them already.
+    """Return a state with the same poses and the nearest velocities that satisfy all constraints at time t, s.
 
     Raises
     ------
@@ -220,7 +238,10 @@ def _check_assembled(system: System, state: State, t: float) -> None:
 
 
 def _rounded(system: System, miss: float) -> str:
-    """Return the sufficient closure tolerance as text, if rounding may explain the violation; otherwise ""."""
+    """Return text for an error message that suggests a closure tolerance, or an empty string.
+
+    It is given if the violation `miss`, relative to the system's size, may come from rounded coordinates.
+    """
     if not miss <= ROUNDED:
         return ""
     tolerance = 10.0 ** np.ceil(np.log10(2.0 * miss * system.model.length))
@@ -231,6 +252,6 @@ def _rounded(system: System, miss: float) -> str:
 
 
 def constraint_of(system: System, row: int) -> Constraint:
-    """Return the constraint to which a row belongs."""
+    """Return the constraint that contains the row with index `row`."""
     constraint: Constraint = system[system.model.owner(row)]
     return constraint

@@ -1,4 +1,8 @@
-"""Closure errors of redundant constraint rows, which assembly absorbs as offsets of the system."""
+"""Closure errors of loops with redundant constraint rows.
+
+Where rounded coordinates make a loop fail to close exactly, assembly subtracts the remaining error from each row, as an
+offset. The system keeps the offsets.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +32,12 @@ PASSES = 2
 
 @dataclass(frozen=True)
 class Absorbed:
-    """Closure error of one row.
+    """Closure error of one constraint row.
 
     Attributes
     ----------
-    constraint : name
-    row : label; components of a coincidence are along the axes of body i
+    constraint : name of the constraint
+    row : label of the row; components of a coincidence of two points are along the axes of body i
     amount : signed error in `unit`
     unit : "m" or "rad"
     """
@@ -47,13 +51,13 @@ class Absorbed:
 @explained
 @dataclass(frozen=True)
 class Closure:
-    """Closure errors that assembly has absorbed; see `System.assemble`.
+    """Closure errors that assembly has subtracted from constraint rows; see `System.assemble`.
 
     Attributes
     ----------
     tolerance : closure tolerance, m
-    offsets : offsets of constraints by name, one per row; see `quirk.constraints.offsets`
-    errors : list of Absorbed, in decreasing size
+    offsets : offsets by name of constraint, one number for each row; see `quirk.constraints.offsets`
+    errors : list of Absorbed, largest first
     """
 
     tolerance: float
@@ -62,7 +66,10 @@ class Closure:
 
     @classmethod
     def of(cls, constraints: Iterable[Constraint], tolerance: float, offsets: Mapping[str, Any]) -> Closure:
-        """Return the closure with given offsets of constraints by name; InputError if they do not fit the rows."""
+        """Return the closure errors for given offsets, by name of constraint.
+
+        Raises an InputError if the names or numbers do not fit the constraints. `tolerance` is in m.
+        """
         by_name = {constraint.name: constraint for constraint in constraints}
         checked: dict[str, tuple[float, ...]] = {}
         errors: list[Absorbed] = []
@@ -77,13 +84,13 @@ class Closure:
         return cls(validate.positive("closure", "tolerance", tolerance), checked, tuple(errors))
 
     def among(self, constraints: Iterable[Constraint]) -> Closure:
-        """Return the closure of another system, with the offsets of the constraints that both systems share."""
+        """Return the closure errors that apply to other constraints: those of the same names."""
         listed = list(constraints)
         names = {constraint.name for constraint in listed}
         return Closure.of(listed, self.tolerance, {name: x for name, x in self.offsets.items() if name in names})
 
     def applied(self, constraint: Constraint) -> Constraint:
-        """Return the constraint with its offsets, if any."""
+        """Return a copy of the constraint with its offsets, or the constraint itself if it has none."""
         offsets = self.offsets.get(constraint.name)
         return constraint if offsets is None else with_offsets(constraint, offsets)
 
@@ -97,13 +104,18 @@ class Closure:
 
 
 def _errors(constraint: Constraint, offsets: np.ndarray) -> list[Absorbed]:
-    """Return the nonzero offsets of a constraint as lengths and angles."""
+    """Return the nonzero offsets of a constraint, converted to lengths and angles.
+
+    `offsets` has one number for each row.
+    """
     rows = zip(constraint.labels, offsets, as_amounts(constraint, offsets.tolist()), strict=True)
     return [Absorbed(constraint.name, label, *amount) for label, offset, amount in rows if offset != 0.0]
 
 
 def absorbed(system: System, state: State, t: float) -> Closure:
-    """Return the closure of a system at an assembled state: offsets with which its rows are satisfied in this state.
+    """Return the closure errors of a system at an assembled state.
+
+    With these offsets the state satisfies all rows.
 
     Raises
     ------
@@ -132,7 +144,7 @@ def absorbed(system: System, state: State, t: float) -> Closure:
 
 
 def _check(system: System, closure: Closure, amount: np.ndarray) -> None:
-    """Raise an AssemblyError if violations (m,), m, exceed the tolerance."""
+    """Raise an AssemblyError if a violation in `amount` (m,), m, exceeds the closure tolerance."""
     worst = int(np.argmax(amount))
     if amount[worst] > closure.tolerance:
         raise AssemblyError(

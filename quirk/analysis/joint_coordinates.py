@@ -1,4 +1,7 @@
-"""Assembly to prescribed joint coordinates and rates, with closed loops."""
+"""Assembly with prescribed joint coordinates and rates; the other coordinates close the loops.
+
+A prescribed coordinate is a triple: the joint, the name of its coordinate, and the value in rad or m.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ def assembled(
     coordinates: Mapping[str, Any] | None = None,
     rates: Mapping[str, Any] | None = None,
 ) -> State:
-    """Return the nearest state with given joint coordinates and rates; see `System.assemble`."""
+    """Return the nearest state with prescribed joint coordinates and rates; see `System.assemble`."""
     if coordinates is None and rates is None:
         return replace(assemble(system, start, t), angles=start.angles)
     coordinates, rates = coordinates or {}, rates or {}
@@ -47,7 +50,7 @@ def assembled(
 
 
 def _posed(system: System, state: State, t: float, wanted: list[tuple[Joint, str, float]]) -> State:
-    """Return the state with the poses moved to satisfy coordinates and constraints."""
+    """Return the state with the nearest poses that have the coordinates `wanted` and satisfy the constraints."""
     if not wanted:
         return assemble(system, state, t)
     # Large displacements are subdivided, so that loops can follow.
@@ -73,7 +76,10 @@ def _posed(system: System, state: State, t: float, wanted: list[tuple[Joint, str
 
 
 def _moving(system: System, state: State, start: State, t: float, speeds: list[tuple[Joint, str, float]]) -> State:
-    """Return the state with the velocities nearest to those at the start that satisfy the prescribed rates."""
+    """Return the state with the nearest velocities that have the prescribed rates and satisfy the constraints.
+
+    `state` has the poses, `start` the initial velocities, and `speeds` the prescribed rates.
+    """
     if not speeds:
         # The drivers that hold the coordinates would also stop them.
         moving = State(*state.parts[:2], *start.parts[2:], bodies=start.bodies)
@@ -88,7 +94,10 @@ def _moving(system: System, state: State, start: State, t: float, speeds: list[t
 
 
 def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tuple[Joint, str, float]]:
-    """Return the joint, the name of its coordinate and the value, for each given number."""
+    """Return the prescribed coordinates or rates from a user's dict, as triples of joint, coordinate and value.
+
+    `argument` is "coordinates" or "rates", for errors.
+    """
     owner = f"System.assemble: {argument}"
     if not isinstance(given, Mapping):
         raise InputError(f"{owner} must be a dict of values by joint; got {given!r}")
@@ -113,7 +122,10 @@ def _hold(joint: Joint, name: str, value: float, rate: float, t: float) -> Drive
 
 
 def coordinate(system: System, state: State, joint: Joint, name: str) -> float:
-    """Return the value of a joint coordinate at a state, rad or m: the residual of a driver with zero motion."""
+    """Return a joint coordinate at a state, rad or m.
+
+    It is computed as the residual of a driver whose motion is zero.
+    """
     drive = _hold(joint, name, 0.0, 0.0, 0.0)
     model = system.with_constraints([drive]).model
     return float(residuals(model, Kinematics.of(state), 0.0, 0)[model.joint_rows[drive.name], 0][0])

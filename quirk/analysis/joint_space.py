@@ -1,4 +1,4 @@
-"""The equation of motion in joint coordinates at one state: mass matrix, bias and gravity."""
+"""The equation of motion in joint coordinates at one state."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ OWNER = "System.joint_space"
 @explained
 @dataclass(frozen=True)
 class JointSpace:
-    """The equation of motion in f joint coordinates q at one state, with closed loops.
+    """The equation of motion of n bodies in f joint coordinates q at one state; closed loops are allowed.
 
-    ``mass_matrix @ qdd + bias + gravity == applied + effort``, with the efforts along the coordinates: torques about
+    ``mass_matrix @ qdd + bias + gravity == applied + effort``. The efforts act along the coordinates: torques about
     axes, N m, and forces along them, N.
 
     Attributes
     ----------
     coordinates : f texts such as "hinge rotation z", in the requested order
     mass_matrix : (f, f) symmetric and positive definite
-    bias : (f,) Coriolis and centrifugal loads, including those of enabled drivers: the effort at qdd = 0
+    bias : (f,) effort at qdd = 0 without gravity: Coriolis and centrifugal loads, and those of enabled drivers
     gravity : (f,) efforts that balance the weight of all bodies
     applied : (f,) generalized forces of all force elements at this state
-    velocities : (f, n, 6) velocities of all bodies for a unit rate of each coordinate: linear, inertial frame; angular,
-    body axes
+    velocities : (f, n, 6) velocities of all bodies for a unit rate of each coordinate: linear ones in the inertial
+        frame, angular ones in body axes
     """
 
     coordinates: list[str]
@@ -89,13 +89,19 @@ def joint_space(system: System, state: State, t: float, coordinates: Any) -> Joi
 
 
 def _momentum(model: Any, velocities: np.ndarray) -> np.ndarray:
-    """Return momenta (f, n, 6) of velocities, in the inertial frame, angular ones in body axes."""
+    """Return the momenta (f, n, 6) of n bodies for f sets of velocities (f, n, 6).
+
+    Linear parts are in the inertial frame, angular ones in body axes.
+    """
     turning = np.einsum("nij,fnj->fni", model.inertia, velocities[..., 3:])
     return np.concatenate([model.mass[:, None] * velocities[..., :3], turning], axis=2)
 
 
 def _solved(inverse: PseudoInverse, rows: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Return the motion z with rows @ z = rates, with iterative refinement."""
+    """Return the motion z of least norm with rows @ z = rates, computed with iterative refinement.
+
+    `inverse` is the pseudo-inverse of `rows`.
+    """
     z = inverse.solve(rates)
     for _ in range(CORRECTIONS):
         z = z + inverse.solve(rates - rows @ z)
@@ -103,7 +109,10 @@ def _solved(inverse: PseudoInverse, rows: np.ndarray, rates: np.ndarray) -> np.n
 
 
 def _drives(coordinates: Any, system: System) -> list[Drive]:
-    """Return a driver at rest for each coordinate, given by the name of a joint or as (name, coordinate)."""
+    """Return a driver that holds each coordinate at rest.
+
+    `coordinates` is the user's list of joint names or pairs (name, coordinate).
+    """
     listed = [coordinates] if isinstance(coordinates, str | Joint) else coordinates
     if not isinstance(listed, Sequence) or not listed:
         raise InputError(
@@ -125,7 +134,10 @@ def _drives(coordinates: Any, system: System) -> list[Drive]:
 
 
 def _check_independent(system: System, held: System, drives: Sequence[Drive], state: State, t: float) -> int:
-    """Return the rank of all rows; InputError unless the coordinates are independent and complete."""
+    """Return the rank of all rows; raise an InputError if the coordinates are dependent or incomplete.
+
+    `held` is the system with the drivers `drives`, one for each coordinate.
+    """
     size, f = 6 * len(system.bodies), len(drives)
     before, after = (one.plant.solver().verdict(state, t) for one in (system, held))
     freedoms = size - before.rank

@@ -40,9 +40,10 @@ MOST_NAMED = 6
 @explained
 @dataclass(frozen=True)
 class Uniqueness:
-    """Uniqueness of a joint load: "unique", "unique only in sum" or "indeterminate".
+    """Whether force and torque of a joint are determined by the motion.
 
-    In sum means: together with the other constraints between the same two bodies, about any common point.
+    Each is "unique", "unique only in sum" or "indeterminate". In sum means: together with the other constraints between
+    the same two bodies, about any common point.
     """
 
     force: str
@@ -52,26 +53,26 @@ class Uniqueness:
 @explained
 @dataclass(frozen=True)
 class Mobility:
-    """Motions that the constraints allow at one state.
+    """Motions that the constraints of n bodies allow at one state.
 
     Attributes
     ----------
     degrees_of_freedom : 6 n - rank
-    bodies, rows, rank : numbers of bodies, constraint rows and independent ones
+    bodies, rows, rank : numbers of bodies, of constraint rows, and of independent rows
     gruebler : 6 n - rows, the count without regard to redundancy
-    blocked : first-order freedoms that the constraints block at second order: a straight taut chain of rods between
-       pins has infinitesimal, but no finite motions
+    blocked : number of first-order freedoms that the constraints block at second order, such as those of a straight
+        taut chain of rods between pins, which has infinitesimal but no finite motions
     redundant : labels of rows that depend on the rows before them
     redundant_constraints : names of all constraints that share loads with others
-    null_motions : (f, n, 6) velocities that all constraints allow, inertial frame, and angular velocities in body axes;
-       orthonormal in the mass metric
+    null_motions : (f, n, 6) basis of the f allowed motions: velocities, inertial frame, and angular velocities, body
+        axes; orthonormal in the mass metric
     nearly_dependent : independent rows that nearly depend on others, by label, with their relative distance from those,
-       for equal bodies
+        for equal bodies
     singular_values : the smallest nonzero ones, of rows scaled to unit length, for equal bodies; a value close to zero
-       means a nearly singular configuration
+        means a nearly singular configuration
     loads : for each active constraint, whether its force and torque are unique
     held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate the
-       constraints hold: the constraints carry their efforts, and nothing moves
+        constraints hold: the constraints carry their efforts, and nothing moves
     """
 
     degrees_of_freedom: int
@@ -126,20 +127,20 @@ class Mobility:
 
 
 def said_nearly(rows: dict[str, float]) -> str:
-    """Return a line that lists nearly dependent rows."""
+    """Return a line of text that lists nearly dependent rows; `rows` are their distances by label."""
     listed = ", ".join(f"{label} ({distance:.1e})" for label, distance in list(rows.items())[:MOST_NAMED])
     more = f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
     return f"nearly redundant rows (distance from others): {listed}{more}"
 
 
 def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
-    """Return the independent rows whose distance from other rows is small, nearest first."""
+    """Return the independent rows that are close to depending on others: distances by label, smallest first."""
     near = np.flatnonzero(verdict.kept & (verdict.distance < NEARLY))
     return {model.labels[row]: float(verdict.distance[row]) for row in near[np.argsort(verdict.distance[near])]}
 
 
 def mobility(solver: Solver, state: State, t: float) -> Mobility:
-    """Analyze the constraint rows at a state; see `System.mobility`."""
+    """Return degrees of freedom, redundancy and uniqueness of loads at a state; see `System.mobility`."""
     model, verdict = solver.model, solver.verdict(state, t)
     n, rank, kin, alike = len(model.mass), verdict.rank, Kinematics.of(state), Metric.uniform(model)
     spatial = spatial_rows(model, kin, t, solver.relations_at(state, t))
@@ -170,7 +171,7 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
 
 
 def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
-    """Return the velocities (f, n, 6) that all constraints allow at fixed time; see `Mobility.null_motions`."""
+    """Return a basis (f, n, 6) of the velocities that all constraints allow at fixed time; see `Mobility`."""
     model, metric, kin = solver.model, Metric.of_masses(solver.model), Kinematics.of(state)
     verdict = solver.verdict(state, t)
     A = metric.rows(in_body_axes(model, kin, spatial_rows(model, kin, t, solver.relations_at(state, t))))
@@ -178,7 +179,10 @@ def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
 
 
 def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return U, s and V^T of D A for rows (m, k) scaled to unit length by D (m,), with all singular vectors."""
+    """Return the singular value decomposition U, s, V^T of the rows D A, and D (m,).
+
+    D scales the rows of A (m, k) to unit length. All singular vectors are included.
+    """
     length = np.linalg.norm(A, axis=1)
     D = 1.0 / np.where(length > 0, length, 1.0)
     if not len(A):
@@ -187,7 +191,7 @@ def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
 
 
 def _orthonormal(metric: Metric, motions: np.ndarray) -> np.ndarray:
-    """Return a basis, orthonormal in a metric, of the span of motions (f, n, 6)."""
+    """Return a basis of the span of f motions (f, n, 6) that is orthonormal in a metric."""
     if not len(motions):
         return motions
     coordinates = np.array([metric.coordinates(motion[:, :3], motion[:, 3:]) for motion in motions])
@@ -195,17 +199,21 @@ def _orthonormal(metric: Metric, motions: np.ndarray) -> np.ndarray:
 
 
 def _motions(metric: Metric, free: np.ndarray) -> np.ndarray:
-    """Return velocities, inertial frame, and angular velocities in body axes (f, n, 6) of free directions (f, 6 n)."""
+    """Return velocities of n bodies (f, n, 6) for f vectors (f, 6 n) in coordinates of a metric.
+
+    Linear parts are in the inertial frame, angular ones in body axes.
+    """
     n = len(metric.translation)
     return np.array([np.concatenate(metric.vector(z), axis=1) for z in free]).reshape(-1, n, 6)
 
 
 def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: np.ndarray) -> int:
-    """Return the number of null motions (f, n, 6) that are blocked at second order.
+    """Return the number of null motions (f, n, 6) that the constraints block at second order.
 
-    A velocity z extends to a finite motion only if A a = b(z) has a solution: if lambda . b(z) = 0 for all null
-    multipliers (Connelly and Whiteley, SIAM J. Discrete Math. 9 (1996)). Each is a quadratic form in z. If a form has
-    no negative eigenvalue, z must be orthogonal to the eigenvectors of its positive ones.
+    `idle` (k, m) are the null multipliers, which exert no load. A velocity z extends to a finite motion only if A a =
+    b(z) has a solution: if lambda . b(z) = 0 for all null multipliers lambda (Connelly and Whiteley, SIAM J. Discrete
+    Math. 9 (1996)). Each of these conditions is a quadratic form in z. If a form has no negative eigenvalue, z must be
+    orthogonal to the eigenvectors of its positive ones.
     """
     f, model = len(motions), solver.model
     moving = any(placed.relation.motions or placed.relation.of_velocities for placed in model.relations)
@@ -242,7 +250,7 @@ def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: 
 
 
 def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
-    """Return the motors whose coordinate is constant in all motions (f, n, 6) allowed by the constraints."""
+    """Return the names of motors whose coordinate is constant in all allowed motions (f, n, 6)."""
     moving = [Kinematics.of(replace(state, velocity=m[:, :3], angular_velocity=m[:, 3:])) for m in motions]
     motors = [(force, rows) for force, rows in model.forces if isinstance(force, Actuated | Controller)]
 
@@ -261,7 +269,10 @@ def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
 
 
 def _dependent(idle: np.ndarray) -> list[int]:
-    """Return the last row of each dependency, by elimination from the last row on."""
+    """Return the indices of redundant rows: the last row of each dependency.
+
+    `idle` (k, m) are the k dependencies, as coefficients of m rows; they are eliminated from the last row on.
+    """
     left, found = idle.copy(), []
     for row in range(idle.shape[1] - 1, -1, -1):
         if not len(left):
@@ -277,10 +288,11 @@ def _dependent(idle: np.ndarray) -> list[int]:
 def _uniqueness(
     model: Model, kin: Kinematics, rows: np.ndarray, idle: np.ndarray
 ) -> tuple[dict[str, Uniqueness], list[str]]:
-    """Return the uniqueness of each load, and the constraints with shared loads, from null multipliers (k, m).
+    """Return the uniqueness of the load of each constraint, and the names of constraints that share loads.
 
-    `rows` (m, n + 1, 6) are returned by `spatial_rows`. Load redistributions are tested for each constraint, and for
-    the sum over constraints between the same two bodies.
+    `rows` (m, n + 1, 6) are the result of `spatial_rows`, and `idle` (k, m) the null multipliers, which redistribute
+    loads without effect on the motion. Redistributions are tested for each constraint, and for the sum over the
+    constraints between the same two bodies.
     """
     length = model.length
     changes: dict[str, np.ndarray] = {}

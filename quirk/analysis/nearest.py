@@ -56,7 +56,9 @@ ALONG, SHORTEST_PULL, LONGEST_PULL, SHORTER = 0.3, 0.05, 3.0, 0.9
 
 
 def nearest(system: System, start: State, t: float) -> State:
-    """Return the state on the constraints nearest to `start`, with its velocities, or the best state of the search.
+    """Return the state nearest to `start` that satisfies the constraints at time t, s; velocities are unchanged.
+
+    If the search fails, its best state is returned.
 
     Raises
     ------
@@ -74,7 +76,7 @@ def nearest(system: System, start: State, t: float) -> State:
 
 
 def on_kept_rows(system: System, state: State, t: float) -> State:
-    """Return the state projected onto the independent rows to round-off, or unchanged if that fails."""
+    """Return the state projected onto the independent rows up to round-off; unchanged if the projection fails."""
     solver = system.plant.solver()
     y = solver.slots.state_to_lanes(system.model.carried.flat(state))
     solver.settle_near(y, t)
@@ -85,7 +87,7 @@ def on_kept_rows(system: System, state: State, t: float) -> State:
 
 
 class _Search:
-    """Search for the state on the constraints that is nearest to `start`."""
+    """Search for the state nearest to `start` that satisfies the constraints at time t, s."""
 
     def __init__(self, system: System, start: State, t: float) -> None:
         self.model, self.solver, self.metric = system.model, system.plant.solver(), system.plant.metric
@@ -94,7 +96,10 @@ class _Search:
         self.unit = units(self.model) * np.where(self.model.row_torque, 1.0, self.model.length)
 
     def from_state(self, state: State, most: int, pulled: bool) -> tuple[State, bool]:
-        """Return the state after at most `most` steps, `pulled` towards the start, and whether rows are satisfied."""
+        """Return the state after at most `most` steps from `state`, and whether the rows are satisfied.
+
+        With `pulled`, steps also reduce the distance to the start; otherwise they only reduce the violations.
+        """
         model, rest = self.model, np.zeros((len(state.position), 6))
         round_off = ROUND_OFF_ULPS * np.spacing(np.abs(state.position).max()) / model.length
         easing, longest, least, previous, stalled = 1.0, 1.0, np.inf, np.inf, 0
@@ -141,14 +146,14 @@ class _Search:
         return phi
 
     def _size(self, change: np.ndarray) -> float:
-        """Return the largest displacement in (n, 6), in rad or lengths of the system."""
+        """Return the size of a change (n, 6): the largest rotation, rad, or displacement over the system's length."""
         return max(float(np.abs(change[:, 3:]).max()), float(np.abs(change[:, :3]).max()) / self.model.length)
 
     def _pull(self, state: State) -> np.ndarray:
-        """Return minus the derivatives (n, 6) of the squared distance (m |dr|^2 + theta.J theta) / 2 from the start.
+        """Return minus the gradient (n, 6) of the squared distance (m |dr|^2 + theta.J theta) / 2 from the start.
 
-        By translations and rotations, both in the inertial frame. The moment is D^T J theta in body axes, where
-        D(theta) maps a small rotation of the body to the variation of the rotation vector theta.
+        It is with respect to translations and rotations in the inertial frame. The moment is D^T J theta in body axes,
+        where D(theta) maps a small rotation of the body to the variation of the rotation vector theta.
         """
         start, model = self.start, self.model
         theta = rotation.log(rotation.multiply(rotation.conjugate(start.orientation), state.orientation))
@@ -165,15 +170,18 @@ class _Search:
 
 
 def _inverse_curvature(step: np.ndarray, change: np.ndarray) -> float:
-    """Return 1 / h from a step and the gradient difference along it, both (6 n,) in the mass metric; 1 if h <= 0."""
+    """Return 1 / h of the module from a step and the change of the gradient along it, both (6 n,).
+
+    Both are in coordinates of the mass metric. The result is 1 if h would not be positive.
+    """
     along = step @ change
     return float(np.clip((step @ step) / along, SHORTEST_PULL, LONGEST_PULL)) if along > 0 else 1.0
 
 
 def righted(system: System, start: State) -> State:
-    """Return the state with bodies rotated where joint frames point in opposite directions.
+    """Return the state with bodies rotated so that no joint frames point in opposite directions.
 
-    Rows are satisfied by parallel and antiparallel axes; beyond 90 degrees they lead to the wrong one.
+    Parallel and antiparallel axes both satisfy the rows; beyond 90 degrees the search would converge to the wrong one.
     """
     state = start.copy()
     for constraint, (i, j) in system.model.joint_bodies:
@@ -197,7 +205,7 @@ def righted(system: System, start: State) -> State:
 
 
 def turned_over(system: System, state: State) -> tuple[Constraint, float] | None:
-    """Return the joint whose frames point most in opposite directions, and the angle, or None."""
+    """Return the joint whose frames deviate most, and the angle, rad; None if no angle exceeds 90 degrees."""
     aligned = [(joint, ij, c) for joint, ij in system.model.joint_bodies for c in joint.aligned_axes]
     if not aligned:
         return None

@@ -24,7 +24,7 @@ def allowed_velocity(system: System, state: State, t: float) -> State:
 
 
 def virtual_displacements(system: System, state: State, t: float) -> np.ndarray:
-    """Return a basis (f, n, 6) of the allowed displacements; see `System.virtual_displacements`."""
+    """Return a basis (f, n, 6) of the displacements that the constraints allow; see `System.virtual_displacements`."""
     if system.model.rows:
         check_poses(system, state, t, "poses")
     return null_motions(system.plant.solver(), state, t)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def virtual_work(system: System, state: State, t: float, displacement: Any) -> VirtualWork:
-    """Return the work of applied and constraint loads, by name; see `System.virtual_work`."""
+    """Return the work of all applied and constraint loads, by name; see `System.virtual_work`."""
     model, given = system.model, _checked(displacement, len(system.bodies))
     kin, motion = solved(system, state, t, "sparse")
     # In the inertial frame, with zero for the ground.
@@ -39,7 +39,7 @@ def virtual_work(system: System, state: State, t: float, displacement: Any) -> V
 
 
 def _checked(displacement: Any, bodies: int) -> np.ndarray:
-    """Return one displacement (n, 6), or several (k, n, 6)."""
+    """Return the user's displacement as an array (n, 6), or (k, n, 6) for several; InputError for other shapes."""
     given = validate.numbers(displacement)
     if given is None or given.ndim not in (2, 3) or given.shape[-2:] != (bodies, 6):
         raise InputError(

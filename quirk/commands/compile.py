@@ -24,7 +24,7 @@ START = "import sys; from quirk.commands.compile import need; [need(work) for wo
 
 
 def command(options: argparse.Namespace) -> str:
-    """Show a model or a saved result in a browser until Control-C."""
+    """Compile all kernels in several processes, and return "completed"."""
     from ..jit.compilation import plain_python
     from ..util import validate
 

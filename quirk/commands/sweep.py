@@ -26,7 +26,7 @@ MOST_LISTED = 50
 
 
 def command(options: argparse.Namespace) -> str:
-    """Run a sweep, and return "completed", or "failed" if a run failed."""
+    """Run a sweep, write its data set, and return "completed", "failed" if a run failed, or "interrupted"."""
     path = existing(options.model)
     if path.suffix.lower() != ".toml":
         raise UsageError(f"{options.model} must be a model file whose name ends in .toml")

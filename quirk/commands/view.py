@@ -10,7 +10,7 @@ from .models import existing, model_at
 
 
 def command(options: argparse.Namespace) -> str:
-    """Show a model or a saved result until Ctrl-C."""
+    """Show a model or a saved result in a browser until Control-C."""
     saved = options.model.lower().endswith(".nc")
     shown: Any = Result.load(existing(options.model)) if saved else model_at(options.model).system
     shown.view(block=True)

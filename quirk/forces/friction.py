@@ -211,8 +211,7 @@ class Friction(OfSlip):
         side : side of the first surface, +1 or -1, on which the components of slip are smooth
         part : index of the face or edge of a bounded surface
         shares : rows whose multipliers add up to the normal load, each as the name of its constraint, its row index and
-        a
-            weight; default: unchanged
+            a weight; default: unchanged
         """
         return _sliding(self, direction, floor, side, part, self.shares if shares is None else shares)
 

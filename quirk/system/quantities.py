@@ -36,8 +36,7 @@ class ConstraintForces:
     force : (n, 3) N, in the inertial frame
     torque : (n, 3) N m, about the centers of mass, in body axes
     generalized : (7 n,) Q_c over position and quaternion (r, q) of each body, with M xdd = Q + Q_c; it includes the
-    part
-        that keeps ``|q| = 1``
+        part that keeps ``|q| = 1``
     """
 
     force: np.ndarray

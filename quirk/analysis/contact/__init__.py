@@ -1,1 +1,1 @@
-"""Contacts at a state: gaps, sliding and sticking friction, and touched parts of surfaces."""
+"""Contacts at one state: gaps, friction that slides or sticks, and which parts of surfaces touch."""

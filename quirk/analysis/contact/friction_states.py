@@ -1,4 +1,8 @@
-"""Friction states along a run: sliding, sticking, and the event functions for their transitions."""
+"""Whether each friction element slides or sticks, and the event functions that detect a change.
+
+Slip is the relative velocity of the two surfaces, with d = 1 or 2 components in the tangent plane. Bounded surfaces
+consist of faces and edges, numbered as their parts.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +32,19 @@ KEEPS = 2.0
 
 @dataclass(frozen=True)
 class SlidingContact:
-    """State of a friction element that slides or sticks.
+    """State of one friction element, which slides or sticks.
 
     Attributes
     ----------
-    held : indices of the slip components with rows, while it sticks; otherwise None
-    cone : while it sticks, the bound of its force, or the distribution of a shared load; None if other elements
-        determine it
-    load : while it slides on a contact, the rows that determine its normal load, see `Friction.shares`
-    direction : (d,) direction of slip at the start of sliding
-    floor : slip speed, m/s, below which the direction of slip is kept
-    side : smooth side of spheres, see `OfSurfaces`
-    slack : reverse slip speed, m/s, at which the bodies come to rest; None if they cannot
-    heading : (d,) direction of slip at the last evaluation
+    held : while it sticks, the indices of the slip components that constraint rows keep at zero; None while it slides
+    cone : while it sticks, the quantity that reaches zero at the limit of static friction; None if that of another
+        element serves
+    load : while it slides on a contact, the rows that determine its normal load, as `shares` of `Friction.sliding`
+    direction : (d,) unit vector of slip at the start of sliding
+    floor : slip, m/s, below which the direction of slip is kept
+    side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
+    slack : reverse slip, m/s, at which the bodies come to rest; None if they cannot come to rest
+    heading : (d,) unit vector of slip at the last evaluation
     """
 
     held: tuple[int, ...] | None
@@ -54,7 +58,7 @@ class SlidingContact:
 
 
 class Frictions:
-    """All load-dependent friction elements of a system."""
+    """All `Friction` elements of a system, with their states along a run."""
 
     def __init__(self, system: System) -> None:
         self._system = system
@@ -62,11 +66,14 @@ class Frictions:
         self.names = frozenset(friction.name for friction in self.all)
 
     def bare(self, base: Configuration) -> Configuration:
-        """Return a configuration without friction."""
+        """Return the configuration with all friction elements disabled."""
         return base.with_forces(off=self.names) if self.all else base
 
     def acting(self, base: Configuration, pushing: Container[str]) -> list[Friction]:
-        """Return the friction elements whose joint is active or whose contact pushes."""
+        """Return the enabled friction elements whose joint is active or whose contact carries a load.
+
+        `pushing` contains the names of the closed contacts.
+        """
         return [
             one
             for one in self.all
@@ -76,7 +83,10 @@ class Frictions:
     def configured(
         self, base: Configuration, rubbing: Mapping[str, SlidingContact], parts: Mapping[str, int]
     ) -> Configuration:
-        """Return a configuration with friction in its present state, on the touched parts of bounded surfaces."""
+        """Return the configuration in which each friction element slides or sticks as `rubbing` says.
+
+        `parts` gives the touched part of each bounded surface, by name of contact.
+        """
         found = self.bare(base)
         for friction in self.all:
             rub = rubbing.get(friction.name)
@@ -98,7 +108,10 @@ class Frictions:
         return found
 
     def guards(self, rubbing: Mapping[str, SlidingContact]) -> list[EventFunction]:
-        """Return the event functions of friction: end of slip, limit of static friction, existence of a solution."""
+        """Return the event functions of all friction elements.
+
+        They detect the end of slip, the limit of static friction, and the end of the existence of a unique solution.
+        """
         found, slides = [], False
         for friction in self.all:
             rub = rubbing.get(friction.name)
@@ -126,7 +139,10 @@ class Frictions:
         return found
 
     def side(self, friction: Friction, state: State, push: np.ndarray | None = None) -> int:
-        """Return the smooth side of a contact's first surface; `push` (3,) is the inertial normal of a user's gap."""
+        """Return the side of the first surface, +1 or -1, on which the slip components are smooth.
+
+        For a user-defined gap it follows from `push` (3,), the normal of the gap in the inertial frame.
+        """
         if isinstance(friction.slip, OfGap):
             _, R = self._frame(friction.ends[0], state)
             return 1 if push is None or R[:, 2] @ push >= 0 else -1
@@ -137,12 +153,15 @@ class Frictions:
         return friction.slip.side_of(float(R_one[:, 2] @ (r_two - r_one)))
 
     def axis(self, friction: Friction, state: State) -> np.ndarray:
-        """Return the axis of a friction element (3,) in the inertial frame."""
+        """Return the joint axis or contact normal (3,) of a friction element in the inertial frame."""
         _, R = self._frame(friction.ends[0], state)
         return np.asarray(R[:, friction.axis])
 
     def _frame(self, end: tuple[Any, Any], state: State) -> tuple[np.ndarray, np.ndarray]:
-        """Return origin and axes of a frame in the inertial frame."""
+        """Return the origin (3,), m, and the axes (3, 3) of a body-fixed frame in the inertial frame.
+
+        `end` is the pair of a body and a frame.
+        """
         body, frame = end
         if body in self._system.bodies:
             row = self._system.bodies.index(body)
@@ -153,7 +172,7 @@ class Frictions:
 
 
 def head(solver: Solver, rubbing: Mapping[str, SlidingContact]) -> None:
-    """Set the directions of sliding friction in a solver to the current slip directions."""
+    """Set the direction of each sliding friction in a compiled solver to the present direction of slip."""
     inputs, table = solver.applied.table.inputs, solver.frictions
     sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
     for k, element in enumerate(sliding):
@@ -163,7 +182,7 @@ def head(solver: Solver, rubbing: Mapping[str, SlidingContact]) -> None:
 
 
 def components(friction: Friction) -> list[tuple[SlipComponent, int]]:
-    """Return the components of slip of a friction element, on both sides of its first surface, with the side."""
+    """Return the slip components of a friction element, each with the side of the surface where it is smooth."""
     turns = isinstance(friction.slip, OfSurfaces | OfGap) and friction.slip.has_sides
     sides = (1, -1) if turns else (1,)
     return [(SlipComponent(friction, c, side), side) for side in sides for c in range(friction.slip.size)]
@@ -179,7 +198,19 @@ def rub_of(
     before: SlidingContact | None,
     load: tuple[tuple[str, int, float], ...],
 ) -> SlidingContact:
-    """Return the state of a friction element that slides, from the solution at a state and the rows of its load."""
+    """Return the state of a friction element that slides.
+
+    Parameters
+    ----------
+    friction : the friction element
+    grip : which friction elements slide, and which stick
+    found : solution of the contact problem at this state
+    k : index of the friction element in that solution
+    side : side of the first surface, +1 or -1
+    floor : slip, m/s, below which the direction of slip is kept
+    before : previous state of the element, or None
+    load : rows that determine the normal load
+    """
     e = found.sliding[k]
     assert e is not None
     heading, moving = tuple(float(part) for part in e), grip.moving is not None

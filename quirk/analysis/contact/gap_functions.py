@@ -1,4 +1,8 @@
-"""Gaps of unilateral constraints and slip at a state: values, rates, and the directions of their forces."""
+"""Gaps and slip at one state: their values, their rates, and the directions of their forces.
+
+Gaps are those of unilateral constraints; slip is that of friction elements. A bounded surface consists of faces and
+edges, numbered as its parts; a sphere touches one of them.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +40,14 @@ MISFIT = 1e-6
 
 @dataclass(frozen=True)
 class ContactPoint:
-    """A gap of a unilateral constraint.
+    """One gap of a unilateral constraint.
 
     Attributes
     ----------
-    constraint, number : the constraint and the index of the gap
+    constraint, number : the constraint, and the index of the gap in it
     gap : gap function
-    at_rest : gap function of the part of a bounded surface that its numbers select; otherwise equal to `gap`
-    rows : indices of its bodies, with the ground last
+    at_rest : gap function of a single part of a bounded surface; otherwise equal to `gap`
+    rows : indices of the two bodies; the ground has the index after the last body
     """
 
     constraint: Unilateral
@@ -54,7 +58,7 @@ class ContactPoint:
 
     @property
     def key(self) -> tuple[str, int]:
-        """Name of the constraint, and index of the gap."""
+        """Identifier of the gap: the name of the constraint, and the index of the gap in it."""
         return self.constraint.name, self.number
 
     @property
@@ -64,25 +68,25 @@ class ContactPoint:
 
     @property
     def label(self) -> str:
-        """Label of the gap for messages."""
+        """Name of the gap in error messages."""
         return self.constraint.gaps[self.number].labels[0]
 
     @property
     def unit(self) -> str:
-        """Unit of the gap."""
+        """Unit of the gap, "m" or "rad"."""
         return "rad" if self.constraint.gaps[self.number].units[0] == TORQUE else "m"
 
 
 @dataclass(frozen=True)
 class Slipping:
-    """A component of the slip of a friction element.
+    """One slip component of a friction element.
 
     Attributes
     ----------
-    component : function of the component
+    component : function that computes it
     on : the joint or contact
-    side : side of spheres on which it is smooth
-    rows : indices of its bodies, with the ground last
+    side : side of a sphere, +1 or -1, on which the component is smooth
+    rows : indices of the two bodies; the ground has the index after the last body
     """
 
     component: SlipComponent
@@ -93,13 +97,14 @@ class Slipping:
 
 @dataclass(frozen=True)
 class Opening:
-    """Gaps, followed by components of slip, at a state.
+    """Values and force directions of c gaps and slip components at one state of n bodies; gaps come first.
 
     Attributes
     ----------
-    value, rate : (c,) gaps, m or rad, and their rates, m/s or rad/s; for slip only the rate is defined
+    value : (c,) gaps, m or rad; undefined for slip
+    rate : (c,) rates of the gaps, and slip, m/s or rad/s
     push : (c, n, 6) force and moment about the center of mass on each body for a unit multiplier, inertial frame
-    push_in_body : these loads with moments in body axes
+    push_in_body : (c, n, 6) the same loads, with moments in body axes
     """
 
     value: np.ndarray
@@ -108,18 +113,21 @@ class Opening:
     push_in_body: np.ndarray
 
     def of(self, which: Sequence[int]) -> Opening:
-        """Return the entries of the gaps with the given indices."""
+        """Return the entries with the indices `which`."""
         chosen = list(which)
         return Opening(self.value[chosen], self.rate[chosen], self.push[chosen], self.push_in_body[chosen])
 
     def changed(self, change: np.ndarray) -> np.ndarray:
-        """Return the rates (c,) due to velocities (n, 6), linear in the inertial frame and angular in body axes."""
+        """Return the rates (c,) of all gaps and slip components for given velocities of the bodies.
+
+        `change` (n, 6) are linear velocities in the inertial frame, m/s, and angular ones in body axes, rad/s.
+        """
         by: np.ndarray = np.einsum("cni,ni->c", self.push_in_body, change)
         return by
 
 
 class Gaps:
-    """All gaps of a system's unilateral constraints, and all slip of its friction elements."""
+    """All gaps of the unilateral constraints of a system, and all slip components of its friction elements."""
 
     def __init__(self, system: System, frictions: Sequence[Friction] = ()) -> None:
         n = len(system.bodies)
@@ -148,16 +156,22 @@ class Gaps:
         self.parts = {one.name: 0 for one in self._bounded}
 
     def locate(self, state: State, before: Mapping[str, int]) -> None:
-        """Find the nearest parts of bounded surfaces; those in `before` are kept while their borders allow."""
+        """Determine which part of each bounded surface is nearest at a state.
+
+        The parts in `before`, by name of contact, are kept as long as the sphere is within their borders.
+        """
         for one in self._bounded:
             self.parts[one.name] = part_at(self._system, one, state, before.get(one.name))
 
     def row_of(self, touch: ContactPoint) -> int:
-        """Return the index of the row of a closed gap."""
+        """Return the index of the constraint row that a closed gap gets."""
         return self.parts.get(touch.constraint.name, touch.number)
 
     def at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> Opening:
-        """Return all gaps at a state (13 n + k,), with joint angles (K, 3), rad."""
+        """Return all gaps and slip components at time t, s, for a state of n bodies and k internal variables.
+
+        `y` (13 n + k,) is the flat state, and `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
+        """
         if solver not in self._watches:
             guards = [
                 EventFunction(touch.key, f"{touch.constraint}", touch.at_rest, 0, False) for touch in self.touches
@@ -192,16 +206,17 @@ class Gaps:
         return Opening(values, rates, push, in_body)
 
     def push_on_j(self, opening: Opening, c: int) -> np.ndarray:
-        """Return the force (3,) on body j of a unit multiplier of a gap, in the inertial frame."""
+        """Return the force (3,) on body j, inertial frame, of a unit multiplier of the gap with index c."""
         i, j = self.touches[c].rows[:2]
         push: np.ndarray = opening.push[c, j, :3] if j < opening.push.shape[1] else -opening.push[c, i, :3]
         return push
 
     def check_slip(self, friction: Friction, opening: Opening, c: int, slips: Sequence[int]) -> None:
-        """Raise a SwitchingError unless a user's gap is a length whose force passes through the given contact point.
+        """Raise a SwitchingError if friction at a user-defined gap is not defined.
 
-        At an arm a the load f = u x v, of two tangents, has the moment a x f = u (a v) - v (a u), where
-        a v = -(a x u) f and a u = (a x v) f.
+        The gap must be a length, and its force must pass through the contact point. This is tested as follows: the load
+        f = u x v, with u and v the tangents, has at an arm a the moment a x f = u (a v) - v (a u), where a v = -(a x u)
+        f and a u = (a x v) f. `slips` are the indices of the slip components.
         """
         i, j = self.touches[c].rows[:2]
         body = j if j < opening.push.shape[1] else i
@@ -224,10 +239,10 @@ class Gaps:
     def accelerations(
         self, t: float, y: np.ndarray, angles: np.ndarray, which: Sequence[int], accelerations: np.ndarray
     ) -> np.ndarray:
-        """Return second time derivatives of gaps, and rates of slip, (c,), for accelerations (n, 6).
+        """Return the second time derivatives of gaps and the rates of slip components, (c,).
 
-        Linear accelerations are in the inertial frame, angular ones in body axes; indices of slip follow those of the
-        gaps.
+        `which` are their c indices; those of slip components follow those of the gaps. `accelerations` (n, 6) are
+        linear, m/s^2, in the inertial frame, and angular, rad/s^2, in body axes.
         """
         model = self._system.model
         kin = Kinematics.of(model.carried.state(y))
@@ -248,12 +263,12 @@ class Gaps:
         return np.array(found)
 
     def _numbers(self, on: Any, parameter: str) -> dict[str, np.ndarray]:
-        """Return the numbers of the touched part of a bounded surface, by the name of the parameter."""
+        """Return the geometry of the touched part of a bounded surface as {parameter: numbers}, or an empty dict."""
         part = self.parts.get(on.name)
         return {} if part is None else {parameter: np.array(on.numbers_of(part))}
 
     def _select_parts(self, watch: EventMonitor) -> None:
-        """Set the touched parts in the gap and slip functions."""
+        """Write the geometry of the touched parts of bounded surfaces into the compiled gap and slip functions."""
         inputs, entries = watch.table.laws.inputs, watch.table.laws.entries
         owners = [*(touch.constraint for touch in self.touches), *(slip.on for slip in self.slips)]
         for c, on in enumerate(owners):
@@ -264,7 +279,10 @@ class Gaps:
                 inputs[first : first + len(numbers)] = numbers
 
     def impulses(self, y: np.ndarray, opening: Opening, which: Sequence[int], x: np.ndarray) -> dict[str, Impulse]:
-        """Return the impulses of forces x (c,) along gaps and slip on their bodies j, by name."""
+        """Return the impulses on body j of each contact and friction element, by name.
+
+        `x` (c,) are the impulses along the gaps and slip components with the indices `which`; `y` is the flat state.
+        """
         found: dict[str, Impulse] = {}
         state, n = self._system.model.carried.state(y), len(self._system.bodies)
         owners: list[tuple[Any, tuple[int, ...]]] = [(touch.constraint, touch.rows) for touch in self.touches]
@@ -286,5 +304,5 @@ class Gaps:
 
 
 def _at_rest(gap: Gap, constraint: Unilateral, number: int) -> Gap:
-    """Return the gap function at rest: the gap to one part of a bounded surface, otherwise the gap itself."""
+    """Return the gap function of a single part of a bounded surface; for other constraints the gap itself."""
     return gap if constraint.parts is None else Gap(constraint, number, relation=constraint.resting_gaps[0])

@@ -1,4 +1,4 @@
-"""The part of a bounded surface that a sphere touches: face, edge or corner."""
+"""Parts of bounded surfaces: the face, edge or corner that a sphere touches."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ BEYOND = 1e-13
 
 
 def part_at(system: System, contact: Contact, state: State, before: int | None = None) -> int:
-    """Return the index of the part of a bounded surface nearest to the sphere at a state.
+    """Return the index of the part of a bounded surface that is nearest to the sphere at a state.
 
-    The part `before` is kept unless the center is beyond its borders.
+    The part `before` is kept while the center of the sphere is within its borders.
     """
     assert contact.parts is not None
     ends = [_frame(system, body, frame, state) for body, frame in contact.ends]
@@ -37,7 +37,10 @@ def part_at(system: System, contact: Contact, state: State, before: int | None =
 
 
 def border_guards(system: System, parts: Mapping[str, int]) -> list[EventFunction]:
-    """Return the event functions for borders of touched parts, given by name of contact."""
+    """Return event functions that detect when a sphere leaves the part it touches.
+
+    `parts` gives the index of the touched part by name of contact.
+    """
     slack, found = BEYOND * system.model.length, list[EventFunction]()
     for name, part in parts.items():
         contact: Any = system[name]
@@ -48,7 +51,7 @@ def border_guards(system: System, parts: Mapping[str, int]) -> list[EventFunctio
 
 
 def _frame(system: System, body: Any, frame: Any, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """Return origin and axes of a frame in the inertial frame."""
+    """Return the origin (3,), m, and the axes (3, 3) of a body-fixed frame in the inertial frame."""
     if body not in system.bodies:
         return frame.origin, frame.matrix
     row = system.bodies.index(body)

@@ -30,7 +30,7 @@ NO_PUSH = 1e-9
 
 
 class ContactForce(Gap):
-    """Contact force of a unilateral constraint along one of its gaps, as a constant internal variable."""
+    """Force of a unilateral constraint along one of its gaps, as an internal variable with rate zero."""
 
     internal = ("push",)
     aside: tuple[str, ...] = ("title", "turned_joint", "label", "constraint", "number")
@@ -49,18 +49,18 @@ class ContactForce(Gap):
         return self.push
 
     def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return zero: the force is constant."""
+        """Return zero, because the force does not change during a motion."""
         return 0.0
 
 
 @dataclass(frozen=True)
 class Pushes:
-    """All c gaps of enabled unilateral constraints, with their contact forces.
+    """The c gaps of all enabled unilateral constraints of a system, with their contact forces.
 
     Attributes
     ----------
-    system : the given system with an element for each gap
-    elements : elements added for the gaps
+    system : copy of the system with one force element for each gap
+    elements : these c force elements
     """
 
     system: System
@@ -68,7 +68,7 @@ class Pushes:
 
     @classmethod
     def of(cls, system: System) -> Pushes:
-        """Return the gaps and contact forces of a system; the system itself is not modified."""
+        """Return the gaps and contact forces of a system, which is not modified."""
         acting = [
             constraint
             for constraint in system.constraints
@@ -78,7 +78,7 @@ class Pushes:
         return cls(system.with_parts(*elements) if elements else system, elements)
 
     def gaps(self, point: Point) -> np.ndarray:
-        """Return all gaps (c,), m or rad."""
+        """Return the values (c,) of all gaps at a state, m or rad."""
         rows: dict[Any, tuple[int, ...]] = dict(point.model.forces)
         angles = point.state.angles
         found = [
@@ -87,34 +87,40 @@ class Pushes:
         return np.array(found, dtype=float).reshape(len(self.elements))
 
     def at(self, state: State) -> np.ndarray:
-        """Return the contact forces (c,) stored in a state."""
+        """Return the contact forces (c,) that a state stores as internal variables, N or N m."""
         return np.array([float(np.ravel(state.internal.get(element.name, 0.0))[0]) for element in self.elements])
 
     def noted(self, state: State, x: np.ndarray) -> State:
-        """Return the state with the contact forces x (c,)."""
+        """Return a copy of the state that stores the contact forces x (c,), N or N m."""
         named = {**state.internal, **{one.name: np.array([push]) for one, push in zip(self.elements, x, strict=True)}}
         return State(*state.parts, angles=state.angles, internal=named, bodies=state.bodies)
 
     def missing(self, x: np.ndarray, gaps: np.ndarray) -> float:
-        """Return the largest complementarity error of the gaps, relative to the length of the system."""
+        """Return the largest complementarity error of gaps (c,) with forces x (c,).
+
+        It is the gap where a force acts, and the penetration elsewhere, relative to the length of the system or in rad.
+        """
         if not len(x):
             return 0.0
         return float((np.where(x > 0, np.abs(gaps), np.maximum(-gaps, 0.0)) / self.units).max())
 
     @property
     def units(self) -> np.ndarray:
-        """Units of the gaps (c,): the length of the system for lengths, 1 rad for angles."""
+        """Typical values (c,) of the gaps: the length of the system, m, for lengths, and 1 rad for angles."""
         return np.array([1.0 if element.turning else self.system.model.length for element in self.elements])
 
     def without(self, state: State) -> State:
-        """Return the state of the given system, without contact forces."""
+        """Return a copy of the state without contact forces, for the original system."""
         own = {element.name for element in self.elements}
         internal = {name: numbers for name, numbers in state.internal.items() if name not in own}
         parts = (np.array(part) for part in state.parts)
         return State(*parts, angles=state.angles, internal=internal, bodies=state.bodies)
 
     def closed(self, system: System, x: np.ndarray) -> System:
-        """Return the given system with bilateral rows for the gaps with positive contact force."""
+        """Return the original system in which gaps with positive contact force are bilateral constraint rows.
+
+        `x` (c,) are the contact forces.
+        """
         rows = {
             one.constraint.name: one.constraint.closed[one.number]
             for one, push in zip(self.elements, x, strict=True)
@@ -125,9 +131,17 @@ class Pushes:
 
 
 def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a step (v,) with B du = g + G x, and forces x (c,), that keeps gaps + G^T du >= 0; see `near_step`.
+    """Return a displacement du (v,) in free coordinates and contact forces x (c,) with B du = g + G x.
 
-    The symmetric part of B is positive definite; the closed gaps are found from a least-squares problem with it.
+    The linearized gaps, gaps + G^T du, are not negative. The symmetric part of B is positive definite, and a
+    least-squares problem with it gives the first guess of the closed gaps; then see `near_step`.
+
+    Parameters
+    ----------
+    B : (v, v), damping minus stiffness
+    g : (v,) accelerations
+    G : (v, c) accelerations for unit contact forces, which are the gradients of the gaps
+    gaps : (c,) present gaps
     """
     alike = 0.5 * (B + B.T)
     by_push = np.linalg.solve(alike, G)
@@ -138,9 +152,10 @@ def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> t
 def near_step(
     B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray, closed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a step (v,) with B du = g + G x, and forces x (c,) of closed gaps, from an initial guess (c,) bool.
+    """Return a displacement du (v,) in free coordinates and contact forces x (c,), from a guess which gaps are closed.
 
-    An active-set method: gaps with negative force are opened, and penetrating gaps are closed, until none is left.
+    Arguments are as for `far_step`; `closed` (c,) is the guess, bool. An active-set method opens gaps with negative
+    force and closes penetrating gaps until neither is left.
     """
     v, closed = len(g), closed.copy()
     tried: set[bytes] = set()
@@ -157,7 +172,10 @@ def near_step(
 
 
 def _least(A: np.ndarray, b: np.ndarray, v: int) -> np.ndarray:
-    """Return the least-norm solution, with unknowns (v, then forces) scaled so that all columns are of similar size."""
+    """Return the least-norm solution of A z = b, whose first v unknowns are displacements and the others forces.
+
+    The unknowns are scaled so that all columns of A are of similar size.
+    """
     size = np.abs(A[:, :v]).max(initial=0.0)
     across = np.abs(A[:, v:]).max(axis=0, initial=0.0)
     unit = np.ones(len(b))

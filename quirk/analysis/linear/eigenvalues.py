@@ -1,8 +1,9 @@
-"""Eigenvalues and eigenvectors of a state matrix, with exact zero eigenvalues.
+"""Eigenvalues and eigenvectors of the state matrix A (F, F) of a linear system with F states.
 
 Neutral directions, such as the position of a bicycle on its plane, give zero eigenvalues in Jordan blocks, which
 standard algorithms perturb by a root of round-off. Therefore null vectors are deflated first, repeatedly (Golub and
-Wilkinson, SIAM Review 18 (1976), section 10); the remaining matrix has the other eigenvalues.
+Wilkinson, SIAM Review 18 (1976), section 10); the remaining matrix has the other eigenvalues. Zero eigenvalues are thus
+exact.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ ROUND_OFF = 1e-14
 
 
 def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndarray:
-    """Return units (F,) of states in which the entries of A are of similar magnitude and round-off is relatively small.
+    """Return units (F,) of the states in which the entries of A have similar magnitude.
 
-    Poses keep their units, velocities are in units of poses times a rate, and each internal variable has its own unit.
+    Poses keep their units, velocities are measured in units of poses times `rate`, and each internal variable has its
+    own unit.
 
     Parameters
     ----------
@@ -38,7 +40,11 @@ def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndar
 
 
 def units_between(into: np.ndarray, out: np.ndarray, rate: float) -> np.ndarray:
-    """Return units (k,) that balance the couplings `into` (k,) variables from others and `out` (k,) to others."""
+    """Return units (k,) of k internal variables that balance their couplings to the other states.
+
+    `into` (k,) are the effects of the other states on the variables, `out` (k,) the effects of the variables; `rate` is
+    a typical rate, 1/s.
+    """
     alike = np.sqrt(np.divide(into, out, out=np.ones_like(into), where=out > 0))
     alike = np.where(out > 0, alike, into / rate)
     alike = np.where(into > 0, alike, np.divide(rate, out, out=np.ones_like(out), where=out > 0))
@@ -46,13 +52,16 @@ def units_between(into: np.ndarray, out: np.ndarray, rate: float) -> np.ndarray:
 
 
 def eigenvalues(A: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return all eigenvalues (F,) of A in increasing size, for the given units of the states."""
+    """Return all eigenvalues (F,) of A, smallest absolute value first; `units` (F,) scale the states."""
     zeros, values, _ = _split(_in(A, units))
     return sorted_by_size(np.concatenate([np.zeros(zeros), values]))
 
 
 def eigenvectors(A: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues (r,) and eigenvectors (F, r) as columns; fewer than F if zeros are in Jordan blocks."""
+    """Return r eigenvalues (r,) and their eigenvectors (F, r) as columns; `units` (F,) scale the states.
+
+    r is less than F if zero eigenvalues are in Jordan blocks.
+    """
     if not A.size:
         return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
     A = _in(A, units)
@@ -63,24 +72,30 @@ def eigenvectors(A: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _in(A: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return A in scaled states."""
+    """Return A for states that are measured in `units` (F,)."""
     return np.asarray(A * units / units[:, None])
 
 
 def sorted_by_size(values: np.ndarray) -> np.ndarray:
-    """Return eigenvalues by absolute value, then real part, each pair with the positive imaginary part first."""
+    """Return eigenvalues sorted by absolute value and then by real part.
+
+    The eigenvalue with positive imaginary part comes first in each conjugate pair.
+    """
     return values[order(values)]
 
 
 def order(values: np.ndarray) -> np.ndarray:
-    """Return the order of `sorted_by_size`, with rounding so that complex pairs stay together."""
+    """Return the indices that sort eigenvalues as `sorted_by_size` does.
+
+    Values are rounded, so that conjugate pairs stay together.
+    """
     size = np.abs(values)
     scale = np.where(size > 0, 10.0 ** np.floor(np.log10(np.where(size > 0, size, 1.0)) - 9), 1.0)
     return np.lexsort((-values.imag, np.round(values.real / scale), np.round(size / scale) * scale))
 
 
 def _split(A: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """Return the number of zero eigenvalues, the other eigenvalues, and their eigenvectors (F, r)."""
+    """Return the number of zero eigenvalues, the r other eigenvalues (r,), and their eigenvectors (F, r)."""
     from scipy.linalg import eig
 
     if not A.size:
@@ -100,7 +115,7 @@ def _split(A: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
 
 
 def _null(A: np.ndarray) -> np.ndarray:
-    """Return orthonormal null vectors (F, k) of A, computed with balanced rows and columns."""
+    """Return orthonormal null vectors of A as columns (F, k); rows and columns of A are balanced first."""
     from scipy.linalg import matrix_balance
 
     # Round-off entries are removed, because balancing would enlarge them.

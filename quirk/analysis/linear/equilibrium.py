@@ -1,4 +1,8 @@
-"""Equilibria: states at rest without accelerations, computed with exact derivatives."""
+"""Equilibria: states at rest without accelerations, found by Newton's method with exact derivatives.
+
+Free coordinates u are coordinates of the displacements that the constraints allow. At rest g(u) are the accelerations
+along them, K = dg/du their derivative, and G their derivative with respect to the contact forces x.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +65,8 @@ class Equilibrium(State):
 
     Attributes
     ----------
-    time : time, s, at which loads and drivers are evaluated
-    touching : names of the closed unilateral constraints that push
+    time : time at which loads and drivers are evaluated, s
+    touching : names of the closed unilateral constraints that carry a load
     residual : largest acceleration, relative to the accelerations that the loads alone would cause; 0 without loads
     system : System with the constraints in `touching` closed
     """
@@ -79,7 +83,7 @@ class Equilibrium(State):
 
     @cached_property
     def loads(self) -> dict[str, JointLoad]:
-        """Force and torque of every active constraint by name, as in `System.joint_loads`; zero for open gaps."""
+        """Force and torque of every active constraint, by name, as from `System.joint_loads`; zero for open gaps."""
         found = self.system.joint_loads(self, self.time)
         none = (
             constraint.name
@@ -89,23 +93,23 @@ class Equilibrium(State):
         return {**found, **{name: JointLoad(np.zeros(3), np.zeros(3)) for name in none}}
 
     def of(self, name: str) -> float:
-        """Return a quantity at equilibrium, such as "hinge.angle", "spring.length" or "hinge.force.x", SI units."""
+        """Return a quantity at the equilibrium by name, such as "hinge.angle" or "hinge.force.x", in SI units."""
         return value_of("Equilibrium.of", self.system, self.copy(), self.time, name)
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
-        """Eigenvalues of small motions about the equilibrium, complex, 1/s, in increasing size."""
+        """Eigenvalues of small motions about the equilibrium, complex, 1/s, smallest absolute value first."""
         return linearize(self.system, self.copy(), self.time).eigenvalues
 
     @property
     def stable(self) -> bool:
-        """Whether no eigenvalue has a positive real part: no small motion grows, but undamped ones do not decay."""
+        """Whether no small motion grows: no eigenvalue has a positive real part. Undamped motions do not decay."""
         values = self.eigenvalues
         return bool((values.real <= GROWS * np.abs(values).max(initial=0.0)).all())
 
 
 def equilibrium(system: System, start: State, t: float) -> Equilibrium:
-    """Return an equilibrium near a state; see `System.equilibrium`."""
+    """Return an equilibrium near the state `start` at time t, s; see `System.equilibrium`."""
     rubbing = [force.name for force in system.forces if isinstance(force, Friction)]
     system = system.without(*rubbing) if rubbing else system
     pushes = Pushes.of(system)
@@ -128,7 +132,10 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
 
 
 def _not_found(pushes: Pushes, state: State, left: float, t: float) -> ConvergenceError:
-    """Return the ConvergenceError with the best state and the body that has the largest acceleration in it."""
+    """Return the ConvergenceError of a failed search.
+
+    It has the best state, and names the body with the largest acceleration there. `left` is the residual.
+    """
     free = NullSpaceBasis.at(Point(pushes.system, state, t))
     model, (g, K, _) = free.point.model, accelerations(free, len(pushes.at(state)))
     falls = _falls(free)
@@ -153,18 +160,24 @@ def _not_found(pushes: Pushes, state: State, left: float, t: float) -> Convergen
 
 
 def _falls(free: NullSpaceBasis) -> bool:
-    """Whether most of the acceleration at a state is in directions without stiffness."""
+    """Whether most of the acceleration at a state is in directions without stiffness, as in a free fall."""
     g, K, _ = accelerations(free, 0)
     return bool(np.abs(_unopposed(g, K)).max(initial=0.0) > UNOPPOSED * np.abs(g).max(initial=0.0))
 
 
 def _unopposed(g: np.ndarray, K: np.ndarray) -> np.ndarray:
-    """Return the part of accelerations (f,) outside the range of their derivative K (f, f)."""
+    """Return the part of accelerations g (f,) that no displacement can balance.
+
+    It is the part outside the range of K (f, f), the derivative of g with respect to displacements.
+    """
     return np.asarray(g - K @ np.linalg.lstsq(K, g, rcond=INDIFFERENT)[0])
 
 
 def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
-    """Return the contact forces at an equilibrium, the least-norm ones if closed gaps share a load."""
+    """Return the contact forces (c,) at an equilibrium, N or N m.
+
+    If several closed gaps share a load, the forces are those of least norm.
+    """
     x = pushes.at(state)
     if not len(x):
         return x
@@ -175,15 +188,15 @@ def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
 
 
 def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
-    """Return the best state of the search, and its accelerations relative to the accelerations due to loads alone.
+    """Return the best state that the search finds, and its residual.
 
-    Steps (k - K) du = g + G x with the accelerations g in free coordinates and their derivative K are Newton steps for
-    k = 0. If K has growing directions, k exceeds their rates, and the step is an implicit one of a strongly damped
-    descent (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)), except for states so close to an equilibrium that
-    Newton's method finds it. Steps that increase the residual increase k; otherwise the next step may be longer,
-    because the path may be many times the size of the system. The residual is relative to the largest loads so far,
-    because the loads at the current state may vanish together with it. Forces x of unilateral constraints satisfy
-    complementarity in each step (Josephy 1979).
+    The residual is the largest acceleration, relative to the accelerations that the largest loads so far would cause.
+
+    Steps (k - K) du = g + G x are Newton steps for k = 0. If K has growing directions, k exceeds their rates. The step
+    is then an implicit step of a strongly damped descent (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)), unless the
+    state is so close to an equilibrium that Newton's method finds it. After a step that increases the residual k is
+    increased; otherwise the next step may be longer, because the path may be many times the size of the system. Contact
+    forces x satisfy complementarity in each step (Josephy 1979).
     """
     best, best_step, slower, previous, stride, found = np.inf, 0, 0.0, np.inf, 1.0, (state, np.inf)
     loaded = 0.0
@@ -226,7 +239,11 @@ def _part(g: np.ndarray, size: float) -> float:
 
 
 def _downhill(point: Point, K: np.ndarray, g: np.ndarray, longer: float, definite: bool) -> float:
-    """Return the damping k, 1/s^2, that makes steps descend."""
+    """Return the damping k, 1/s^2, with which a step lowers the potential energy.
+
+    `longer` scales the largest step along directions without stiffness. With `definite`, k also makes the symmetric
+    part of k - K positive definite, which contacts require.
+    """
     largest = float(np.abs(K).max())
     growing = float(np.linalg.eigvalsh(0.5 * (K + K.T))[-1] if definite else np.linalg.eigvals(K).real.max())
     found = 1.5 * growing if growing > GROWS * largest else 0.0
@@ -253,7 +270,10 @@ def _at_rest(system: System, start: State, t: float) -> State:
 
 
 def _stands(free: NullSpaceBasis, step: np.ndarray) -> bool:
-    """Whether a step in free coordinates, then internal variables, is round-off."""
+    """Whether a step is zero up to round-off.
+
+    `step` contains the free coordinates, followed by the internal variables.
+    """
     point, v = free.point, free.velocities.shape[1]
     internal = point.model.carried.numbers(point.model.carried.flat(point.state))[: len(step) - v]
     rest = np.abs(step[v:]).max(initial=0.0) <= STANDS * np.abs(internal).max(initial=0.0)

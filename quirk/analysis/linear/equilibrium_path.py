@@ -58,12 +58,12 @@ TURNED, MOST_TRIES = 1e-11, 60
 @explained
 @dataclass(frozen=True, repr=False)
 class EquilibriumPath:
-    """Equilibria over a parameter.
+    """Equilibria of a system over one parameter.
 
     Attributes
     ----------
-    values : (p,) values of the parameter
-    states : p equilibria, each a `State` with `loads`, `eigenvalues` and `stable`
+    values : (p,) values of the parameter at p points of the path
+    states : the p equilibria, each a `State` with `loads`, `eigenvalues` and `stable`
     turning : indices of the turning points, at which the parameter reverses
     """
 
@@ -74,11 +74,11 @@ class EquilibriumPath:
 
     @cached_property
     def stable(self) -> np.ndarray:
-        """Whether no small motion grows, (p,) bool; at turning points round-off decides."""
+        """Whether each equilibrium is stable, (p,) bool; at turning points round-off decides."""
         return np.array([state.stable for state in self.states])
 
     def of(self, name: str) -> np.ndarray:
-        """Return a quantity such as "hinge.angle" or "hinge.force.x" along the path, (p,)."""
+        """Return the values (p,) of a quantity along the path, such as "hinge.angle" or "hinge.force.x", SI units."""
         pairs = zip(self._systems, self.states, strict=True)
         return np.array([value_of("EquilibriumPath.of", s, e.copy(), 0.0, name) for s, e in pairs])
 
@@ -87,7 +87,7 @@ class EquilibriumPath:
         return f"<EquilibriumPath: {len(self.values)} equilibria from {first:.6g} to {last:.6g}, {turning} turning>"
 
     def plot(self, name: str, **options: Any) -> Any:
-        """Plot a quantity over the parameter, with unstable parts dashed; `options` as for `Result.plot`."""
+        """Plot a quantity over the parameter; unstable parts are dashed. `options` are those of `Result.plot`."""
         from quirk.graphics.plot.roots import draw_equilibria
 
         return draw_equilibria(self.values, self.of(name), self.stable, self.turning, name, options)
@@ -95,10 +95,12 @@ class EquilibriumPath:
 
 @dataclass(frozen=True)
 class _Place:
-    """A state with a value of the parameter, and g and K there.
+    """A point near the path: a state and a value of the parameter, with accelerations g and their derivative K.
 
     Attributes
     ----------
+    value : value of the parameter
+    free : basis of free coordinates at the state
     size : norm of the accelerations that loads alone would cause at this state
     loaded : largest such norm so far, the reference for residuals where all loads vanish
     """
@@ -114,7 +116,7 @@ class _Place:
 
     @property
     def left(self) -> float:
-        """Largest acceleration in free coordinates, zero at an equilibrium."""
+        """Largest acceleration along a free coordinate; it is zero at an equilibrium."""
         return float(np.abs(self.g).max(initial=0.0))
 
 
@@ -129,7 +131,7 @@ class _Follower:
         self.build, self.span = build, span
 
     def made(self, value: float) -> tuple[System, State]:
-        """Return the system at a value of the parameter, and the starting state."""
+        """Return the system and the starting state that the user's function builds for a value of the parameter."""
         made = self.build(value)
         system, state = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
         if not isinstance(system, System) or not isinstance(state, State | None):
@@ -142,7 +144,7 @@ class _Follower:
         return system, system.initial_state() if state is None else system.checked(state)
 
     def point(self, value: float, state: State, system: System | None = None) -> Point:
-        """Return the operating point at a state, projected onto the constraints at a value."""
+        """Return the operating point for a value of the parameter, at the state projected onto the constraints."""
         system = self.made(value)[0] if system is None else system
         plant, solver, parts = system.plant, system.plant.solver(), state.parts
         if system.model.rows:
@@ -155,7 +157,10 @@ class _Follower:
         return Point.along(system, plant, solver, found, 0.0, angles_at(system.model, found, 0.0))
 
     def place(self, value: float, state: State, system: System | None = None, loaded: float = 0.0) -> _Place:
-        """Return the `_Place` of a state at a value of the parameter; `loaded` is the largest load size so far."""
+        """Return the `_Place` of a state at a value of the parameter.
+
+        `loaded` is the largest norm of accelerations due to loads so far.
+        """
         point = self.point(value, state, system)
         free = NullSpaceBasis.at(point)
         g, K, _ = accelerations(free, 0)
@@ -163,33 +168,46 @@ class _Follower:
         return _Place(value, point.state, point.system, free, g, K, size, max(size, loaded))
 
     def slope(self, at: _Place) -> _Slope:
-        """Return the derivatives g_p of accelerations and internal rates, per parameter range, at constant state."""
+        """Return the derivative g_p of the accelerations with respect to the parameter, at a constant state.
+
+        It is relative to the range of the parameter: accelerations of the bodies (n, 6), and rates of internal
+        variables (k,).
+        """
         more, now = self.point(at.value + DIFFERENCE * self.span, at.state), at.free.point
         bodies = np.concatenate([more.linear - now.linear, more.angular - now.angular], axis=1)
         return bodies / DIFFERENCE, (more.internal_rates - now.internal_rates) / DIFFERENCE
 
     def tangent(self, at: _Place, slope: _Slope, ahead: _Tangent | None) -> _Tangent:
-        """Return the unit tangent of the path, in the direction of a previous one, or towards the end of the range."""
+        """Return the unit tangent of the path at a point.
+
+        It points along the previous tangent `ahead`, or, if this is None, towards the end of the range.
+        """
         along = np.linalg.svd(self._derivatives(at, slope))[2][-1]
         sign = float(along[-1]) if ahead is None else float(self._row(at, ahead) @ along)
         return self._direction(at, along if sign >= 0 else -along)
 
     def _derivatives(self, at: _Place, slope: _Slope) -> np.ndarray:
-        """Return K with the column g_p, in units of the length of the system and the range."""
+        """Return the matrix [K, g_p] of derivatives of the accelerations.
+
+        Displacements are relative to the length of the system, and the parameter to its range.
+        """
         return np.column_stack([at.K * self._unit(at), self._inner(at, *slope)])
 
     def _direction(self, at: _Place, along: np.ndarray) -> _Tangent:
-        """Return the direction (bodies, internal variables, parameter) for a row as returned by `_row`."""
+        """Return the direction of bodies, internal variables and parameter for coordinates as from `_row`."""
         unit, v = self._unit(at), at.free.velocities.shape[1]
         bodies = at.free.spread(at.free.velocities @ (unit * along[:v, None]))[..., 0]
         return bodies, unit * along[v:-1], float(along[-1])
 
     def _way(self, at: _Place, slope: _Slope, row: np.ndarray) -> float:
-        """Return the sign of the determinant that a path keeps across corners."""
+        """Return the sign of the determinant of [K, g_p] with the tangent `row`.
+
+        A path keeps this sign across corners.
+        """
         return float(np.linalg.slogdet(np.vstack([self._derivatives(at, slope), row]))[0])
 
     def past_corner(self, here: _Place, tangent: _Tangent) -> _Step | None:
-        """Return the step beyond a corner just after a place, or None if no stiffness jumps there."""
+        """Return a step across a corner of the path close to `here`, or None if no stiffness jumps there."""
         beyond = self.predicted(here, tangent, BEYOND)
         elements = switched(here.free.point, beyond.free.point)
         if not elements:
@@ -207,12 +225,15 @@ class _Follower:
         return _Step(self, here, there, turned, slope, BEYOND)
 
     def predicted(self, at: _Place, tangent: _Tangent, length: float) -> _Place:
-        """Return the place predicted by a step along a tangent."""
+        """Return the point reached by a step of `length` along a tangent."""
         state = displaced(at.state, length * tangent[0][:, :3], length * tangent[0][:, 3:])
         return self._with(at, state, length * tangent[1], at.value + length * tangent[2] * self.span)
 
     def corrected(self, now: _Place, tangent: _Tangent, slope: _Slope) -> _Place:
-        """Return the point of the path perpendicular to a tangent; AssemblyError if none is found."""
+        """Return the point of the path next to `now`, corrected perpendicular to a tangent.
+
+        Raises an AssemblyError if none is found.
+        """
         best = now
         for _ in range(MOST_ITERATIONS):
             if now.left <= FOUND * now.size:
@@ -241,15 +262,18 @@ class _Follower:
         return self.place(value, state, loaded=before.loaded)
 
     def _row(self, at: _Place, direction: _Tangent) -> np.ndarray:
-        """Return a direction in the free coordinates of a place, in units of the length of the system and the range."""
+        """Return a direction as coordinates in the basis of a point.
+
+        They are relative to the length of the system and to the range of the parameter.
+        """
         bodies, internal, of_parameter = direction
         return np.append(self._inner(at, bodies, internal) / self._unit(at), of_parameter)
 
     @staticmethod
     def _inner(at: _Place, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-        """Return motions of bodies (n, 6) and of internal variables (k,) in the free coordinates of a place.
+        """Return the free coordinates of motions of bodies (n, 6) and internal variables (k,) at a point of the path.
 
-        Each place has its own basis, which may be rotated or reversed with respect to the basis of another place.
+        Each point has its own basis, which may be rotated or reversed with respect to that of another point.
         """
         whole = np.zeros((len(bodies), 12, 1))
         whole[:, 6:, 0] = bodies
@@ -272,7 +296,7 @@ def _said(elements: Sequence[ForceElement]) -> str:
 
 @dataclass(frozen=True)
 class _Step:
-    """A step of the path with its length, its initial tangent, and the slope at its end."""
+    """A step along the path: both ends, its length, the tangent at its start and the slope at its end."""
 
     follower: _Follower
     here: _Place
@@ -282,11 +306,11 @@ class _Step:
     length: float
 
     def turning_point(self) -> _Place:
-        """Return the turning point within the step, at which the parameter reverses."""
+        """Return the turning point within the step, where the parameter reverses."""
         return self._where(lambda place: self.follower.tangent(place, self.slope, self.tangent)[2])
 
     def at(self, value: float) -> _Place:
-        """Return the path's point at a value of the parameter within the step."""
+        """Return the point of the path at a value of the parameter within the step."""
         near = self._where(lambda place: (place.value - value) / self.follower.span)
         fixed = np.zeros_like(self.tangent[0]), np.zeros_like(self.tangent[1]), 1.0
         try:
@@ -297,7 +321,10 @@ class _Step:
             return near
 
     def _where(self, function: Callable[[_Place], float]) -> _Place:
-        """Return the point where a function is zero, by the Illinois method, each started from the previous one."""
+        """Return the point of the path within the step where a function is zero.
+
+        The zero is located by the Illinois method; each correction starts from the previous point.
+        """
         a, b, fa, fb, place = 0.0, self.length, function(self.here), function(self.there), self.there
         for _ in range(MOST_TRIES):
             middle = (a * fb - b * fa) / (fb - fa)
@@ -318,16 +345,19 @@ class _Step:
 def equilibrium_path(
     build: Callable[[float], Any], start: float, stop: float, *, step: float = 0.05, most: int = 1000
 ) -> EquilibriumPath:
-    """Return the equilibria of a system over a parameter, through turning points.
+    """Return the equilibria of a system over a parameter; the path continues through turning points.
 
     Parameters
     ----------
     build : function of a value
         Returns the system, or a pair of the system and a starting state. The path begins at the equilibrium near that
         state at `start`. The system has the same parts at all values, and no unilateral constraints.
-    start, stop : the path ends when it reaches `stop`, or an equal distance on the other side of `start`
-    step : longest step, relative to the range and to the size of the system
-    most : maximum number of points
+    start, stop : float
+        Range of the parameter. The path ends when it reaches `stop`, or an equal distance on the other side of `start`.
+    step : float
+        Longest step, relative to the range and to the size of the system.
+    most : int
+        Maximum number of points.
 
     Raises
     ------

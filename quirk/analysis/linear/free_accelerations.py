@@ -1,4 +1,7 @@
-"""Accelerations in free coordinates, their derivatives, and displacements along free coordinates."""
+"""Accelerations along free coordinates, their derivatives, and steps along free coordinates.
+
+Free coordinates are coordinates of the motions that the constraints allow, in an orthonormal basis of the mass metric.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,23 @@ LONGEST_STEP = 0.3
 
 
 def size_of_loads(point: Point) -> float:
-    """Return the accelerations in free coordinates, kg^(1/2) m/s^2, that loads would cause without cancellation."""
+    """Return the size of the accelerations that loads would cause if they did not cancel.
+
+    It is measured along free coordinates, kg^(1/2) m/s^2.
+    """
     return float(load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max()))
 
 
 def accelerations(free: NullSpaceBasis, pushes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return accelerations in free coordinates and internal rates, with derivatives with respect to states and forces.
+    """Return accelerations along free coordinates and rates of internal variables, with their derivatives.
 
-    The contact forces are the last internal variables.
+    The last `pushes` internal variables are contact forces.
+
+    Returns
+    -------
+    g : (f,) accelerations, then rates of the other internal variables
+    K : (f, f) derivatives with respect to free coordinates and those variables
+    G : (f, c) derivatives with respect to the c contact forces
     """
     point, v = free.point, free.velocities.shape[1]
     own = point.internal - pushes
@@ -42,18 +54,24 @@ def accelerations(free: NullSpaceBasis, pushes: int) -> tuple[np.ndarray, np.nda
 
 
 def change_along(free: NullSpaceBasis, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return displacements (n, 3), m, and rotations (n, 3), rad, of the bodies for a step in free coordinates."""
+    """Return displacements (n, 3), m, and rotations (n, 3), rad, of n bodies for a step in free coordinates."""
     change = free.spread(free.velocities @ step[: free.velocities.shape[1], None])[..., 0]
     return change[:, :3], change[:, 3:]
 
 
 def size_of_change(free: NullSpaceBasis, moves: np.ndarray, turns: np.ndarray, longer: float = 1.0) -> float:
-    """Return the largest displacement, in `longer` lengths of the system, or rotation, rad."""
+    """Return the size of a step: the largest displacement, relative to the system's length, or rotation, rad.
+
+    `moves` (n, 3), m, are displacements, divided by `longer` lengths of the system; `turns` (n, 3) are rotations, rad.
+    """
     return float(max(np.abs(moves).max() / (longer * free.point.model.length), np.abs(turns).max()))
 
 
 def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, longer: float) -> State:
-    """Return the state after a step along the constraints, shortened if too large; `longer` scales the limit."""
+    """Return the state after a step in free coordinates, projected onto the constraints.
+
+    Steps longer than LONGEST_STEP times `longer` are shortened.
+    """
     point, (moves, turns) = free.point, change_along(free, step)
     size = size_of_change(free, moves, turns, longer)
     part = min(1.0, LONGEST_STEP / size) if size > 0 else 1.0

@@ -1,4 +1,7 @@
-"""Inputs of a linear system: numbers of force elements and motions of drivers, as directions."""
+"""Inputs u of a linear system: parameters of force elements, and motions of drivers.
+
+Each input gives a direction: the unit variation of its number in the compiled model.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +27,30 @@ RATES = (("", 1.0), (".rate", 1.0), (".acceleration", 0.5))
 
 @dataclass(frozen=True)
 class Input:
-    """An input: its name, and the function that writes its unit variation into column c of directions."""
+    """An input of a linear system.
+
+    Attributes
+    ----------
+    name : name of the input
+    write : function that writes its unit variation into one of several directions, given by its index
+    """
 
     name: str
     write: Callable[[Directions, int], None]
 
 
 def inputs_of(model: Model, given: Iterable[Any]) -> list[Input]:
-    """Return the inputs for names and pairs (name, parameter); a vector gives one input per component."""
+    """Return the inputs for the user's list of names and pairs (name, parameter).
+
+    A vector gives one input for each component.
+    """
     if isinstance(given, str):
         raise InputError(f'{OWNER}: inputs must be a list, such as ["{given}"]; got the text {given!r}')
     return [one for what in given for one in _inputs(model, what)]
 
 
 def directions_of(model: Model, inputs: list[Input]) -> Directions:
-    """Return the directions of unit variations of each input, in which a model is linearized."""
+    """Return one direction for each input: a unit variation of that input alone."""
     made = Directions.none(model, len(inputs))
     made = Directions(made.bodies, made.time, made.internal, made.mass, made.inertia, made.gravity, {}, {})
     for c, one in enumerate(inputs):
@@ -70,7 +82,10 @@ def _inputs(model: Model, what: Any) -> list[Input]:
 
 
 def _of_element(number: int, element: ForceElement, parameter: str | None, name: str) -> list[Input]:
-    """Return the inputs of a parameter or motion of an element; by default the inputs of its load."""
+    """Return the inputs for a parameter or motion of a force element; without `parameter`, those of its load.
+
+    `number` is the index of the element in the model, and `name` its name.
+    """
     layout, places = element.layout(), _places(element)
     chosen = getattr(element, "argument", None) if parameter is None else parameter
     title = name if parameter is None else f"{name}.{parameter}"
@@ -101,7 +116,7 @@ def _of_element(number: int, element: ForceElement, parameter: str | None, name:
 
 
 def _places(element: ForceElement) -> dict[str, tuple[int, tuple[int, ...]]]:
-    """Return the first input of the law and the shape, for each numerical parameter by name."""
+    """Return, for each numerical parameter of an element, its first index among the law's inputs, and its shape."""
     found, place = {}, 0
     for name in element.parameters:
         given = getattr(element, name)
@@ -120,7 +135,7 @@ def _law_input(name: str, number: int, place: int) -> Input:
 
 
 def _of_driver(model: Model, driver: Constraint, parameter: str) -> list[Input]:
-    """Return a constraint's motion, its rate and its acceleration as separate inputs."""
+    """Return three inputs for the motion of a driver: its value, its rate and its acceleration."""
     motion = getattr(driver, parameter, None)
     rows = model.joint_rows[driver.name]
     for number, placed in enumerate(as_relations(model)):

@@ -29,21 +29,22 @@ if TYPE_CHECKING:
 @explained
 @dataclass(frozen=True)
 class Linearization:
-    """Linear system x' = A x + B u, y = C x + D u for small variations x, u, y of states, inputs and outputs.
+    """Linear system x' = A x + B u, y = C x + D u for small variations x, u, y of F states, i inputs and o outputs.
 
     Attributes
     ----------
     A, B, C, D : (F, F), (F, i), (o, F) and (o, i)
     states, inputs, outputs : names
     about : "equilibrium"; "steady motion", in the co-moving axes of `frame`; or "instant" of a motion with time-varying
-       coefficients
+        coefficients
     directions : (n, 12, F)
-       Motion of the bodies with each state: displacements of the centers of mass in the inertial frame, m, rotations in
-       body axes, rad, variations of velocities in the inertial frame and of angular velocities in body axes.
+        Motion of the n bodies with each state: displacements of the centers of mass in the inertial frame, m, rotations
+        in
+        body axes, rad, variations of velocities in the inertial frame, and of angular velocities in body axes.
     output_values : (o,) values of the outputs at the state
     state, time : the operating point
     frame : the steady motion, with `velocity` of the point at the origin, `turning` in the inertial frame and `spin`
-       (n, 3) of each body in its axes
+        (n, 3) of each body in its axes
     units : (F,) scaling of the states for which the entries of A are of similar size
     """
 
@@ -64,11 +65,14 @@ class Linearization:
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
-        """All eigenvalues (F,) of A, complex, 1/s, in increasing size."""
+        """All eigenvalues (F,) of A, complex, 1/s, smallest absolute value first."""
         return eigenvalues(self.A, self.units)
 
     def motion(self, x: Any) -> np.ndarray:
-        """Return the motion of the bodies (n, 12) for states x (F,), or (k, n, 12) for (k, F); see `directions`."""
+        """Return the motion of the n bodies (n, 12) for states x (F,), or (k, n, 12) for several states (k, F).
+
+        The 12 components are those of `directions`.
+        """
         given = np.asarray(x)
         if given.shape[-1:] != (len(self.states),) or given.dtype.kind not in "iufc":
             raise InputError(f"Linearization.motion: x must have {len(self.states)} numbers, one per state; got {x!r}")
@@ -85,7 +89,10 @@ class Linearization:
         return StateSpace(self.A, B, C, D)
 
     def to_control(self) -> Any:
-        """Return the system as a `control.StateSpace` with names; needs the extra `quirk-dynamics[control]`."""
+        """Return the system as a `control.StateSpace` with named signals.
+
+        It needs python-control, the extra `quirk-dynamics[control]`.
+        """
         try:
             import control
         except ImportError as error:
@@ -110,7 +117,7 @@ def linearize(
     outputs: Iterable[Any] = (),
     coordinates: Sequence[str] | None = None,
 ) -> Linearization:
-    """Return the linear system about a state; see `System.linearize`."""
+    """Return the linear equations of small motions about a state at time t, s; see `System.linearize`."""
     point = Point(system, state, t)
     listed, asked = inputs_of(point.model, inputs), quantities("System.linearize", "outputs", point.system, outputs)
     free = NullSpaceBasis.at(point)

@@ -1,4 +1,4 @@
-"""A mode as an animated motion."""
+"""A mode of small motions as a `Result`, for plots and animations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ PICTURES = 48
 
 
 def as_result(system: System, modes: Modes, number: int, amplitude: float, periods: int) -> Result:
-    """Return a mode as a motion about the state, which is held in its steady motion; see `Modes.result`."""
+    """Return a mode as a motion about its state; see `Modes.result`.
+
+    In a steady motion the bodies stay at this state, and only the mode is shown.
+    """
     from quirk.result.result import Result
     from quirk.result.segment import Segment
 

@@ -33,16 +33,16 @@ REAL = 1e-9
 @explained
 @dataclass(frozen=True)
 class Modes:
-    """k modes exp(s t) of small motions about a state, by abs(s); of complex pairs only Im s > 0.
+    """k modes exp(s t) of small motions about a state, in the order of abs(s); complex pairs count once, with Im s > 0.
 
     Attributes
     ----------
-    eigenvalues : (k,) complex, 1/s: real parts are rates of growth, imaginary parts angular frequencies, rad/s
+    eigenvalues : (k,) s, complex, 1/s: real parts are rates of growth, imaginary parts angular frequencies, rad/s
     shapes : (k, n, 12) complex
-        Motion of the bodies: displacements of the centers of mass in the inertial frame, rotations in body axes,
+        Motion of the n bodies: displacements of the centers of mass in the inertial frame, rotations in body axes,
         variations of velocities in the inertial frame and of angular velocities in body axes. The largest displacement,
         relative to the length of the system, or rotation is 1.
-    internal : (k, s) complex, variations of all internal variables of force elements
+    internal : (k, q) complex, variations of all q internal variables of force elements
     about : "equilibrium", "steady motion" or "instant", as in `Linearization`
     state, time : the operating point
     """
@@ -57,12 +57,15 @@ class Modes:
 
     @property
     def frequencies(self) -> np.ndarray:
-        """Natural frequencies abs(s) / 2 pi (k,), Hz."""
+        """Natural frequencies (k,), Hz: abs(s) / 2 pi."""
         return np.asarray(np.abs(self.eigenvalues) / (2 * np.pi))
 
     @property
     def damping(self) -> np.ndarray:
-        """Damping ratios -Re s / abs(s) (k,): 1 decays without oscillation, negative ones grow; 0 for s = 0."""
+        """Damping ratios (k,): -Re s / abs(s), or 0 for s = 0.
+
+        A mode with ratio 1 decays without oscillation; one with a negative ratio grows.
+        """
         size = np.abs(self.eigenvalues)
         return np.asarray(np.where(size > 0, -self.eigenvalues.real / np.where(size > 0, size, 1.0), 0.0))
 
@@ -70,33 +73,36 @@ class Modes:
         return len(self.eigenvalues)
 
     def of(self, name: str) -> np.ndarray:
-        """Return the complex amplitudes (k,) of a quantity such as "hinge.angle" or "hinge.force.x" in each mode."""
+        """Return the complex amplitude of a quantity in each mode, (k,); the quantity is named, as "hinge.angle"."""
         (one,) = quantities("Modes.of", "name", self._point.system, [name])
         changes = one.read(self._changes)[1]
         return np.asarray(changes[: len(self)] + 1j * changes[len(self) :])
 
     def result(self, number: int, amplitude: float = 0.2, periods: int = 1) -> Result:
-        """Return a mode as an exaggerated motion: a `Result` for plots and animations.
+        """Return a mode as a motion with enlarged amplitude: a `Result` for plots and animations.
 
         Parameters
         ----------
         number : index of the mode, from 0
-        amplitude : largest rotation, rad, or displacement, in lengths of the system
-        periods : number of periods, without growth or decay; a mode that does not oscillate is shown with a
-            period of 1 s
+        amplitude : largest rotation, rad, or displacement, relative to the length of the system
+        periods : number of periods, without growth or decay; a mode that does not oscillate is shown with a period of 1
+            s
         """
         from .mode_animation import as_result
 
         return as_result(self._system, self, self._number(number), amplitude, periods)
 
     def animate(self, number: int, path: str | Path, *, amplitude: float = 0.2, **options: Any) -> Path:
-        """Write an animation of a mode, one period in two seconds; `options` as for `Result.animate`."""
+        """Write an animation of a mode to a file; one period takes two seconds.
+
+        `options` are those of `Result.animate`.
+        """
         motion = self.result(number, amplitude)
         options.setdefault("speed", float(motion.time[-1]) / 2)
         return Path(motion.animate(path, **options))
 
     def plot(self, number: int, *, amplitude: float = 0.2, **options: Any) -> Any:
-        """Plot a mode at both extremes and at rest; `options` as for `Result.plot.ghosts`."""
+        """Plot a mode at both extremes and at rest; `options` are those of `Result.plot.ghosts`."""
         motion = self.result(number, amplitude)
         period = float(motion.time[-1])
         figure = motion.plot.ghosts([0.25 * period, 0.5 * period, 0.75 * period], **options)
@@ -123,13 +129,13 @@ class Modes:
 
     @cached_property
     def _changes(self) -> QuantityDerivatives:
-        """Derivatives of the motion in the real parts of all shapes, followed by the imaginary parts."""
+        """Derivatives of all quantities along the real parts of the k shapes, followed by the imaginary parts."""
         directions = Directions.of_shapes(self._point.model, self.shapes, self.internal)
         return QuantityDerivatives(self._point, self._point.variation(directions))
 
 
 def modes(system: System, state: State, t: float, count: int | None = None) -> Modes:
-    """Return the modes at a state; see `System.modes`."""
+    """Return the modes of small motions about a state at time t, s; see `System.modes`."""
     if count is not None:
         count = validate.whole("System.modes", "count", count)
     found = None if count is None else sparse_modes(system, state, t, count)
@@ -148,7 +154,11 @@ def modes(system: System, state: State, t: float, count: int | None = None) -> M
 def _chosen(
     values: np.ndarray, shapes: np.ndarray, inside: np.ndarray, length: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return one mode of each conjugate pair, sorted by frequency, with shapes whose largest component is 1."""
+    """Return one mode of each conjugate pair, sorted by frequency, with normalized shapes.
+
+    `values` (k,) are the eigenvalues, `shapes` (k, n, 12) and `inside` (k, q) the motions of bodies and internal
+    variables. The largest component of each shape becomes 1; displacements are relative to `length`, m.
+    """
     values = np.where(np.abs(values.imag) <= REAL * np.abs(values), values.real, values).astype(complex)
     kept = np.flatnonzero(values.imag >= 0)
     kept = kept[order(values[kept])]

@@ -1,8 +1,9 @@
-"""Basis of the motions allowed by the constraints at a state, orthonormal in the mass metric.
+"""Basis of the motions that the constraints allow at a state, orthonormal in the mass metric.
 
 Variations of poses dq = N_q u satisfy the position rows. Variations of velocities dv = N_v w + P u satisfy all rows,
 which rotate with the poses; P u is the particular solution. With velocity rows, such as rolling, u has more entries
-than w.
+than w. Coordinates of the mass metric are the 6 n velocities or displacements of n bodies, scaled so that the squared
+norm is twice the kinetic energy.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from .operating_point import Point
 
 @dataclass(frozen=True)
 class NullSpaceBasis:
-    """Basis of free directions at a point; matrices over 6 n mass-metric coordinates of poses or velocities.
+    """Basis of the motions of n bodies that the constraints allow at one state.
 
     Attributes
     ----------
-    poses : (6 n, p) orthonormal, N_q
-    velocities : (6 n, v) orthonormal, N_v
-    particular : (6 n, p) orthogonal to N_v, P
+    poses : (6 n, p) orthonormal columns N_q, in coordinates of the mass metric
+    velocities : (6 n, v) orthonormal columns N_v
+    particular : (6 n, p) columns P, orthogonal to N_v
     """
 
     point: Point
@@ -41,7 +42,7 @@ class NullSpaceBasis:
 
     @classmethod
     def at(cls, point: Point) -> NullSpaceBasis:
-        """Return the basis at a point; InputError if the point is singular."""
+        """Return the basis at an operating point; InputError if the constraints are singular there."""
         model = point.model
         rows = tangent_rows(model, point.kin, point.t)
         alike, scaled = Metric.uniform(model).rows(rows), point.metric.rows(rows)
@@ -64,17 +65,20 @@ class NullSpaceBasis:
 
     @property
     def size(self) -> int:
-        """Number of states: free poses, free velocities, and internal variables."""
+        """Number of states: p free poses, v free velocities, and the internal variables."""
         return self.poses.shape[1] + self.velocities.shape[1] + self.point.internal
 
     def spread(self, z: np.ndarray) -> np.ndarray:
-        """Return motions of the bodies (n, 6, D) from coordinates (6 n, D) of the mass metric."""
+        """Return motions of the bodies (n, 6, D) for D columns (6 n, D) in coordinates of the mass metric.
+
+        Linear parts are in the inertial frame, angular ones in body axes.
+        """
         metric, by_body = self.point.metric, z.reshape(self.point.bodies, 6, -1)
         translation = metric.translation[:, None, None] * by_body[:, :3]
         return np.concatenate([translation, np.einsum("nij,njd->nid", metric.rotation, by_body[:, 3:])], axis=1)
 
     def directions(self) -> Directions:
-        """Return the basis as directions: p pose directions, v velocity directions, then the internal variables."""
+        """Return the basis as directions: p of poses, v of velocities, then one for each internal variable."""
         p, v, point = self.poses.shape[1], self.velocities.shape[1], self.point
         made = Directions.none(point.model, self.size)
         made.bodies[:, :6, :p] = self.spread(self.poses)
@@ -84,7 +88,7 @@ class NullSpaceBasis:
         return made
 
     def coordinates(self, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-        """Return the coordinates (F, D), in the basis, of motions (n, 12, D) and internal variations (k, D)."""
+        """Return the states (F, D) of D motions of the bodies (n, 12, D) and of internal variables (k, D)."""
         metric, n = self.point.metric, self.point.bodies
 
         def gathered(part: np.ndarray) -> np.ndarray:
@@ -96,7 +100,7 @@ class NullSpaceBasis:
         return np.concatenate([self.poses.T @ moved, self.velocities.T @ moving, internal])
 
     def completed(self, directions: Directions) -> Directions:
-        """Add to variations of parameters the least variations of poses and velocities that satisfy the constraints.
+        """Add to variations of parameters the smallest variations of poses and velocities that satisfy the constraints.
 
         The added variations are orthogonal to the basis in the mass metric.
         """
@@ -108,12 +112,15 @@ class NullSpaceBasis:
 
     @staticmethod
     def _solved(rows: PseudoInverse, residual: np.ndarray) -> np.ndarray:
-        """Return the minimum-norm variations (6 n, D) for given residuals of the rows (m, D)."""
+        """Return the variations (6 n, D) of least norm that cause given residuals of the rows (m, D).
+
+        `rows` is the pseudo-inverse of the m rows.
+        """
         return np.asarray(rows.Vt.T @ ((rows.U.T @ (rows.D[:, None] * residual)) / rows.s[:, None]))
 
 
 def _of_velocities(model: Model) -> np.ndarray:
-    """Return which rows (m,) constrain velocities only."""
+    """Return a mask (m,) of the constraint rows that constrain velocities only, such as rolling."""
     found = np.zeros(model.rows, dtype=bool)
     for placed in model.relations:
         found[placed.rows] = placed.relation.of_velocities
@@ -121,7 +128,10 @@ def _of_velocities(model: Model) -> np.ndarray:
 
 
 def _require_regular(point: Point, alike: np.ndarray) -> None:
-    """Raise an InputError at a singular state, where otherwise independent rows become dependent: motions branch."""
+    """Raise an InputError at a singular state, where independent rows become dependent and motions branch.
+
+    `alike` (m, 6 n) are the rows in a metric of equal bodies.
+    """
     kept = point.kept
     if not kept.any():
         return
@@ -136,7 +146,7 @@ def _require_regular(point: Point, alike: np.ndarray) -> None:
 
 
 def _complement(rows: np.ndarray, size: int) -> np.ndarray:
-    """Return orthonormal columns (size, size - r) orthogonal to r orthonormal rows."""
+    """Return `size` - r orthonormal columns that are orthogonal to r orthonormal `rows` (r, size)."""
     if not len(rows):
         return np.eye(size)
     return np.linalg.svd(rows)[2][len(rows) :].T

@@ -1,4 +1,7 @@
-"""A state at which a system is linearized, with the quantities evaluated there."""
+"""A state at which a system is linearized, with its accelerations, multipliers and derivatives.
+
+A direction is a small variation of poses, velocities, internal variables and parameters; D is the number of directions.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +38,14 @@ STANDS = 1e-12
 
 
 class Point:
-    """A state of n bodies that satisfies the constraints of a system.
+    """A state of n bodies at which a system is linearized; it satisfies the constraints.
 
     Attributes
     ----------
-    linear, angular : (n, 3) accelerations, inertial frame, and derivatives of the angular velocities in body axes
-    internal_rates : (k,) rates of the internal variables
-    magnitudes : (C,) forces of sliding friction that is proportional to loads, N
+    linear : (n, 3) accelerations of the centers of mass, inertial frame, m/s^2
+    angular : (n, 3) rates of the angular velocities, body axes, rad/s^2
+    internal_rates : (k,) rates of the k internal variables
+    magnitudes : (C,) forces of the C sliding friction elements, N
     """
 
     def __init__(self, system: System, state: State, t: float) -> None:
@@ -55,7 +59,11 @@ class Point:
     def along(
         cls, system: System, plant: CompiledModel, solver: Solver, state: State, t: float, angles: np.ndarray
     ) -> Point:
-        """Return a state of a motion at time t, with a solver whose rows have been selected, and angles (K, 3)."""
+        """Return the operating point for a state of a motion at time t, s, without checking the constraints.
+
+        The independent rows have already been selected in `solver`; `angles` (K, 3) are the 1-2-3 angles of K joints,
+        rad.
+        """
         point: Point = object.__new__(cls)
         point._stand(system, plant, solver, state, t)
         point.rank = solver.rank
@@ -79,7 +87,7 @@ class Point:
         self.magnitudes = self.solver.frictions.magnitude.copy()
 
     def _require_slip(self) -> None:
-        """Raise an InputError for friction without slip, which is not differentiable, from the last evaluated slip."""
+        """Raise an InputError if a friction element does not slide, because sticking friction has no derivative."""
         table, outputs = self.solver.frictions, self.solver.applied.table.outputs
         fastest = max(np.abs(self.state.velocity).max(), self.model.length * np.abs(self.state.angular_velocity).max())
         for k, friction in enumerate(self.frictions):
@@ -93,7 +101,7 @@ class Point:
 
     @property
     def frictions(self) -> list[Friction]:
-        """All sliding friction elements that are proportional to loads."""
+        """All sliding friction elements whose force is in proportion to a normal load."""
         return [element for element, _ in self.model.forces if isinstance(element, Friction)]
 
     @property
@@ -108,17 +116,17 @@ class Point:
 
     @property
     def kept(self) -> np.ndarray:
-        """Mask (m,) of the rows selected as independent."""
+        """Mask (m,) of the m constraint rows that are selected as independent."""
         return self.solver.kept
 
     @cached_property
     def loaded(self) -> ConstrainedMotion:
-        """The motion with its multipliers, of minimum norm for redundant rows."""
+        """Accelerations and multipliers; for redundant rows the multipliers have the least norm."""
         return constrained_motion(self.solver, self.t, self.kin, self._y)
 
     @cached_property
     def motion(self) -> MotionTower:
-        """Poses with their first two time derivatives."""
+        """Poses of the bodies with their first two time derivatives."""
         motion = MotionTower.of(self.kin, 2)
         motion.position[:-1, 2] = self.linear
         motion.spin[:-1, 1] = np.einsum("nij,nj->ni", self.kin.rotation[:-1], self.angular)
@@ -126,11 +134,11 @@ class Point:
 
     @cached_property
     def differential(self) -> Differential:
-        """Evaluator of tangents; its arrays contain the last eight directions."""
+        """Object that computes derivatives along directions; its arrays hold the last eight directions."""
         return Differential(self.solver)
 
     def tangent(self, directions: Directions) -> Tangent:
-        """Return the derivatives of accelerations in D directions; D may be zero."""
+        """Return the derivatives of accelerations and multipliers along D directions; D may be zero."""
         if directions.count:
             return self.differential.at(self._y, self.t, directions)
         one = self.differential.at(self._y, self.t, Directions.none(self.model, 1))
@@ -139,7 +147,7 @@ class Point:
         )
 
     def variation(self, directions: Directions) -> OperatingVariation:
-        """Return the time derivatives of the state variations in D directions."""
+        """Return the time derivatives of D small variations of the state, by the linearized equations of motion."""
         tangent = self.tangent(directions)
         given = directions.bodies
         bodies = np.zeros_like(given)
@@ -152,13 +160,14 @@ class Point:
 
 @dataclass(frozen=True)
 class OperatingVariation:
-    """Rates z' = J z of D directions z.
+    """D small variations z of a state and their time derivatives z' = J z.
 
     Attributes
     ----------
-    directions, tangent : the directions and the tangent from which it is computed
+    directions : the variations z
+    tangent : derivatives of accelerations and multipliers along them
     bodies : (n, 12, D) time derivatives of the variations of poses and velocities, as in
-    `quirk.dynamics.model.directions`
+        `quirk.dynamics.model.directions`
     internal : (k, D) time derivatives of the variations of internal variables
     """
 

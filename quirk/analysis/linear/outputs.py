@@ -1,4 +1,4 @@
-"""Outputs of a linear system: quantities by name, with exact directional derivatives."""
+"""Outputs y of a linear system: quantities by name, with exact derivatives along D directions."""
 
 from __future__ import annotations
 
@@ -28,14 +28,21 @@ Output = Callable[[QuantityDerivatives], tuple[float, np.ndarray]]
 
 @dataclass(frozen=True)
 class Named:
-    """A quantity of a system with its name; `owner` is the name in errors."""
+    """A quantity of a system, such as "hinge.angle".
+
+    Attributes
+    ----------
+    name : its name
+    of : the function that computes it
+    owner : name of the caller in errors
+    """
 
     name: str
     of: Quantity | Gap | Reading
     owner: str
 
     def read(self, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
-        """Return the value and its derivatives (D,) in D directions."""
+        """Return the value of the quantity and its derivatives (D,) along D directions."""
         if isinstance(self.of, Reading):
             return self._reading(self.of, changes)
         value, moved = changes.coordinate(self.of, rows_of(changes.point, self.of))
@@ -77,7 +84,10 @@ class Named:
 
 
 def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) -> list[Named]:
-    """Return quantities of a system by name; see `quirk.events.names`."""
+    """Return quantities of a system for a list of names such as "hinge.angle"; see `quirk.events.names`.
+
+    `owner` and `argument` name the caller and its argument in errors.
+    """
     if isinstance(names, str):
         raise InputError(f'{owner}: {argument} must be a list, such as ["{names}"]; got the text {names!r}')
     parts = {part.name: part for part in system}
@@ -93,20 +103,26 @@ def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) 
 
 
 def rows_of(point: Point, element: Quantity | Gap) -> tuple[int, ...]:
-    """Return the indices of an element's bodies in the model; the ground is last."""
+    """Return the indices of the bodies on which an element depends; the ground has the index n of n bodies."""
     names = point.model.body_names
     return tuple(names.index(b.name) if b.name in names else len(names) for b in element.bodies)
 
 
 def value_of(owner: str, system: System, state: State, t: float, name: str) -> float:
-    """Return a quantity at a state, in SI units; an unknown name raises an InputError that names `owner`."""
+    """Return the value of a quantity at a state and time t, s, in SI units.
+
+    An unknown `name` raises an InputError that names `owner`.
+    """
     point = Point(system, state, t)
     (one,) = quantities(owner, "name", system, [name])
     return one.read(QuantityDerivatives(point, point.variation(Directions.none(point.model, 0))))[0]
 
 
 def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[float, np.ndarray]:
-    """Return a component or the magnitude of a load (6,), and its derivatives from those of the load (6, D)."""
+    """Return a component or the magnitude of a force or torque, and its derivatives (D,).
+
+    `load` (6,) are force and torque, `moved` (6, D) their derivatives; `reading` selects the component.
+    """
     first = 3 if reading.what == "torque" else 0
     vector, change = load[first : first + 3], moved[first : first + 3]
     if reading.axis is not None:
@@ -116,7 +132,10 @@ def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[f
 
 
 def _energy(what: str, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
-    """Return an energy of the system, J, and its derivatives (D,)."""
+    """Return an energy of the system, J, and its derivatives (D,) along D directions.
+
+    `what` is "kinetic", "potential" or "total".
+    """
     point, model, state = changes.point, changes.point.model, changes.point.state
     given = changes.variation.directions.bodies
     kinetic = (

@@ -1,4 +1,4 @@
-"""Implicit pseudo-transient continuation for equilibria in narrow curved valleys of the potential energy.
+"""Search for equilibria whose potential energy has narrow curved valleys, by implicit pseudo-transient continuation.
 
 Such valleys occur for long levers on stiff bushings. The strongly damped motion du/dtau = g(u), with the accelerations
 g in free coordinates, first descends to the bottom of the valley and then along it. A single linear step leaves a
@@ -39,7 +39,7 @@ OVER_GROWTH = 1.5
 
 
 def followed(system: System, state: State, t: float) -> State | None:
-    """Return a state at rest near an equilibrium of lower energy, or None if the descent fails."""
+    """Return a state at rest near an equilibrium of lower potential energy, or None if the descent fails."""
     try:
         return _followed(system, state, t)
     except (AssemblyError, InputError):  # a singular state, or a failed projection onto the constraints
@@ -68,7 +68,10 @@ def _followed(system: System, state: State, t: float) -> State | None:
 
 
 def _step(free: NullSpaceBasis, state: State, t: float, k: float) -> tuple[State, int] | None:
-    """Return the state after an implicit step, and its number of iterations; None without convergence."""
+    """Return the state after one implicit step and its number of iterations; None if the step does not converge.
+
+    `free` is the basis of free coordinates at `state`, and `k` the damping, 1/s^2.
+    """
     system, here = free.point.system, state
     moved, internal = np.zeros(len(free.velocities)), np.zeros(free.point.internal)
     for iteration in range(MOST_ITERATIONS):

@@ -1,4 +1,8 @@
-"""Directional derivatives of quantities, by evaluation of laws and relations on dual numbers."""
+"""Derivatives of quantities along D directions: laws and constraints are evaluated with dual numbers.
+
+A dual number has a value and derivatives along eight directions. A direction is a small variation of poses, velocities,
+internal variables and parameters.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,9 @@ from .operating_point import OperatingVariation, Point
 
 
 class QuantityDerivatives:
-    """Derivatives of a motion and its accelerations in D directions, for n bodies and the ground; inertial frame.
+    """Derivatives along D directions of the motion of n bodies, and of quantities that depend on it.
+
+    The last index of bodies, n, is the ground.
 
     Attributes
     ----------
@@ -59,9 +65,11 @@ class QuantityDerivatives:
         self.orientation = 0.5 * np.concatenate([scalar, vector], axis=1)
 
     def coordinate(self, element: ForceElement, rows: Sequence[int], number: int = 0) -> tuple[float, np.ndarray]:
-        """Return a coordinate of an element, and derivatives (3, D) of its value, rate and second time derivative.
+        """Return a coordinate of a force element, and derivatives (3, D) along D directions.
 
-        Undefined derivatives, such as for the second time derivative of a velocity, are NaN.
+        The three rows are the derivatives of the coordinate, its rate and its second time derivative. `rows` are the
+        indices of the element's bodies, and `number` the index of the coordinate. Undefined derivatives, such as for
+        the second time derivative of a velocity, are NaN.
         """
         taylor, changes = self.coordinate_terms(element, rows, number, {})
         return taylor[0], changes
@@ -69,7 +77,10 @@ class QuantityDerivatives:
     def coordinate_terms(
         self, element: ForceElement, rows: Sequence[int], number: int, seeds: Inputs
     ) -> tuple[list[float], np.ndarray]:
-        """Return a coordinate with its rate and the derivatives of both; `seeds` differentiate the law's inputs."""
+        """Return a coordinate of a force element with its rate, and the derivatives (3, D) as `coordinate` does.
+
+        `seeds` adds derivatives (D,) of numbers in the law, by their index among its inputs.
+        """
         layout = element.layout(1)
         values, deltas = self._law(element, layout, rows)
         places = _places(element.layout(), layout)
@@ -89,10 +100,15 @@ class QuantityDerivatives:
         return [float(x.value if isinstance(x, Dual) else x) for x in found[0][:2]], np.array(changes)
 
     def load(self, number: int) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
-        """Return the loads of a force element, given by its index in the model, their derivatives, and the energy.
+        """Return loads and energy of the force element with index `number` in the model, with their derivatives.
 
-        Loads (frames, 6): force and moment about the center of mass on the body of each frame, inertial frame;
-        derivatives (frames, 6, D); energy, J, and its derivatives (D,).
+        Returns
+        -------
+        loads : (frames, 6) force and moment about the center of mass on the body of each frame, inertial frame, N and N
+            m
+        moved : (frames, 6, D) derivatives of the loads
+        energy : stored energy, J
+        change : (D,) derivatives of the energy
         """
         element, rows = self.point.model.forces[number]
         layout = element.layout()
@@ -114,7 +130,7 @@ class QuantityDerivatives:
         return loads, moved, float(outputs[0][layout.energy]), changes[layout.energy]
 
     def joint_load(self, constraint: Constraint) -> tuple[np.ndarray, np.ndarray]:
-        """Return force and torque (6,) of a constraint on body j at its joint point, and derivatives (6, D)."""
+        """Return force and torque (6,) on body j at its joint point, inertial frame, and their derivatives (6, D)."""
         if constraint.name not in self._held:
             self._held[constraint.name] = self._joint_load(constraint)
         return self._held[constraint.name]
@@ -140,14 +156,20 @@ class QuantityDerivatives:
         return wrench, change
 
     def last_origin(self, number: int) -> np.ndarray:
-        """Return the parameter derivatives (3, D) of the origin of a force element's last frame in its body."""
+        """Return the derivatives (3, D) of the origin of a force element's last frame, in body coordinates.
+
+        Only variations of the element's own numbers change this origin; `number` is the index of the element.
+        """
         layout = self.point.model.forces[number][0].layout()
         given = self.variation.directions.laws.get(number, {})
         first = layout.first_frame + (layout.frames - 1) * layout.frame_size
         return np.array([given.get(first + c, np.zeros(self._count)) for c in range(3)])
 
     def _origin_of_j(self, number: int, placed: PlacedRelation) -> np.ndarray:
-        """Return the parameter derivatives (3, D) of the origin of a relation's second frame in its body."""
+        """Return the derivatives (3, D) of the origin of frame j of a constraint, in body coordinates.
+
+        `number` is the index of the constraint among the relations of the model.
+        """
         layout = layout_of(placed.relation, len(placed.bodies), 2)
         given = self.variation.directions.relations.get(number, {})
         first = layout.first_frame + layout.frame_size
@@ -158,7 +180,7 @@ class QuantityDerivatives:
         return self.variation.directions.count
 
     def _law(self, element: ForceElement, layout: LawLayout, rows: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the inputs of a law and their derivatives (inputs, D)."""
+        """Return the inputs of a force law (inputs,) and their derivatives (inputs, D)."""
         point, count = self.point, self._count
         motion = point.motion.up_to(layout.order + 1)
         values = law_inputs(element, layout, rows, motion, point.t, point.state.angles)
@@ -183,7 +205,10 @@ class QuantityDerivatives:
         return values, deltas
 
     def _rows(self, number: int, placed: PlacedRelation, body: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows (r, 6) of a relation for the inertial motion of a body, and their derivatives (r, 6, D)."""
+        """Return the r rows of a constraint for one body, (r, 6), and their derivatives (r, 6, D).
+
+        The six columns are linear and angular motion in the inertial frame.
+        """
         point, count = self.point, self._count
         layout = layout_of(placed.relation, len(placed.bodies), 2)
         values, deltas = relation_inputs(placed, layout, point.motion, point.t), np.zeros((layout.inputs, count))
@@ -207,7 +232,10 @@ class QuantityDerivatives:
 
 
 def _places(plain: LawLayout, layout: LawLayout) -> dict[int, int]:
-    """Return the indices of a law's inputs in the layout with derivatives, by those in the layout without."""
+    """Return the index of each input in a layout with time derivatives, by its index in the layout without.
+
+    The layouts are those of the inputs of one force law.
+    """
     found = {k: k for k in range(plain.first_motion)}
     for m in range(plain.motions):
         for k in range(plain.order + 2):
@@ -220,7 +248,7 @@ def _places(plain: LawLayout, layout: LawLayout) -> dict[int, int]:
 
 
 def _eights(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
-    """Return arrays of dual numbers from values (N,) and derivatives (N, D), for eight directions each."""
+    """Return arrays of dual numbers from N values (N,) and derivatives (N, D): one array for every eight directions."""
     made = []
     for first in range(0, max(1, deltas.shape[1]), WIDTH):
         taken = np.zeros((len(values), WIDTH))
@@ -231,7 +259,10 @@ def _eights(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
 
 
 def _delta(taylor: list[Any], k: int) -> np.ndarray:
-    """Return the directional derivatives (8,) of time derivative k from Taylor coefficients; NaN if missing."""
+    """Return the derivatives (8,) of time derivative k along eight directions; NaN if it is missing.
+
+    `taylor` are Taylor coefficients in time, as dual numbers.
+    """
     if k >= len(taylor):
         return np.full(WIDTH, np.nan)
     delta = taylor[k].delta if isinstance(taylor[k], Dual) else 0

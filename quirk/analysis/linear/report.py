@@ -28,7 +28,7 @@ FREE = (("angle", "rotation", "rad"), ("travel", "translation", "m"))
 
 
 def report(found: Equilibrium) -> str:
-    """Return the text of `print(equilibrium)`, of about thirty lines or fewer for any system."""
+    """Return the text that `print(equilibrium)` shows, about thirty lines at most for any system."""
     model, count = found.system.model, len(found.position)
     errors = residuals(model, Kinematics.of(found), found.time, 0)[:, 0] if model.rows else np.zeros(0)
     lines = [
@@ -59,14 +59,14 @@ def _stability(found: Equilibrium) -> str:
 
 
 def _number(real: float, imaginary: float) -> str:
-    """Return a real number, or a complex pair, as text."""
+    """Return a real eigenvalue, or a conjugate pair, as text."""
     if not imaginary:
         return f"{real:.4g}"
     return f"{real:.4g} ± {imaginary:.4g}i" if real else f"± {imaginary:.4g}i"
 
 
 def _place(found: Equilibrium) -> list[str]:
-    """Return lines with the free coordinates of joints, or with positions of bodies if there are no joints."""
+    """Return lines of text with the free joint coordinates, or with positions of bodies if there are no joints."""
     system = found.system
     joints = [c for c in system.constraints if isinstance(c, Joint) and system.is_active(c.name)]
     free = [
@@ -85,7 +85,10 @@ def _place(found: Equilibrium) -> list[str]:
 
 
 def _loads(found: Equilibrium) -> list[str]:
-    """Return lines with the loads of constraints, in decreasing size if there are many, and their uniqueness."""
+    """Return lines of text with the loads of the constraints, and whether they are unique.
+
+    If there are many, only the largest are listed.
+    """
     loads, model = found.loads, found.system.model
     if not loads:
         return []
@@ -109,7 +112,10 @@ def _uniqueness(found: Equilibrium) -> str:
 
 
 def _table(head: str, of_values: str, rows: Sequence[tuple[str, str]], what: str) -> list[str]:
-    """Return lines of names and values, and one with the number of omitted lines."""
+    """Return lines of text with names and values; the last one gives the number of omitted lines.
+
+    `head` and `of_values` are the titles of both columns, `what` is the name of the omitted entries.
+    """
     shown = rows[:MOST_LINES]
     width = max(len(head), *(len(name) for name, _ in shown))
     lines = [f"{head:<{width}}   {of_values}".rstrip(), *(f"{name:<{width}}   {said}" for name, said in shown)]

@@ -1,4 +1,4 @@
-"""Root loci: eigenvalues over a parameter."""
+"""Root loci: eigenvalues of small motions over a parameter."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .linearization import linearize
 @explained
 @dataclass(frozen=True, repr=False)
 class RootLocus:
-    """Eigenvalues over a parameter.
+    """Eigenvalues of small motions at p values of a parameter.
 
     Attributes
     ----------
     values : (p,) values of the parameter
-    eigenvalues : (p, F) complex, 1/s; columns are matched to be as smooth as possible
+    eigenvalues : (p, F) of the F states, complex, 1/s; columns are matched to be as smooth as possible
     """
 
     values: np.ndarray
@@ -36,7 +36,7 @@ class RootLocus:
         return f"<RootLocus: {count} eigenvalues at {values} values from {first:.6g} to {last:.6g}>"
 
     def plot(self, **options: Any) -> Any:
-        """Plot the eigenvalues in the complex plane, colored by the parameter; `options` as for `Result.plot`."""
+        """Plot the eigenvalues in the complex plane, colored by the parameter; `options` are those of `Result.plot`."""
         from quirk.graphics.plot.roots import draw_roots
 
         return draw_roots(self.values, self.eigenvalues, options)
@@ -87,7 +87,7 @@ def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLo
 
 
 def _continued(before: list[np.ndarray], now: np.ndarray) -> np.ndarray:
-    """Return eigenvalues matched to the previous ones, or to their linear extrapolation if there are two."""
+    """Return eigenvalues sorted to match the previous ones, or their linear extrapolation if there are two."""
     from scipy.optimize import linear_sum_assignment
 
     if not before:

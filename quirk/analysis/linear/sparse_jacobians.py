@@ -1,8 +1,8 @@
-"""Sparse local Jacobians of a large system, from few directions.
+"""Sparse Jacobians of the equations of motion of a large system, from evaluations along few directions.
 
 At fixed multipliers the acceleration of a body depends only on bodies that share a force element or constraint with it.
-Many bodies are therefore varied in one direction, as long as no body depends on two of them (Curtis, Powell and
-Reid, IMA J. Appl. Math. 13 (1974)): 36 directions suffice for a chain of any length.
+Many bodies are therefore varied in one direction, as long as no body depends on two of them (Curtis, Powell and Reid,
+IMA J. Appl. Math. 13 (1974)): 36 directions suffice for a chain of any length.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from .operating_point import Point
 
 @dataclass(frozen=True)
 class Local:
-    """Sparse Jacobians over the 12 n tangent coordinates of all bodies, then k internal variables.
+    """Sparse Jacobians with respect to 12 coordinates of each of n bodies, then k internal variables.
+
+    The 12 coordinates are displacement, rotation, and variations of the velocity and angular velocity.
 
     Attributes
     ----------
     accelerations : (6 n, 12 n + k) accelerations at fixed multipliers: linear, inertial frame; angular, body axes
     rates : (k, 12 n + k) rates of the internal variables
-    positions, velocities : (m, 12 n + k) residuals of the rows, and their rates
+    positions, velocities : (m, 12 n + k) residuals of the m constraint rows, and their rates
     """
 
     accelerations: Any
@@ -39,7 +41,7 @@ class Local:
 
     @classmethod
     def at(cls, point: Point) -> Local:
-        """Return the Jacobians at a point."""
+        """Return the Jacobians at an operating point."""
         from scipy.sparse import csr_array
 
         refuse_friction(point.solver, "a few modes: ask for all of them, without count=")
@@ -62,7 +64,11 @@ class Local:
 def _note(
     point: Point, directions: Directions, owners: list[np.ndarray], parts: np.ndarray, entries: dict[str, Any]
 ) -> None:
-    """Evaluate directions, and add the results to the columns of the varied bodies."""
+    """Evaluate several directions at once, and add the results to the entries of the Jacobians.
+
+    `owners` names, for each body, internal variable and row, the varied body on which it depends; `parts` are the
+    coordinates that are varied.
+    """
     accelerations, tangent = _free(point, directions)
     bodies, internal, rows = owners
 
@@ -80,7 +86,7 @@ def _note(
 
 
 def _note_internal(point: Point, entries: dict[str, Any]) -> None:
-    """Add the effects of internal variables, one after the other."""
+    """Add the derivatives with respect to the internal variables, one after the other, to the entries."""
     for number in range(point.internal):
         directions = Directions.none(point.model, 1)
         directions.internal[number] = 1.0
@@ -92,7 +98,10 @@ def _note_internal(point: Point, entries: dict[str, Any]) -> None:
 
 
 def _free(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
-    """Return derivatives of accelerations (n, 6, D) at fixed multipliers, and the tangent, for D <= 8 directions."""
+    """Return derivatives (n, 6, D) of the accelerations at fixed multipliers, for D <= 8 directions.
+
+    The derivatives at multipliers that satisfy the constraints are returned as well, as a tangent.
+    """
     tangent = point.tangent(directions)
     model, slots = point.model, point.solver.slots
     loads = point.differential.tangents.loads.reshape(-1, 6, WIDTH)[slots.slot[: point.bodies], :, : directions.count]
@@ -101,7 +110,7 @@ def _free(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
 
 
 def _neighbors(point: Point) -> tuple[Any, Any, Any]:
-    """Return the dependence of each body, row and internal variable on the n bodies as sparse matrices."""
+    """Return on which of n bodies each body, row and internal variable depends: three sparse matrices."""
     from scipy.sparse import csr_array, eye_array
 
     model, n = point.model, point.bodies
@@ -136,7 +145,10 @@ def _pattern(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> Any:
 
 
 def _colors(near: Any) -> list[np.ndarray]:
-    """Return sets of bodies of which no body depends on two: a greedy coloring of the distance-2 graph."""
+    """Return sets of bodies that can be varied together, because no body depends on two bodies of a set.
+
+    It is a greedy coloring of the distance-2 graph.
+    """
     apart = (near @ near).tocsr()
     color = np.full(apart.shape[0], -1)
     for body in np.argsort(-np.diff(apart.indptr), kind="stable"):
@@ -146,7 +158,7 @@ def _colors(near: Any) -> list[np.ndarray]:
 
 
 def _owners(touching: Any, members: np.ndarray) -> np.ndarray:
-    """Return, for each row of a sparse matrix, the member on which it depends, or -1."""
+    """Return, for each row of a sparse matrix, the body among `members` on which it depends, or -1."""
     found = np.full(touching.shape[0], -1)
     part = touching[:, members].tocoo()
     found[part.coords[0]] = members[part.coords[1]]

@@ -1,4 +1,4 @@
-"""Some modes of a large system, by shift-and-invert iteration with sparse matrices.
+"""The modes of lowest frequency of a large system, by shift-and-invert iteration with sparse matrices.
 
 Small motions are the pencil s E y = F y over poses, velocities, internal variables and multipliers,
 
@@ -42,10 +42,10 @@ Found = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Found, str] | None:
-    """Return `count` or slightly more modes of least |s|, and the kind of state: "equilibrium" or "steady motion".
+    """Return at least `count` modes of least |s|, and the kind of state, "equilibrium" or "steady motion".
 
-    Return None if the system has hardly more modes, for which a full computation is as easy: the Arnoldi vectors would
-    exceed the number of finite eigenvalues.
+    Returns None if the system has hardly more modes, so that all of them are as easily computed: the Arnoldi vectors
+    would exceed the number of finite eigenvalues.
     """
     point = Point(system, state, t)
     wanted, finite = 2 * count + 4, 2 * (6 * point.bodies - int(point.kept.sum())) + point.internal
@@ -66,7 +66,10 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
 
 
 def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: float) -> Found:
-    """Return the `wanted` - 2 eigenvalues nearest to zero, with their eigenvectors."""
+    """Return the `wanted` - 2 eigenvalues nearest to zero, with the motions of bodies and internal variables.
+
+    `rate` is a typical rate of the system, 1/s.
+    """
     from scipy.sparse import diags_array
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
 
@@ -100,7 +103,7 @@ def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: floa
 
 
 def _units(point: Point, F: Any, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return units of the rows and columns of F, relative to the rate, for entries of similar size."""
+    """Return units of the rows and columns of F with which its entries are of similar size."""
     from scipy.sparse import diags_array
 
     units = np.ones((point.bodies, FREEDOMS))
@@ -121,12 +124,15 @@ def _units(point: Point, F: Any, rate: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _largest(A: Any, axis: int) -> np.ndarray:
-    """Return the largest entries of a sparse matrix along an axis."""
+    """Return the largest entry of each column (axis 0) or row (axis 1) of a sparse matrix."""
     return np.asarray(A.max(axis=axis).toarray()).ravel() if min(A.shape) else np.zeros(A.shape[1 - axis])
 
 
 def _same(found: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
-    """Whether modes, carried by the steady motion, are modes at a point tau later; `rate` is a typical rate, 1/s."""
+    """Whether modes of a steady motion are also modes at its later point, a time `tau`, s, afterwards.
+
+    `rate` is a typical rate, 1/s.
+    """
     values, shapes, inside = found
     moved = steady.carried_later(Directions.of_shapes(later.model, shapes, inside), tau)
     goes_on = steady.seen(later.variation(moved)).bodies
@@ -141,7 +147,10 @@ def _same(found: Found, steady: Steady, later: Point, tau: float, rate: float) -
 
 
 def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
-    """Return sparse E and F over bodies (12 n), internal variables (k), and multipliers of the kept rows."""
+    """Return the sparse matrices E and F of the equations s E y = F y of small motions.
+
+    y contains 12 coordinates of each body, the internal variables, and the multipliers of the independent rows.
+    """
     from scipy.sparse import block_array, block_diag, coo_array, csr_array, eye_array
 
     n, k, kept = point.bodies, point.internal, point.kept
@@ -174,7 +183,10 @@ def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
 
 
 def _kinematic(point: Point, steady: Steady, size: int) -> Any:
-    """Return the kinematic part: rates of poses from velocities, and the rotation of the axes of a steady motion."""
+    """Return the kinematic part of F: rates of poses due to velocities, and the rotation of the co-moving axes.
+
+    `size` is the number of rows and columns.
+    """
     from scipy.sparse import csr_array
 
     blocks = np.zeros((point.bodies, FREEDOMS, FREEDOMS))
@@ -193,7 +205,10 @@ def _of_velocities(point: Point) -> np.ndarray:
 
 
 def _rate(local: Local, length: float) -> float:
-    """Return an average rate, 1/s, of stiffness, or of damping if there is no stiffness."""
+    """Return a typical rate of the system, 1/s, from its stiffness, or from its damping if it has no stiffness.
+
+    `length` is the length of the system, m.
+    """
     from scipy.sparse import csr_array, diags_array
 
     bodies = local.accelerations.shape[0] // 6

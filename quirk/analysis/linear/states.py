@@ -1,4 +1,4 @@
-"""States of a linear system: an orthonormal basis of free directions, or named coordinates and rates."""
+"""States x of a linear system: coordinates in an orthonormal basis of free motions, or named coordinates and rates."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ RATE_NAMES = {"angle": "angle_rate", "rotation": "angle_rate", "travel": "travel
 
 @dataclass(frozen=True)
 class States:
-    """States x of a linear system about a point.
+    """The F states x of a linear system about an operating point.
 
     Attributes
     ----------
+    free : basis of the motions that the constraints allow
     names : name of each state
-    directions : motion of the bodies with each state
-    coordinates : coordinates that define the states; empty for the orthonormal basis
+    directions : motion of the bodies for a unit of each state
+    coordinates : named quantities that define the states; empty for the orthonormal basis
     rates : indices of the coordinates whose rates are states
     """
 
@@ -44,7 +45,7 @@ class States:
 
     @classmethod
     def of(cls, free: NullSpaceBasis, names: Sequence[str] | None) -> States:
-        """Return the states in named coordinates, or in the orthonormal basis if `names` is None."""
+        """Return the states for named coordinates, or those of the orthonormal basis if `names` is None."""
         point, basis = free.point, free.directions()
         internal = [f"{element}.{name}" for element, name in _internal(point)]
         p, v = free.poses.shape[1], free.velocities.shape[1]
@@ -65,13 +66,16 @@ class States:
         return cls(free, [*listed, *internal], _combined(basis, back), chosen, rates)
 
     def system_matrix(self, frame: OperatingVariation) -> np.ndarray:
-        """Return A (F, F), x' = A x, from the rates of the states' directions in the frame in which they are held."""
+        """Return A (F, F) of x' = A x.
+
+        `frame` contains the time derivatives of the states' directions, in the axes of the steady motion.
+        """
         if not self.coordinates:
             return self.free.coordinates(frame.bodies, frame.internal)
         return self._rates_of_names(frame)
 
     def input_matrix(self, directions: Directions) -> tuple[np.ndarray, OperatingVariation]:
-        """Return B (F, i) for variations of parameters, and the variation of the motion due to them at constant x."""
+        """Return B (F, i) for i variations of parameters, and the variation of the motion due to them at constant x."""
         point = self.free.point
         completed = self.free.completed(directions)
         if not self.coordinates:
@@ -91,14 +95,17 @@ class States:
 
 
 def _changes(chosen: list[Named], changes: QuantityDerivatives) -> np.ndarray:
-    """Return the derivatives (c, 3, D) of coordinates, their rates and second time derivatives."""
+    """Return the derivatives (c, 3, D) of c coordinates, their rates and their second time derivatives.
+
+    They are taken along D directions.
+    """
     point = changes.point
     found = [changes.coordinate(one.of, rows_of(point, one.of))[1] for one in chosen]  # type: ignore[arg-type]
     return np.array(found).reshape(len(chosen), 3, changes.variation.directions.count)
 
 
 def _combined(basis: Directions, columns: np.ndarray) -> Directions:
-    """Return linear combinations (F, D) of the directions of a basis."""
+    """Return D linear combinations of the F directions of a basis; `columns` (F, D) are their coefficients."""
     size = columns.shape[1]
     internal = np.einsum("kf,fd->kd", basis.internal, columns)
     bodies = np.einsum("ncf,fd->ncd", basis.bodies, columns)
@@ -115,7 +122,7 @@ def _combined(basis: Directions, columns: np.ndarray) -> Directions:
 
 
 def _internal(point: Point) -> list[tuple[str, str]]:
-    """Return element and name of each internal variable."""
+    """Return the pair of element and variable name for each internal variable."""
     by_name = {element.name: element for element in point.system.forces}
     return [(own, name) for own in point.model.carried.internal for name in by_name[own].internal]
 
@@ -130,7 +137,11 @@ def _require_coordinates(chosen: list[Named]) -> None:
 
 
 def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: np.ndarray) -> None:
-    """Raise an InputError unless the coordinates (c, F) determine all poses; bodies move by (n, 6, p)."""
+    """Raise an InputError unless c coordinates determine all poses.
+
+    `values` (c, F) are their derivatives with respect to the states; `moved` (n, 6, p) are the motions of the bodies
+    along the p free pose coordinates.
+    """
     p = moved.shape[2]
     for one, row in zip(chosen, values, strict=True):
         if not np.isfinite(row).all() or np.abs(row[p:]).max(initial=0.0) > INDEPENDENT * np.abs(row[:p]).max(
@@ -161,10 +172,10 @@ def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: n
 
 
 def _most(point: Point, chosen: list[Named], moved: np.ndarray) -> np.ndarray:
-    """Return the largest possible variations (c,) of coordinates due to motions (n, 6, p) of their bodies.
+    """Return upper bounds (c,) of the variations of c coordinates for motions (n, 6, p) of the bodies.
 
-    Translation and rotation of each body are bounded separately, by the product of the norms of gradient and motion, so
-    that the result does not depend on units or on other bodies.
+    Translation and rotation of each body are bounded separately, by the product of the norms of gradient and motion.
+    The bounds therefore do not depend on units or on other bodies.
     """
     rows = sorted({row for one in chosen for row in rows_of(point, one.of) if row < len(moved)})  # type: ignore[arg-type]
     alone = Directions.none(point.model, 6 * len(rows))
@@ -178,7 +189,7 @@ def _most(point: Point, chosen: list[Named], moved: np.ndarray) -> np.ndarray:
 
 
 def _independent(rates: np.ndarray, count: int) -> list[int]:
-    """Return the indices of the first independent rows (c, v), one for each free velocity."""
+    """Return the indices of the first `count` independent rows among `rates` (c, v)."""
     found: list[int] = []
     left = rates.copy()
     for k, row in enumerate(left):

@@ -1,4 +1,4 @@
-"""Steady motions: a common rigid motion of all bodies, in which each may also spin about an axis of its own.
+"""Steady motions: a common rigid motion of all n bodies, in which each body may also spin about an axis of its own.
 
 The velocities are those of a rigid motion, v = V + Omega x r, and of spins sigma_i that are constant in body axes. In
 co-moving axes the equations of small motions have constant coefficients, z' = (J - dXi) z, where dXi z is the rate of a
@@ -38,13 +38,13 @@ SMALL_ANGLE = 1e-4
 
 @dataclass(frozen=True)
 class Steady:
-    """A rigid motion with spins.
+    """A common rigid motion of n bodies, with a spin of each body.
 
     Attributes
     ----------
-    velocity : (3,) V of the point at the inertial origin, m/s
-    turning : (3,) Omega, inertial frame, rad/s
-    spin : (n, 3) sigma, body axes, rad/s
+    velocity : (3,) V, velocity of the point of the rigid motion at the inertial origin, m/s
+    turning : (3,) Omega, angular velocity of the rigid motion, inertial frame, rad/s
+    spin : (n, 3) sigma, further angular velocity of each body, body axes, rad/s
     """
 
     velocity: np.ndarray
@@ -53,11 +53,11 @@ class Steady:
 
     @classmethod
     def none(cls, bodies: int) -> Steady:
-        """Return the steady motion of axes at rest."""
+        """Return the steady motion of bodies at rest."""
         return cls(np.zeros(3), np.zeros(3), np.zeros((bodies, 3)))
 
     def carried(self, bodies: np.ndarray) -> np.ndarray:
-        """Return the rates dXi z (n, 12, D) of variations z (n, 12, D) that move along with the bodies."""
+        """Return the rates dXi z (n, 12, D) of D variations z (n, 12, D) that move along with the bodies."""
         found = np.empty_like(bodies)
         for part in (SHIFT, VELOCITY):
             found[:, part] = np.einsum("ij,njd->nid", rotation.skew(self.turning), bodies[:, part])
@@ -66,11 +66,11 @@ class Steady:
         return found
 
     def seen(self, varied: OperatingVariation) -> OperatingVariation:
-        """Return the rates of variations in the co-moving axes."""
+        """Return time derivatives of variations as they appear in the co-moving axes."""
         return replace(varied, bodies=varied.bodies - self.carried(varied.directions.bodies))
 
     def later(self, state: State, tau: float) -> State:
-        """Return the state after a time tau of this motion."""
+        """Return the state that a state reaches by this motion after a time tau, s."""
         spun = rotation.exp(self.spin * tau)
         whole = rotation.exp(self.turning * tau)
         R = rotation.matrix(whole)
@@ -82,7 +82,7 @@ class Steady:
         return replace(state, position=moved, orientation=turned, velocity=state.velocity @ R.T, angular_velocity=omega)
 
     def carried_later(self, directions: Directions, tau: float) -> Directions:
-        """Return directions after they have moved along with the bodies for a time tau, s."""
+        """Return variations after they have moved along with the bodies for a time tau, s."""
         R, back = rotation.matrix(rotation.exp(self.turning * tau)), rotation.matrix(rotation.exp(self.spin * tau))
         bodies = np.empty_like(directions.bodies)
         for part in (SHIFT, VELOCITY):
@@ -93,9 +93,10 @@ class Steady:
 
 
 def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, Steady]:
-    """Return "equilibrium", "steady motion" or "instant", and the axes for small motions.
+    """Return the kind of an operating point, and the axes in which small motions are described.
 
-    `variation` belongs to the basis of free directions.
+    The kind is "equilibrium", "steady motion" or "instant". `variation` contains the time derivatives of the basis
+    directions `free`.
     """
     point = free.point
     at_rest = Steady.none(point.bodies)
@@ -111,7 +112,7 @@ def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, S
 
 
 def _internal_rests(point: Point) -> bool:
-    """Whether the internal variables are constant."""
+    """Whether the rates of all internal variables are zero up to round-off."""
     size = np.append(_internal_size(point), 1.0).max()
     return bool(np.abs(point.internal_rates).max(initial=0.0) <= AT_REST * size)
 
@@ -122,17 +123,20 @@ def _internal_size(point: Point) -> np.ndarray:
 
 
 def load_rate(point: Point) -> float:
-    """Return the rate, 1/s, of the motion that loads would cause without cancellation."""
+    """Return the rate, 1/s, of the motion that loads would cause if they did not cancel.
+
+    It is the square root of the largest acceleration over the length of the system.
+    """
     return _scales(point)[0]
 
 
 def rate_of(point: Point) -> float:
-    """Return the larger of the rates, 1/s, of loads and of the motion."""
+    """Return a typical rate of the system, 1/s: the larger of those of its loads and of its motion."""
     return max(_scales(point))
 
 
 def _scales(point: Point) -> tuple[float, float]:
-    """Return the rates, 1/s, of loads and of the motion, relative to the length of the system."""
+    """Return typical rates, 1/s, of the loads and of the motion."""
     linear, angular = gross_accelerations(point.model, point.t, point.kin)
     length = point.model.length
     state = point.state
@@ -141,7 +145,7 @@ def _scales(point: Point) -> tuple[float, float]:
 
 
 def rests(point: Point) -> bool:
-    """Whether all velocities and accelerations are zero."""
+    """Whether all velocities and accelerations are zero up to round-off."""
     loads, moving = _scales(point)
     if not (moving <= AT_REST * loads or moving <= 0):
         return False
@@ -150,12 +154,18 @@ def rests(point: Point) -> bool:
 
 
 def _sizes(point: Point, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
-    """Return the sizes (2, n), 1/s^2, of linear accelerations (n, 3), over the system's length, and angular ones."""
+    """Return the sizes (2, n), 1/s^2, of linear accelerations (n, 3) and of angular ones (n, 3).
+
+    Linear ones are divided by the length of the system.
+    """
     return np.stack([np.linalg.norm(linear, axis=1) / point.model.length, np.linalg.norm(angular, axis=1)])
 
 
 def _stiffness(point: Point) -> np.ndarray:
-    """Return acceleration variations (2, n), 1/s^2, for random displacements up to the system's length or 1 rad."""
+    """Return the size (2, n), 1/s^2, of the accelerations that random displacements of all bodies cause.
+
+    Displacements are up to the length of the system, rotations up to 1 rad.
+    """
     directions, rng = Directions.none(point.model, 1), np.random.default_rng(0)
     directions.bodies[:, SHIFT] = point.model.length * rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))
     directions.bodies[:, TURN] = rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))
@@ -164,7 +174,7 @@ def _stiffness(point: Point) -> np.ndarray:
 
 
 def _changes_in_time(point: Point) -> bool:
-    """Return whether loads or drivers change the accelerations in time although no body moves."""
+    """Whether accelerations depend on time although no body moves, because of loads or drivers."""
     model = point.model
     timed = any(element.motions or element.of_user for element, _ in model.forces)
     if not timed and not any(placed.relation.motions or placed.relation.of_user for placed in model.relations):
@@ -177,7 +187,10 @@ def _changes_in_time(point: Point) -> bool:
 
 
 def _candidates(point: Point) -> list[Steady]:
-    """Return the rigid motions of least norm and of least spin that fit the state; an empty list if none fits."""
+    """Return the rigid motions, of least norm and of least spin, that fit velocities and accelerations of a state.
+
+    The list is empty if none fits.
+    """
     length, state, R = point.model.length, point.state, point.kin.rotation[:-1]
     middle = state.position.mean(axis=0)
     time = 1.0 / _scales(point)[1]
@@ -210,9 +223,10 @@ def _candidates(point: Point) -> list[Steady]:
 
 
 def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
-    """Yield the rigid motions with spins that match a moving state's velocities and accelerations, now and later.
+    """Yield the steady motions that match velocities and accelerations of a moving state, now and at a later time.
 
-    Each is accompanied by the point a time tau later, and tau, s. The coefficients of small motions are not compared.
+    Each comes with the later operating point and the time tau until then, s. The coefficients of small motions are not
+    compared.
     """
     if not _scales(point)[1] > 0 or not _internal_rests(point):
         return
@@ -223,7 +237,10 @@ def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
 
 
 def _later(point: Point, steady: Steady) -> tuple[Point, float] | None:
-    """Return the point of a motion after a time tau, and tau, s; None if the state is not steady."""
+    """Return the operating point that a steady motion reaches after a time tau, and tau, s.
+
+    Returns None if the accelerations there do not fit, so that the motion is not steady.
+    """
     tau = LATER / max(
         np.abs(point.state.angular_velocity).max(), np.abs(point.state.velocity).max() / point.model.length
     )
@@ -240,7 +257,10 @@ def _later(point: Point, steady: Steady) -> tuple[Point, float] | None:
 
 
 def _stays(free: NullSpaceBasis, variation: OperatingVariation, steady: Steady, later: Point, tau: float) -> bool:
-    """Return whether the coefficients of small motions are equal at a later point."""
+    """Whether the coefficients of small motions are the same at a later point of a steady motion.
+
+    `variation` contains the time derivatives of the basis directions `free`; `later` is reached after `tau`, s.
+    """
     point = free.point
     scale = max(_scales(point)) ** 2
     one = _coefficients(free, steady.seen(variation))
@@ -270,7 +290,7 @@ def _coefficients(free: NullSpaceBasis, seen: OperatingVariation) -> np.ndarray:
 
 
 def _integral(turning: np.ndarray, tau: float) -> np.ndarray:
-    """Return the integral (3, 3) of rotations about a fixed axis from time 0 to tau."""
+    """Return the integral (3, 3), s, over the time from 0 to tau, of the rotation matrix exp(skew(turning) t)."""
     angle = float(np.linalg.norm(turning)) * tau
     cross = rotation.skew(turning * tau)
     if angle < SMALL_ANGLE:

@@ -1,4 +1,4 @@
-"""Detection of jumps in stiffness between two adjacent states, such as one-sided springs that engage."""
+"""Jumps of stiffness between two neighboring states, such as one-sided springs that engage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JUMPS = 1e-3
 
 
 def switched(one: Point, other: Point) -> list[ForceElement]:
-    """Return the force elements whose stiffness or damping jumps between two adjacent points."""
+    """Return the force elements whose stiffness or damping jumps between two neighboring operating points."""
     elements = [element for element, _ in one.model.forces]
     pairs = ((element, _by_bodies(one, k), _by_bodies(other, k)) for k, element in enumerate(elements))
     return [
@@ -27,9 +27,10 @@ def switched(one: Point, other: Point) -> list[ForceElement]:
 
 
 def _by_bodies(point: Point, number: int) -> np.ndarray:
-    """Return derivatives (b, 6, 12 b) of a force element's loads with respect to poses and velocities of its b bodies.
+    """Return the derivatives (b, 6, 12 b) of a force element's loads on its b bodies.
 
-    The length of the system is the unit of length.
+    They are with respect to poses and velocities of these bodies. The length of the system is the unit of length;
+    `number` is the index of the element.
     """
     model, rows = point.model, point.model.forces[number][1]
     bodies = sorted({row for row in rows if row < len(model.mass)})

@@ -1,1 +1,5 @@
-"""A motion as data: states over time, views of its parts, loads, events and energies."""
+"""Results of runs: states over time, and views of motions, loads, events and energies.
+
+nt is the number of output times and n the number of bodies. A segment is a time interval of a run with the same active
+constraints and forces.
+"""

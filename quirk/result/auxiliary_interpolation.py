@@ -1,4 +1,8 @@
-"""Interpolation of auxiliary states, such as work and internal variables, between the recorded times."""
+"""Interpolation of auxiliary states between the recorded times of a result.
+
+Auxiliary states are k numbers that a run integrates beside the motion of n bodies: internal variables of force
+elements, and work. Their rates are evaluated at 8 Gauss-Lobatto points of each interval.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +24,11 @@ SWEEPS, CONVERGED = 8, 1e-13
 
 
 def with_carried(between: Interpolant, place: Abscissa, flat: np.ndarray) -> np.ndarray:
-    """Return states (p, 13 n + k) with auxiliary states integrated from their rates along the motion.
+    """Return flat states (p, 13 n + k) with the auxiliary states filled in, at p points between recorded times.
 
-    The integral over an interval differs from the recorded change by the interpolation error, which is distributed
-    proportionally.
+    `between` interpolates the motion, `place` gives the points, and `flat` the states without auxiliary states. The
+    rates are integrated along the motion. The integral over an interval differs from the recorded change by the
+    interpolation error, which is distributed in proportion to time.
     """
     model = between.segment.model
     carried = model.carried
@@ -60,14 +65,22 @@ def with_carried(between: Interpolant, place: Abscissa, flat: np.ndarray) -> np.
 
 
 def _sums(x: np.ndarray, rates: np.ndarray, before: np.ndarray, after: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Return integrals (i, p, k) of the rates (i, nodes, k) up to the fractions x (p,) of each interval."""
+    """Return changes (i, p, k) of k auxiliary states since the start of each of i intervals, at p fractions of it.
+
+    Parameters
+    ----------
+    x : (p,) fractions of the interval, 0 to 1
+    rates : (i, 8, k) rates at the 8 quadrature points
+    before, after : (i, k) recorded values at both ends of the interval
+    h : (i, 1) lengths of the intervals, s
+    """
     weights, whole = (_integrals(2 * at - 1) @ COEFFICIENTS for at in (x, np.ones(1)))
     sums, total = (h[:, None] * np.einsum("pn,ink->ipk", of, rates) for of in (weights, whole))
     return sums + x[:, None] * ((after - before)[:, None] - total)
 
 
 def _integrals(at: np.ndarray) -> np.ndarray:
-    """Return integrals (p, COUNT) of Legendre polynomials from -1 to points (p,) on [-1, 1], over its length."""
+    """Return integrals of the first 8 Legendre polynomials from -1 to p points on [-1, 1], divided by 2: (p, 8)."""
     values = legendre.legvander(at, COUNT)
     lower = np.concatenate([-np.ones((len(at), 1)), values[:, : COUNT - 1]], axis=1)
     return 0.5 * (values[:, 1:] - lower) / (2 * np.arange(COUNT) + 1)

@@ -1,4 +1,4 @@
-"""Center of mass and momenta of several bodies of a result."""
+"""Center of mass and momenta of a group of bodies over time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ class CenterOfMass:
 
     @cached_property
     def acceleration(self) -> np.ndarray:
-        """Acceleration of the center of mass (nt, 3) in the inertial frame, m/s^2: external loads over mass."""
+        """Acceleration of the center of mass (nt, 3) in the inertial frame, m/s^2.
+
+        It is the sum of all external loads, divided by the mass.
+        """
         return self._mean(self._result._accelerations[0])
 
     def _mean(self, vectors: np.ndarray) -> np.ndarray:
@@ -79,7 +82,10 @@ def momentum_of(result: Result, bodies: Any, about: Any) -> Momentum:
 
 
 def rows_of(system: System, owner: str, bodies: Any) -> list[int]:
-    """Return the indices of one or several bodies, given by name or as objects; None means all."""
+    """Return the indices of one or several bodies in the system, given by name or as objects; None means all.
+
+    `owner` names the caller in errors.
+    """
     if bodies is None:
         return list(range(len(system.bodies)))
     given: Any = [bodies] if isinstance(bodies, str | Body) else bodies

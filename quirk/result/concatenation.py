@@ -1,4 +1,4 @@
-"""Concatenation of consecutive runs to one result."""
+"""Concatenation of consecutive runs into one result."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ def join(first: Result, *others: Result) -> Result:
 
 
 def run_events(result: Result) -> list[Event]:
-    """Return all events that may have changed parts of a result: those of the system and of single runs."""
+    """Return all events that may have changed parts of the system: those of the system and those of single runs."""
     given = [event for options in result.options for event in options.get("events", ()) if isinstance(event, Event)]
     return [*result.system.events, *given]
 
 
 def _of(segment: Segment, system: System, result: Result) -> Segment:
-    """Return a segment with the objects of another system."""
+    """Return a segment of a result, expressed with the constraints and forces of another, equal system."""
     told = described(segment, result.system, run_events(result))
     configuration, changes = rebuilt(told, system, [*run_events(result), *system.events])
     plant = system.plant_for(configuration)
@@ -110,7 +110,7 @@ def _of(segment: Segment, system: System, result: Result) -> Segment:
 
 
 def _from(segments: list[Segment], start: float) -> list[Segment]:
-    """Return segments whose first time is exactly the end of the previous run."""
+    """Return the segments of a run with the start time set exactly to the end of the previous run, s."""
     first = segments[0]
     if first.time[0] == start:
         return segments
@@ -131,7 +131,10 @@ def _check_time(which: str, before: Result, after: Result) -> None:
 
 
 def _check_state(which: str, before: State, after: State, length: float) -> None:
-    """Raise an InputError if a run does not start in the final state of the previous one."""
+    """Raise an InputError if a run does not start in the final state of the previous one.
+
+    `which` names the run in the message; `length` is the length of the system, m.
+    """
     cure = "start it there, with initial_state=before.state_at()"
     speed = max(float(np.abs(before.velocity).max()), length * float(np.abs(before.angular_velocity).max()))
     far = max(length, 1e-6 * float(np.abs(before.position).max()))
@@ -157,7 +160,7 @@ def _check_state(which: str, before: State, after: State, length: float) -> None
 
 
 def _add(total: Statistics, more: Statistics) -> None:
-    """Add the cost of a run to a total."""
+    """Add the statistics of one run to a total, in place."""
     for part in fields(Statistics):
         if part.name != "in_python":
             setattr(total, part.name, getattr(total, part.name) + getattr(more, part.name))

@@ -1,4 +1,4 @@
-"""Quality of the constraints along a motion, and detection of violated ones."""
+"""Accuracy and conditioning of the constraints along a motion, and detection of contradictory ones."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ CONTRADICTION, CHECKED_STATES = 10.0, 10
 
 @dataclass(frozen=True)
 class Health:
-    """Quality of the constraints over time, arrays (nt,).
+    """Accuracy and conditioning of the constraints over time; arrays have one entry for each of nt times.
 
     Attributes
     ----------
-    time : time of the state, s
-    rank : number of independent rows
-    smallest_singular_value : relative to the largest, of the rows that are usually independent, scaled to unit length,
-       for equal bodies; it approaches zero at a singular configuration
+    time : (nt,) s
+    rank : (nt,) number of independent constraint rows
+    smallest_singular_value : (nt,) relative to the largest, of the rows that are usually independent, scaled to unit
+        length, for equal bodies; it approaches zero at a singular configuration
     nearly_dependent : rows that are nearly dependent at some time, by label, with their minimum distance from others
-    position, velocity : largest ``|Phi|`` and ``|Phi_dot|``
-    norm : largest deviation of a quaternion from unit length
-    power : total power of all constraint forces, W: that of drivers, zero without any
-    power_balance : rate of the kinetic energy minus the power of applied and constraint forces, W
+    position, velocity : (nt,) largest residual ``|Phi|`` and its rate ``|Phi_dot|`` over all rows
+    norm : (nt,) largest deviation of a quaternion from unit length
+    power : (nt,) total power of all constraint forces, W: that of drivers, zero without any
+    power_balance : (nt,) rate of the kinetic energy minus the power of applied and constraint forces, W
     """
 
     time: np.ndarray
@@ -80,7 +80,7 @@ class Health:
 
 
 def health(result: Result) -> Health:
-    """Return the quality of the constraints at all times of a result."""
+    """Return accuracy and conditioning of the constraints at all times of a result."""
     found = [_along(segment) for segment in result.segments]
     near: dict[str, float] = {}
     for part in found:
@@ -118,7 +118,10 @@ def _along(segment: Segment) -> Health:
 
 
 def check_kept(result: Result, owner: str) -> None:
-    """Raise a SimulationError if constraints contradict each other, so that some redundant rows are violated."""
+    """Raise a SimulationError if redundant constraints contradict each other, so that some of them are violated.
+
+    Only a few states along the run are checked. `owner` names the caller in the message.
+    """
     rows = np.unique(np.linspace(0, len(result.time) - 1, CHECKED_STATES).astype(int))
     first = 0
     for segment in result.segments:
@@ -135,7 +138,10 @@ def check_kept(result: Result, owner: str) -> None:
 
 
 def _missed(segment: Segment, here: np.ndarray) -> np.ndarray:
-    """Return the violation (k, m) of each row at selected times: angles in rad, lengths relative to the size."""
+    """Return the violation of each of m rows at k selected times, (k, m).
+
+    Angles are in rad, lengths are relative to the size of the system; `here` are the indices of the times.
+    """
     state, model = State(*(part[here] for part in segment.state.parts)), segment.model
     if segment.recorded:
         residuals = segment.residuals[here]
@@ -147,7 +153,7 @@ def _missed(segment: Segment, here: np.ndarray) -> np.ndarray:
 
 
 def _contradiction(result: Result, owner: str, segment: Segment, row: int, worst: int) -> None:
-    """Raise the error of the most violated row at one of the times."""
+    """Raise the SimulationError for the violated row `worst` at the output index `row` of a segment."""
     state, t = segment.state_at(row), float(segment.time[row])
     system = result.system.as_computed_by(segment.plant)
     amount, _, angular = violations(system, state, t)

@@ -1,8 +1,9 @@
-"""Loads of contacts and their friction along a result, if several contacts share a load.
+"""Loads of contacts and their friction along a result, where several contacts share a load.
 
 Rigid bodies determine only the resultant of such contacts. Of all distributions that friction allows, the one of least
-norm is reported: without sliding, the least norm of all loads inside the friction cones; with sliding, loads to which
-the friction is proportional. Contacts without rows of their own during the run are included.
+norm is reported. Without sliding, it is the least norm of all loads inside the friction cones; with sliding, the loads
+determine the friction. Contacts that had no constraint row of their own during the run, because they were redundant,
+are included.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ CLOSED, STILL = 1e-9, 1e-8
 
 @dataclass(frozen=True)
 class _Contact:
-    """A closed contact of a segment.
+    """A contact that is closed during a segment.
 
     Attributes
     ----------
-    number : index of its gap
+    number : index of its gap among all gaps
     friction : friction element of the contact, or None
-    slips : indices of its slip components among all gaps and slips; empty unless it sticks
-    slides : the sliding friction, or None
+    slips : while it sticks, the indices of its slip components among all gaps and slip components; otherwise empty
+    slides : the friction element if it slides, or None
     """
 
     number: int
@@ -52,7 +53,7 @@ class ContactLoads:
     Parameters
     ----------
     system : System
-    gaps : all gaps and friction elements of the system
+    gaps : all gaps and slip components of the system
     segment : Segment
 
     Attributes
@@ -111,7 +112,7 @@ class ContactLoads:
         return found
 
     def _slips(self, friction: Friction, side: int | None) -> tuple[int, ...]:
-        """Return the indices of the slip components of a friction element on its smooth side."""
+        """Return the indices of the slip components of a friction element on one side of its first surface."""
         first = len(self._gaps.touches)
         own = [(first + k, one) for k, one in enumerate(self._gaps.slips) if one.component.name == friction.name]
         side = own[0][1].side if side is None else side
@@ -119,7 +120,10 @@ class ContactLoads:
 
     @property
     def loads(self) -> dict[str, np.ndarray]:
-        """Force and torque (nt, 2, 3) on body j at its joint point, inertial, of contacts that share loads, by name."""
+        """Force, N, and torque, N m, (nt, 2, 3) of each contact that shares a load, by name.
+
+        They act on body j at its joint point and are in the inertial frame.
+        """
         found: dict[str, np.ndarray] = {}
         for group in self._groups():
             numbers = [number for contact in group for number in (contact.number, *contact.slips)]
@@ -142,7 +146,7 @@ class ContactLoads:
         return [*(self._gaps.touches[contact.number].constraint.name for contact in group), *frictions]
 
     def _groups(self) -> list[list[_Contact]]:
-        """Return groups of contacts that share loads."""
+        """Return groups of contacts; the contacts of one group share their loads."""
         rows = [[contact.number, *contact.slips] for contact in self._contacts]
         numbers = [number for own in rows for number in own]
         if not numbers:
@@ -156,13 +160,19 @@ class ContactLoads:
         return [[self._contacts[k] for k, own in enumerate(together) if own[0] in group] for group in groups]
 
     def _matrix(self, opening: Opening, numbers: Sequence[int]) -> np.ndarray:
-        """Return forces and scaled moments (6 n, r) of unit loads along rows; loads of angular gaps are scaled, too."""
+        """Return the loads on n bodies for r unit multipliers, (6 n, r): forces and moments over the system's length.
+
+        `numbers` are the r indices of gaps and slip components in `opening`.
+        """
         push = opening.push[list(numbers)].copy()
         push[..., 3:] /= self._system.model.length
         return np.asarray(push.reshape(len(numbers), -1).T)
 
     def _shared(self, group: Sequence[_Contact], numbers: Sequence[int], opening: Opening, row: int) -> np.ndarray:
-        """Return the loads (r,) along the rows of a group at one time."""
+        """Return the multipliers (r,) of the gaps and slip components of a group at the output index `row`.
+
+        `numbers` are their r indices in `opening`.
+        """
         A = self._matrix(opening, numbers)
         multipliers, model = self._segment.dynamics.multipliers[row], self._segment.model
         goal = np.zeros(len(A))
@@ -183,7 +193,10 @@ class ContactLoads:
         return _within(A, goal, group, z)
 
     def _held(self, group: Sequence[_Contact]) -> list[tuple[str, list[int]]]:
-        """Return the names of a group's constraints with rows in the equation of motion, and these rows' indices."""
+        """Return which contacts and sticking friction elements of a group have constraint rows of their own.
+
+        Each entry is the name of the constraint, and the indices of its rows among all gaps and slip components.
+        """
         placed = {one.name: one for one, _ in self._segment.model.joint_bodies}
         found = []
         for one in group:
@@ -201,7 +214,10 @@ def _side_of(held: Sticking) -> int:
 
 
 def _within(A: np.ndarray, goal: np.ndarray, group: Sequence[_Contact], z: np.ndarray) -> np.ndarray:
-    """Return the loads (r,) of least norm with a given resultant, inside the friction cones where possible."""
+    """Return the multipliers (r,) of least norm with a given resultant, inside the friction cones where possible.
+
+    A (6 n, r) maps multipliers to loads and `goal` (6 n,) is the resultant. `z` (r,) contains the sliding friction.
+    """
     left, sizes, right = np.linalg.svd(A, full_matrices=False)
     rank = int((sizes > DEPENDENT * sizes[0]).sum())
     V, c = right[:rank].T, left[:, :rank].T @ goal / sizes[:rank]

@@ -1,4 +1,4 @@
-"""Named quantities over time for plots, with axis labels."""
+"""Named quantities over time, with units and axis labels for plots."""
 
 from __future__ import annotations
 
@@ -32,21 +32,31 @@ LENGTHS = ("position", "displacement", "travel", "distance", "length")
 
 @dataclass(frozen=True)
 class Curve:
-    """A quantity over time: its name, its unit, and its values (nt,)."""
+    """A quantity over time.
+
+    Attributes
+    ----------
+    name : such as "hinge.angle"
+    unit : such as "rad"
+    values : (nt,)
+    """
 
     name: str
     unit: str
     values: np.ndarray
 
     def in_degrees(self, name: str) -> Curve | None:
-        """Return the quantity in degrees under a new name; None if it is not an angle or a rate of one."""
+        """Return an angle or angular rate converted to degrees, with a new name; None for other quantities."""
         if not self.unit.startswith("rad"):
             return None
         return Curve(name, self.unit.replace("rad", "deg", 1), np.degrees(self.values))
 
 
 def quantity_of(curves: Sequence[Curve]) -> str:
-    """Return the axis label of quantities with the same unit, such as "Force"; for lengths their common name."""
+    """Return the axis label for quantities of the same unit, such as "Force".
+
+    For lengths it is the word that their names share, such as "Position".
+    """
     unit = curves[0].unit
     words = {word for curve in curves for word in curve.name.strip("|").split(".")[1:] if word in LENGTHS}
     return words.pop().capitalize() if unit == "m" and len(words) == 1 else OF_UNITS.get(unit, "Value")

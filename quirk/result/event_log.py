@@ -23,9 +23,9 @@ class EventRecord:
     name : name of the event
     direction : 1 if the quantity increased through its level, -1 if it decreased
     energy_before, energy_after : total energy, J
-    impulse : impulses of constraints by name: `force` (3,) N s and `torque` (3,) N m s on body j, inertial frame
-    restitution_kept : fraction of the coefficients of restitution that an impact used; below 1 if Newton's law would
-       have increased the energy
+    impulse : impulses on body j by name of constraint: `force` (3,), N s, and `torque` (3,), N m s, inertial frame
+    restitution_kept : factor by which an impact lowered the coefficients of restitution; below 1 if Newton's law would
+        have increased the energy
     """
 
     time: float
@@ -38,7 +38,7 @@ class EventRecord:
 
     @property
     def energy_loss(self) -> float:
-        """Energy before minus energy after, J."""
+        """Energy lost at the event, J."""
         return self.energy_before - self.energy_after
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class EventRecord:
 
 @explained
 class EventLog(Sequence[EventRecord]):
-    """The events of a run in chronological order; `of` selects by name."""
+    """The events of a run in chronological order, as a sequence of `EventRecord`; `of` selects them by name."""
 
     def __init__(self, rows: Sequence[EventRecord] = ()) -> None:
         self._rows = list(rows)
@@ -84,10 +84,10 @@ class EventLog(Sequence[EventRecord]):
 
     @property
     def time(self) -> np.ndarray:
-        """Times (k,), s."""
+        """Times (k,) of all k occurrences, s."""
         return np.array([row.time for row in self._rows])
 
     @property
     def name(self) -> list[str]:
-        """Names of the events, one for each row."""
+        """Name of the event of each occurrence."""
         return [row.name for row in self._rows]

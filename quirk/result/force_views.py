@@ -1,4 +1,4 @@
-"""Time histories of one force element."""
+"""Time histories of one force element: loads, coordinates, energy and power at nt times."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNITS = {
 
 @explained
 class ForceView:
-    """Loads of a force element over time (nt,), and its coordinates.
+    """Loads, coordinates and energy of one force element over nt times.
 
     Attributes
     ----------
@@ -56,7 +56,10 @@ class ForceView:
 
     @property
     def exerted(self) -> Exerted:
-        """All results of the law: loads about centers of mass, energy, coordinates; zero while disabled."""
+        """Everything that the law returns, over time: loads about the centers of mass, energy and coordinates.
+
+        All are zero while the element is disabled.
+        """
         found: Exerted | None = self._result._exerted.get(self.of.name)
         if found is not None:
             return found
@@ -71,33 +74,42 @@ class ForceView:
 
     @property
     def power(self) -> np.ndarray:
-        """Power (nt,), W, of the loads on all bodies."""
+        """Power (nt,) of the element's loads on all bodies, W."""
         return self._result.power.of.get(self.of.name, np.zeros(len(self._result.time)))
 
     def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
-        """Force (nt, 3), newton, on the body of one end, by default the last; inertial or in axes of body i or j."""
+        """Return the force (nt, 3), N, on the body of one end of the element, by default the last.
+
+        `frame` selects its axes: "inertial", or "i" or "j" for the axes of body i or j.
+        """
         return self._turned(self.exerted.loads[:, self._end(end), 0, :3], frame)
 
     def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
-        """Torque (nt, 3), N m, on the body of one end, about the origin of the element's frame there."""
+        """Return the torque (nt, 3), N m, on the body of one end, about the origin of the element's frame there.
+
+        `frame` is as for `force`.
+        """
         end = self._end(end)
         load = self.exerted.loads[:, end, 0]
         return self._turned(load[:, 3:] - np.cross(self._arm(end), load[:, :3]), frame)
 
     def coordinate(self, name: str | None = None) -> np.ndarray:
-        """Value (nt,) of a coordinate, m or rad, by name; the name is optional if there is only one."""
+        """Return a coordinate (nt,) of the element, m or rad; the name is optional if there is only one."""
         return self.exerted.coordinates[:, self._number(name), 0]
 
     def rate(self, name: str | None = None) -> np.ndarray:
-        """Rate (nt,) of a coordinate, m/s or rad/s, as for `coordinate`."""
+        """Return the rate (nt,) of a coordinate, m/s or rad/s; the name is optional if there is only one."""
         return self.exerted.coordinates[:, self._number(name), 1]
 
     def along(self, name: str | None = None) -> np.ndarray:
-        """Load (nt,), N or N m, from the method `along` on a coordinate, without the load of the stored energy."""
+        """Return the force, N, or torque, N m, (nt,) along a coordinate, except that of stored energy.
+
+        It is the result of the element's method `along`.
+        """
         return self.exerted.coordinates[:, self._number(name), 2]
 
     def load(self, name: str | None = None) -> np.ndarray:
-        """Total force, N, or torque, N m, (nt,) of the element along a coordinate.
+        """Return the total force, N, or torque, N m, (nt,) of the element along a coordinate.
 
         Positive if it increases the coordinate: a spring under tension has a negative load along its length.
 
@@ -117,13 +129,13 @@ class ForceView:
 
     @property
     def loads_coordinates(self) -> bool:
-        """Whether the element acts only along its coordinates, see `load`."""
+        """Whether the element acts only along its coordinates, so that `load` is defined."""
         return isinstance(self.of, BetweenPoints) or not (
             self.of.has("potential") or self.of.has("load") or self.of.has("shown")
         )
 
     def _stored_loads(self) -> np.ndarray:
-        """Return the loads (nt, C) of the energy stored in the coordinates."""
+        """Return the loads (nt, C), N or N m, along C coordinates due to the energy stored in them."""
         if not self.of.has("stored"):
             return np.zeros((len(self._result.time), len(self.of.coordinates)))
         x, found, first = self.exerted.coordinates[:, :, 0], [], 0
@@ -138,13 +150,16 @@ class ForceView:
 
     @property
     def effort(self) -> np.ndarray:
-        """Force, N, or torque, N m, (nt,) of an actuator on its coordinate, like `effort` of drivers."""
+        """Force, N, or torque, N m, (nt,) of an actuator along its joint coordinate.
+
+        It is positive if it increases the coordinate.
+        """
         if not isinstance(self.of, Actuated | Controller):
             raise InputError(f"{self.of}: only actuators of joints and drivers have effort; use force() and torque()")
         return self.along()
 
     def internal(self, name: str | None = None) -> np.ndarray:
-        """Value (nt,) of an internal variable by name; the name is optional if there is only one."""
+        """Return an internal variable (nt,) of the element; the name is optional if there is only one."""
         known = self.of.internal
         if name is None and len(known) == 1:
             name = known[0]
@@ -174,11 +189,14 @@ class ForceView:
         return int(end) % count
 
     def _arm(self, end: int) -> np.ndarray:
-        """Return the vector from an end body's center of mass to the frame of the end (nt, 3), inertial frame, m."""
+        """Return the vector (nt, 3), m, inertial frame, from a body's center of mass to the element's frame on it.
+
+        `end` is the index of the body among those of the element.
+        """
         return np.concatenate([R @ element.ends[end][1].origin for element, R in self._acting(end)])
 
     def _point(self, end: int) -> np.ndarray:
-        """Return the origin of the frame of an end (nt, 3) in the inertial frame, m."""
+        """Return the origin (nt, 3), m, inertial frame, of the element's frame on one of its bodies, by index `end`."""
         body, frame = self.of.ends[end]
         if not isinstance(body, Body):
             return np.broadcast_to(frame.origin, (len(self._result.time), 3))
@@ -189,9 +207,9 @@ class ForceView:
         return np.concatenate([R for _, R in self._acting(end)])
 
     def _acting(self, end: int) -> Iterator[tuple[ForceElement, np.ndarray]]:
-        """Yield, for each segment, the element in use under this name, and the axes (nt, 3, 3) of an end's body.
+        """Yield, for each segment, the force element of this name, and the axes (nt, 3, 3) of one of its bodies.
 
-        While the element is disabled it has no load, and the axes are arbitrary.
+        Events may have replaced the element. While it is disabled it has no load, and the axes are arbitrary.
         """
         for segment in self._result.segments:
             acting = [(element, rows) for element, rows in segment.model.forces if element.name == self.of.name]
@@ -211,17 +229,17 @@ class ForceView:
 
 @explained
 class FrictionView(ForceView):
-    """Friction force over time (nt,), sliding or sticking, and slip.
+    """Friction force and slip over nt times, during sliding and sticking.
 
-    The load of the law, `exerted`, is zero during sticking. If several contacts or joints can share a force that holds
-    bodies, one distribution is reported.
+    The load of the law, `exerted`, is zero during sticking. If several contacts or joints share the force that holds
+    bodies, one possible distribution is reported.
     """
 
     of: Friction
 
     @property
     def sticking(self) -> np.ndarray:
-        """Whether there is no slip (nt,), bool, whether this friction or other constraints hold the bodies."""
+        """Whether there is no slip (nt,), bool, be it due to this friction element or to other constraints."""
         pairs = zip(self._result.segments, self._result._contact_loads, strict=True)
         return np.concatenate([self._sticks_in(segment, contacts) for segment, contacts in pairs])
 
@@ -236,16 +254,22 @@ class FrictionView(ForceView):
 
     @property
     def slip(self) -> np.ndarray:
-        """Components of slip (nt, d), m/s; zero during sticking."""
+        """Components of slip (nt, d), m/s, d = 1 or 2; zero during sticking."""
         return self.exerted.coordinates[:, 1:, 0]
 
     def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
-        """Force (nt, 3), newton, on body j, or on body i for end 0; inertial or in the axes of body i or j."""
+        """Return the friction force (nt, 3), N, on body j, or on body i for end 0.
+
+        `frame` selects its axes: "inertial", or "i" or "j" for the axes of body i or j.
+        """
         held, sign = self._held(), 1.0 if self._end(end) else -1.0
         return super().force(frame, end) + self._turned(sign * held[:, 0], frame)
 
     def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
-        """Torque (nt, 3), N m, on the body of one end, about the origin of the frame there."""
+        """Return the torque (nt, 3), N m, on body j, or on body i for end 0, about the origin of the frame there.
+
+        `frame` is as for `force`.
+        """
         held = self._held()
         if self._end(end):
             moment = held[:, 1]
@@ -255,13 +279,16 @@ class FrictionView(ForceView):
         return super().torque(frame, end) + self._turned(moment, frame)
 
     def _held(self) -> np.ndarray:
-        """Return force and torque (nt, 2, 3) on body j at the origin of its frame, inertial frame, during sticking."""
+        """Return force and torque (nt, 2, 3), N and N m, on body j during sticking, inertial frame.
+
+        The torque is about the origin of frame j.
+        """
         none = np.zeros((len(self._result.time), 2, 3))
         return self._result._joint_loads.get(self.of.name, none)
 
 
 def unit_of_coordinate(force: ForceElement, coordinate: str) -> str:
-    """Return the unit of a coordinate of a force element."""
+    """Return the unit of a coordinate of a force element, such as "rad"."""
     if isinstance(force, Friction):
         return "m/s"
     if force.coordinates.index(coordinate) in force.turning or coordinate.startswith(("angle", "about ")):

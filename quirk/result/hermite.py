@@ -8,14 +8,20 @@ import numpy as np
 
 
 def between(before: np.ndarray, after: np.ndarray, x: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return values and rates (p, ...) of polynomials of degree 2 K + 1 at fractions x (p,), 0 to 1, of intervals.
+    """Return Hermite interpolants of degree 2 K + 1, and their rates, at one point in each of p intervals.
 
     Parameters
     ----------
     before, after : (p, K + 1, ...)
-        The value at the start and at the end of each interval, with K derivatives.
+        The value at the start and at the end of each interval, with its first K time derivatives.
+    x : (p,)
+        Fraction of each interval, 0 to 1.
     h : (p,)
         Lengths of the intervals.
+
+    Returns
+    -------
+    value, rate : (p, ...)
     """
     terms = before.shape[1]
     start, shape = before[:, 0], (len(x),) + (1,) * (before.ndim - 2)
@@ -32,9 +38,10 @@ def between(before: np.ndarray, after: np.ndarray, x: np.ndarray, h: np.ndarray)
 
 
 def _basis(k: int, n: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the polynomial of degree 2 n - 1 whose k-th derivative is 1 at x = 0 and all others are zero at both ends.
+    """Return a basis polynomial of Hermite interpolation, and its derivative, at points x.
 
-    x^k / k! (1 - x)^n (1 + n x + ... + C(n + j - 1, j) x^j + ...), j < n - k, and its derivative.
+    It has degree 2 n - 1; its k-th derivative is 1 at x = 0, and all other derivatives below n are zero at x = 0 and 1.
+    It equals x^k / k! (1 - x)^n (1 + n x + ... + C(n + j - 1, j) x^j + ...), j < n - k.
     """
     powers = x[:, None] ** np.arange(n)
     counts = np.array([comb(n + j - 1, j) for j in range(n - k)], dtype=float)

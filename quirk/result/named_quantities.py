@@ -59,7 +59,10 @@ RATE_OF = {
 
 
 def curves(owner: str, result: Result, what: Any) -> list[Curve]:
-    """Return a quantity as `curve` does, or all three Euler angles for a name such as "rod.euler_zxz"."""
+    """Return the quantity that `what` names as a list of one `Curve`, or three for Euler angles.
+
+    A name such as "rod.euler_zxz" stands for all three Euler angles. `owner` names the caller in errors.
+    """
     name = what.removesuffix(DEGREES) if isinstance(what, str) else ""
     body, _, rest = name.rpartition(".")
     if rest.startswith(EULER) and body in {one.name for one in result.system.bodies}:
@@ -70,7 +73,7 @@ def curves(owner: str, result: Result, what: Any) -> list[Curve]:
 def curve(owner: str, result: Result, what: Any) -> Curve:
     """Return a quantity by name, or given as (label, values) or (label, values, unit).
 
-    Names are "time", "energy.kinetic", ".potential" and ".total", or start with a part of the system:
+    Names are "time", "energy.kinetic", ".potential" and ".total", or start with the name of a body, joint or force:
 
     * for a body "position", "velocity", "acceleration", "jerk", "snap", "angular_velocity" and "angular_acceleration"
       with ".x", ".y" or ".z", or without for the magnitude; "speed" and "angular_speed"; "euler_zxz.1", ".2" and ".3"
@@ -80,7 +83,7 @@ def curve(owner: str, result: Result, what: Any) -> Curve:
       "distance"; the name alone is the angle or, without one, the travel;
     * for a force "force" and "torque" likewise, "energy", its coordinates, and their rates as "length_rate";
     * for an actuator, or a driver of one coordinate, "effort": signed force or torque along the coordinate;
-    * for all parts that do work "power".
+    * "power" for all that do work.
 
     With ".deg" at the end, angles and their rates are in degrees.
     """
@@ -118,7 +121,7 @@ def curve(owner: str, result: Result, what: Any) -> Curve:
 
 
 def rate_of(owner: str, result: Result, what: Any) -> str:
-    """Return the name of the rate of a named quantity."""
+    """Return the name of the time derivative of a named quantity, such as "hinge.angle_rate" for "hinge.angle"."""
     names = [what] if isinstance(what, str) else []
     for name in names:
         if name in {c.name for c in result.system.constraints}:
@@ -150,7 +153,7 @@ def _in_degrees(owner: str, result: Result, what: str) -> Curve:
 
 
 def _alone(owner: str, result: Result, name: str) -> Curve:
-    """Return the quantity that the name of a joint alone refers to."""
+    """Return the quantity meant by the name of a joint alone: its angle or, without one, its travel."""
     view = result[name]
     for kind in FREE if isinstance(view, JointView) else ():
         found = _of(result, name, kind)
@@ -160,7 +163,10 @@ def _alone(owner: str, result: Result, name: str) -> Curve:
 
 
 def _of(result: Result, name: str, rest: str) -> tuple[np.ndarray, str] | None:
-    """Return the values (nt,) or (nt, 3) and the unit of a quantity of a part; None if unknown."""
+    """Return the values (nt,) or (nt, 3) and the unit of a quantity; None if it does not exist.
+
+    `name` is the name of a body, joint or force, `rest` that of the quantity.
+    """
     view = result[name]
     if rest == "power" and name in result.power:
         return result.power[name], "W"
@@ -201,7 +207,7 @@ def _free(view: JointView, rest: str) -> tuple[np.ndarray, str] | None:
 
 
 def _choices(result: Result, name: str) -> list[str]:
-    """Return the names of the quantities of a part, for messages."""
+    """Return the names of the quantities of a body, joint or force, for error messages."""
     view = result[name]
     if isinstance(view, BodyView):
         words = [f"{vector}.x" for vector in OF_BODIES] + ["speed", "angular_speed", f"{EULER}zxz.1"]
@@ -217,7 +223,7 @@ def _choices(result: Result, name: str) -> list[str]:
 
 
 def _hint(result: Result, what: str, known: Collection[str]) -> str:
-    """Return the likely meaning of an unknown name, and the available names."""
+    """Return text for an error message: the likely meaning of an unknown name, and available names."""
     pieces = what.split(".")
     heads = [".".join(pieces[:count]) for count in range(len(pieces), 0, -1)]
     name = next((head for head in heads if head in known), None)

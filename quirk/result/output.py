@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 @explained
 class ResultOutput:
-    """Methods of a `Result` for display and files; each imports its dependencies when called."""
+    """Base class of `Result` with its methods for plots, animations and files.
+
+    Each method imports the libraries that it needs when it is called.
+    """
 
     @property
     def _as_result(self) -> Result:
@@ -31,7 +34,7 @@ class ResultOutput:
 
     @property
     def plot(self) -> Plotter:
-        """Plots of this result: `result.plot()` for an overview, `result.plot.energy()` and so on."""
+        """Plots of this result: `result.plot()` gives an overview, `result.plot.energy()` the energies, and so on."""
         from ..graphics.plot.plot import Plotter
 
         return Plotter(self._as_result)
@@ -194,7 +197,7 @@ class ResultOutput:
         return view(self._as_result, fps=fps, speed=speed, follow=follow, **options, host=host, port=port, block=block)
 
     def summary(self) -> str:
-        """Return a short text on the simulated system, the accuracy, events and largest loads."""
+        """Return a short text about the system, the accuracy of the run, its events and the largest loads."""
         from .summary import summary
 
         return summary(self._as_result)

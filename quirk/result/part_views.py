@@ -32,14 +32,14 @@ FREE = {"angle": "rotation_axis", "travel": "translation_axis"}
 
 @explained
 class BodyView:
-    """The motion of one body over time.
+    """The motion of one body over nt times.
 
     Attributes
     ----------
-    position, velocity, acceleration, jerk, snap : (nt, 3) of the center of mass in the inertial frame
+    position, velocity, acceleration, jerk, snap : (nt, 3) of the center of mass in the inertial frame, m, m/s, ...
     orientation : (nt, 4) unit quaternions (w, x, y, z), body to inertial
     quaternion : (nt,) orientations as numpy-quaternion objects
-    angular_velocity, angular_acceleration, angular_jerk, angular_snap : (nt, 3) in body axes
+    angular_velocity, angular_acceleration, angular_jerk, angular_snap : (nt, 3) in body axes, rad/s, rad/s^2, ...
     """
 
     def __init__(self, result: Result, row: int) -> None:
@@ -61,12 +61,12 @@ class BodyView:
 
     @property
     def speed(self) -> np.ndarray:
-        """Magnitude of `velocity` (nt,), m/s."""
+        """Speed of the center of mass (nt,), m/s."""
         return np.linalg.norm(self.velocity, axis=1)
 
     @property
     def angular_speed(self) -> np.ndarray:
-        """Magnitude of `angular_velocity` (nt,), rad/s."""
+        """Magnitude of the angular velocity (nt,), rad/s."""
         return np.linalg.norm(self.angular_velocity, axis=1)
 
     @property
@@ -116,7 +116,7 @@ class BodyView:
 
     @property
     def angular_jerk(self) -> np.ndarray:
-        """Derivative of the components of `angular_acceleration` (nt, 3), body axes, rad/s^3."""
+        """Time derivative of the components of `angular_acceleration` (nt, 3), body axes, rad/s^3."""
         return self._result._acceleration_derivative(2)[1][:, self._row]
 
     @property
@@ -126,11 +126,11 @@ class BodyView:
 
     @property
     def angular_snap(self) -> np.ndarray:
-        """Second derivative of the components of `angular_acceleration` (nt, 3), body axes, rad/s^4."""
+        """Second time derivative of the components of `angular_acceleration` (nt, 3), body axes, rad/s^4."""
         return self._result._acceleration_derivative(3)[1][:, self._row]
 
     def tower(self, order: int) -> MotionTower:
-        """Return the poses at all times with `order` time derivatives, up to 4."""
+        """Return the poses of the body at all times, with `order` time derivatives, at most 4."""
         linear, angular = [self.position, self.velocity], [self.angular_velocity]
         if order > 1:
             linear.append(self.acceleration)
@@ -143,45 +143,51 @@ class BodyView:
         return MotionTower.in_body_axes(position, self.orientation, omega)
 
     def path(self, local: Any = (0, 0, 0)) -> PointPath:
-        """Return a point of the body along the motion, with derivatives up to snap.
+        """Return the motion of a point of the body, with time derivatives up to snap.
 
         `local` is (3,), m, in body coordinates, or the name of a frame of the body, whose origin is used.
         """
         return PointPath(self, local_point(self.of, local, "BodyView"))
 
     def frame(self, name: str) -> FrameMotion:
-        """Return the motion of a named frame of the body: `origin`, `velocity`, `spin`, `axes`; inertial frame."""
+        """Return the motion of a named frame of the body in the inertial frame.
+
+        It has `origin`, m, `velocity`, m/s, and `spin`, rad/s, (nt, 3), and `axes` (nt, 3, 3).
+        """
         R = rotation.matrix(self.orientation)
         spin = np.einsum("tij,tj->ti", R, self.angular_velocity)
         return FrameMotion.of(self.of.frame(name), self.position, R, self.velocity, spin)
 
     def point(self, local: Any) -> np.ndarray:
-        """Return inertial positions (nt, 3), m, of the point at `local`; see `path` for its derivatives."""
+        """Return the positions (nt, 3), m, inertial frame, of a point of the body.
+
+        `local` is as for `path`, which also has the time derivatives.
+        """
         return self.path(local).position
 
 
 @explained
 class PlanarBodyView(BodyView):
-    """The motion of a planar body; `in_plane` gives two coordinates and an angle."""
+    """The motion of one planar body over time; `in_plane` has its two coordinates in the plane and its angle."""
 
     of: PlanarBody
 
     @property
     def in_plane(self) -> InPlane:
-        """Coordinates (nt, 2) of the center of mass in the plane and the angle (nt,), with their derivatives."""
+        """Coordinates (nt, 2) of the center of mass in the plane, m, and the angle (nt,), rad, with derivatives."""
         in_plane = self._result[self.of.companions[0].name]
         return InPlane(self.of.plane, self, in_plane.rotation[:, 2])
 
 
 @explained
 class JointView:
-    """Relative motion and load of one joint over time.
+    """Relative motion and load of one joint, or other constraint, over nt times.
 
-    Relative quantities are those of frame j relative to frame i, resolved in joint frame i; the load is exerted by
-    body i on body j at the origin of frame j.
+    Relative quantities are those of frame j relative to frame i, resolved in joint frame i. The load is exerted by body
+    i on body j at the origin of frame j.
 
-    `angle` and `travel`, with their rates, are the free coordinates of a joint, as in quantities by name
-    ("hinge.angle"); `effort` is the load of a driver along its coordinate. Other constraints do not have them:
+    `angle` and `travel`, with their rates, are the free coordinates of a joint, as in quantities by name such as
+    "hinge.angle". `effort` is the load of a driver along its coordinate. Constraints that do not have them raise an
     InputError.
     """
 
@@ -198,12 +204,12 @@ class JointView:
 
     @property
     def of(self) -> Constraint:
-        """The constraint of this view."""
+        """The constraint itself."""
         return self.constraint
 
     @property
     def angle(self) -> np.ndarray:
-        """Angle (nt,), rad, about the free axis of a joint, with all turns counted."""
+        """Angle (nt,) about the free axis of a joint, rad, with all revolutions counted."""
         return self.rotation[:, self._free("angle")]
 
     @property
@@ -223,7 +229,7 @@ class JointView:
 
     @property
     def distance(self) -> np.ndarray:
-        """Distance (nt,), m, of the origins of both frames."""
+        """Distance (nt,) between the origins of both joint frames, m."""
         return np.linalg.norm(self.displacement, axis=1)
 
     @property
@@ -244,7 +250,7 @@ class JointView:
         return multipliers[:, 0] * (2.0 * self.distance if self.of.of_squares else 1.0)
 
     def _free(self, kind: str) -> int:
-        """Return the axis of a free coordinate, "angle" or "travel"."""
+        """Return the index of the free axis for "angle" or "travel"; InputError if the joint has no single one."""
         axis = getattr(self.of, FREE[kind], None)
         if axis is None:
             free = [name for name, attribute in FREE.items() if getattr(self.of, attribute, None) is not None]
@@ -257,17 +263,20 @@ class JointView:
 
     @property
     def displacement(self) -> np.ndarray:
-        """Position of the origin of frame j relative to that of frame i (nt, 3), m."""
+        """Position (nt, 3) of the origin of frame j relative to that of frame i, in the axes of frame i, m."""
         return relative.displacement(*self._frames)
 
     @property
     def velocity(self) -> np.ndarray:
-        """Rate of `displacement` (nt, 3), m/s: the velocity of frame j's origin relative to frame i."""
+        """Velocity (nt, 3) of the origin of frame j relative to frame i, in the axes of frame i, m/s.
+
+        It is the rate of `displacement`.
+        """
         return relative.velocity(*self._frames)
 
     @property
     def relative_velocity(self) -> np.ndarray:
-        """Difference of the inertial velocities of both frames' origins (nt, 3), m/s, resolved in frame i.
+        """Difference (nt, 3) of the inertial velocities of both frames' origins, in the axes of frame i, m/s.
 
         It differs from `velocity` by omega_i x displacement, with omega_i the angular velocity of body i.
         """
@@ -275,38 +284,41 @@ class JointView:
 
     @property
     def rotation(self) -> np.ndarray:
-        """1-2-3 angles (nt, 3), rad; for a `Universal` the angles about both axes and zero.
+        """1-2-3 angles (nt, 3) of frame j relative to frame i, rad.
 
-        All turns of the run are counted, however far apart the outputs are, for the first and third angle, and for both
-        angles of a universal joint. A run starts in (-pi, pi], with the angles of its initial state, or at those of
-        drivers.
+        For a `Universal` they are the angles about both axes and zero. All revolutions of the run are counted, however
+        far apart the outputs are, for the first and third angle, and for both angles of a universal joint. A run starts
+        in (-pi, pi], with the angles of its initial state, or at those of drivers.
         """
         return self._result._angles[:, self._result._model.joints.number[self.constraint.name]]
 
     @property
     def rotation_rate(self) -> np.ndarray:
-        """Rates (nt, 3) of `rotation`, rad/s; those of 1-2-3 angles are not finite at gimbal lock."""
+        """Rates (nt, 3) of the angles in `rotation`, rad/s; those of 1-2-3 angles are not finite at gimbal lock."""
         rates = relative.cross_rates if relative.crossed(self.constraint) else relative.angle_rates
         return rates(self.rotation, self.angular_velocity)
 
     @property
     def angular_velocity(self) -> np.ndarray:
-        """Angular velocity of j relative to i (nt, 3), rad/s."""
+        """Angular velocity (nt, 3) of frame j relative to frame i, in the axes of frame i, rad/s."""
         return relative.angular_velocity(*self._frames)
 
     @property
     def point(self) -> np.ndarray:
-        """Joint point of body j (nt, 3) in the inertial frame, m."""
+        """Position (nt, 3) of the joint point of body j in the inertial frame, m."""
         return self._frames[1].origin
 
     @property
     def frames(self) -> tuple[FrameMotion, FrameMotion]:
-        """Motion of both joint frames: `origin`, `velocity`, `spin` (nt, 3) and `axes` (nt, 3, 3), inertial frame."""
+        """Motion of both joint frames in the inertial frame.
+
+        Each has `origin`, m, `velocity`, m/s, and `spin`, rad/s, (nt, 3), and `axes` (nt, 3, 3).
+        """
         return self._frames
 
     @property
     def unique(self) -> Uniqueness:
-        """Whether the motion determines `force` and `torque`; see `Mobility.loads`."""
+        """Whether the motion alone determines `force` and `torque`; see `Mobility.loads`."""
         rows = np.flatnonzero(self._result.active(self.constraint.name))
         if not len(rows):
             raise InputError(f"{self.constraint}: it is disabled and carries no load")
@@ -315,23 +327,26 @@ class JointView:
         return self._result.mobility_at(row).loads[self.constraint.name]
 
     def force(self, frame: str = "inertial") -> np.ndarray:
-        """Force (nt, 3), newton, on body j by body i, in the inertial frame or the axes of a body or joint frame.
+        """Return the force (nt, 3), N, that body i exerts on body j.
 
-        `frame` is "inertial", "i", "j", "joint i" or "joint j"; see `unique` for whether the motion determines the
-        force.
+        `frame` selects its axes: "inertial", "i" or "j" for those of a body, "joint i" or "joint j" for those of a
+        joint frame. `unique` tells whether the motion determines the force.
         """
         return self._load(0, frame)
 
     def torque(self, frame: str = "inertial") -> np.ndarray:
-        """Torque (nt, 3), N m, on body j by body i about the joint point; `frame` as for `force`."""
+        """Return the torque (nt, 3), N m, that body i exerts on body j about the joint point.
+
+        `frame` is as for `force`.
+        """
         return self._load(1, frame)
 
     def force_rate(self, frame: str = "inertial") -> np.ndarray:
-        """Rate (nt, 3), N/s, of the components of `force`."""
+        """Return the time derivative (nt, 3), N/s, of the components of `force` in the same axes."""
         return self._load_rate(0, frame)
 
     def torque_rate(self, frame: str = "inertial") -> np.ndarray:
-        """Rate (nt, 3), N m/s, of the components of `torque`."""
+        """Return the time derivative (nt, 3), N m/s, of the components of `torque` in the same axes."""
         return self._load_rate(1, frame)
 
     @cached_property
@@ -372,7 +387,10 @@ class JointView:
         return np.einsum("tji,tj->ti", axes[0], load[:, 1] - np.cross(axes[1], load[:, 0]))
 
     def _axes(self, frame: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return axes (nt, 3, 3) and angular velocity (nt, 3) of the named frame; None for the inertial frame."""
+        """Return axes (nt, 3, 3) and angular velocity (nt, 3), rad/s, of a frame.
+
+        The result is None for the inertial frame; names are those of `force`.
+        """
         validate.choice(str(self.constraint), "frame", frame, LOAD_FRAMES)
         if frame == "inertial":
             return None

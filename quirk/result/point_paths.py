@@ -1,4 +1,4 @@
-"""Points along a motion, in space or in a plane, with their time derivatives."""
+"""Motions of points of bodies, in space or in a plane, with their time derivatives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def local_point(body: Body, point: Any, owner: str, argument: str = "local") -> np.ndarray:
-    """Return a body point (3,), m, body coordinates; it may be given by the name of a frame of the body."""
+    """Return a point (3,) in body coordinates, m, from a user's argument.
+
+    The argument is the point itself, or the name of a frame of the body, whose origin is taken.
+    """
     if isinstance(point, str):
         return body.frame(point).origin
     return validate.array(owner, argument, point, (3,))
@@ -25,41 +28,41 @@ def local_point(body: Body, point: Any, owner: str, argument: str = "local") -> 
 
 @explained
 class Path(ABC):
-    """A point along a motion: `position`, `velocity`, `acceleration`, `jerk` and `snap`, SI units."""
+    """Motion of a point at nt times: position, velocity, acceleration, jerk and snap."""
 
     @abstractmethod
     def derivative(self, order: int) -> np.ndarray:
-        """Return the derivative of the position of order 0 to 4."""
+        """Return the time derivative of the position of an order from 0 to 4, one row for each time."""
 
     @property
     def position(self) -> np.ndarray:
-        """Positions at all times, m."""
+        """Positions, one row for each time, m."""
         return self.derivative(0)
 
     @property
     def velocity(self) -> np.ndarray:
-        """Velocities, m/s."""
+        """Velocities, one row for each time, m/s."""
         return self.derivative(1)
 
     @property
     def acceleration(self) -> np.ndarray:
-        """Accelerations, m/s^2."""
+        """Accelerations, one row for each time, m/s^2."""
         return self.derivative(2)
 
     @property
     def jerk(self) -> np.ndarray:
-        """Rates of the acceleration, m/s^3."""
+        """Time derivatives of the acceleration, one row for each time, m/s^3."""
         return self.derivative(3)
 
     @property
     def snap(self) -> np.ndarray:
-        """Second derivatives of the acceleration, m/s^4."""
+        """Second time derivatives of the acceleration, one row for each time, m/s^4."""
         return self.derivative(4)
 
 
 @explained
 class PointPath(Path):
-    """A point of a body: arrays (nt, 3) in the inertial frame."""
+    """Motion of a point of a body: arrays (nt, 3) in the inertial frame."""
 
     def __init__(self, body: BodyView, local: np.ndarray) -> None:
         self._body, self._local = body, local
@@ -68,13 +71,13 @@ class PointPath(Path):
         return f"<PointPath: ({', '.join(f'{x:g}' for x in self._local)}) m of {self._body.of}>"
 
     def derivative(self, order: int) -> np.ndarray:
-        """Return a derivative (nt, 3) of the position in the inertial frame."""
+        """Return a time derivative (nt, 3) of the position in the inertial frame."""
         return self._body.tower(order).points(self._local)[:, order]
 
 
 @explained
 class PlanarPath(Path):
-    """A point of a planar body: arrays (nt, 2) along the plane's axes."""
+    """Motion of a point of a planar body: arrays (nt, 2) of components along both axes of the plane."""
 
     def __init__(self, plane: Plane, path: PointPath) -> None:
         self._plane, self._path = plane, path
@@ -83,21 +86,24 @@ class PlanarPath(Path):
         return f"<{type(self).__name__}: in a plane, {self._path!r}>"
 
     def derivative(self, order: int) -> np.ndarray:
-        """Return a derivative (nt, 2) of the coordinates in the plane."""
+        """Return a time derivative (nt, 2) of the coordinates in the plane."""
         of_point = self._path.derivative(order)
         return (of_point - self._plane.origin if order == 0 else of_point) @ self._plane.axes[:, :2]
 
 
 @explained
 class InPlane(PlanarPath):
-    """The center of mass of a planar body, and its angle."""
+    """Motion of the center of mass of a planar body in the plane, and its angle."""
 
     def __init__(self, plane: Plane, body: BodyView, angle: np.ndarray) -> None:
         super().__init__(plane, body.path())
         self._body, self._angle = body, angle
 
     def path(self, local: Any = (0, 0)) -> PlanarPath:
-        """Return the point at `local` along the motion: (2,) m in body coordinates, or the name of a frame."""
+        """Return the motion of a point of the body in the plane.
+
+        `local` is the point (2,) in body coordinates, m, or the name of a frame of the body.
+        """
         if isinstance(local, str):
             return PlanarPath(self._plane, self._body.path(local))
         local = validate.array("InPlane", "local", local, (2,))
@@ -105,25 +111,25 @@ class InPlane(PlanarPath):
 
     @property
     def angle(self) -> np.ndarray:
-        """Angle (nt,), rad, from the plane's first axis to that of the body, with all turns counted from the start."""
+        """Angle (nt,) from the plane's first axis to that of the body, rad, with all revolutions since the start."""
         return self._angle
 
     @property
     def angular_velocity(self) -> np.ndarray:
-        """Rate of the angle (nt,), rad/s."""
+        """First time derivative (nt,) of the angle, rad/s."""
         return self._body.angular_velocity[:, 2]
 
     @property
     def angular_acceleration(self) -> np.ndarray:
-        """Second derivative of the angle (nt,), rad/s^2."""
+        """Second time derivative (nt,) of the angle, rad/s^2."""
         return self._body.angular_acceleration[:, 2]
 
     @property
     def angular_jerk(self) -> np.ndarray:
-        """Third derivative of the angle (nt,), rad/s^3."""
+        """Third time derivative (nt,) of the angle, rad/s^3."""
         return self._body.angular_jerk[:, 2]
 
     @property
     def angular_snap(self) -> np.ndarray:
-        """Fourth derivative of the angle (nt,), rad/s^4."""
+        """Fourth time derivative (nt,) of the angle, rad/s^4."""
         return self._body.angular_snap[:, 2]

@@ -1,4 +1,4 @@
-"""Interpolation of poses between the times of a result, for graphics."""
+"""Interpolation of poses between the output times of a result, for graphics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def orientations(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions (nt, 3), m, and unit quaternions (nt, 4) of a body, by cubic interpolation between outputs."""
+    """Return positions (nt, 3), m, and unit quaternions (nt, 4) of a body at `times` (nt,), s.
+
+    They are interpolated between outputs by cubic polynomials.
+    """
     view = result[name]
     rates = rotation.rate(view.orientation, view.angular_velocity)
     position = _between(result, view.position, view.velocity, times)
@@ -22,24 +25,27 @@ def orientations(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarr
 
 
 def poses(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions (nt, 3), m, and rotation matrices (nt, 3, 3) of a body; see `orientations`."""
+    """Return positions (nt, 3), m, and rotation matrices (nt, 3, 3) of a body at `times` (nt,), s."""
     position, q = orientations(result, name, times)
     return position, rotation.matrix(q)
 
 
 def stretches(result: Result, times: np.ndarray) -> np.ndarray:
-    """Return the index of the last time of a result before each of `times`; at events the later one of two."""
+    """Return the index of the last output time at or before each of `times`; at an event the later of both."""
     return np.maximum(np.searchsorted(result.time, times, side="right") - 1, 0)
 
 
 def linear(result: Result, values: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return values (nt, k) at `times`, interpolated linearly between result times, discontinuous at events."""
+    """Return values (nt, k), given at the output times, at other `times` by linear interpolation.
+
+    Events have two outputs, between which the values jump.
+    """
     start, end, s = _stretched(result, times)
     return values[start] + s[:, None] * (values[end] - values[start])
 
 
 def _between(result: Result, values: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return values (nt, k) at `times` by cubic interpolation of values and rates at the times of a result."""
+    """Return values (nt, k), given with their rates at the output times, at other `times` by cubic interpolation."""
     start, end, fraction = _stretched(result, times)
     h, s = (result.time[end] - result.time[start])[:, None], fraction[:, None]
     ahead = s**2 * (3 - 2 * s)
@@ -48,7 +54,7 @@ def _between(result: Result, values: np.ndarray, rates: np.ndarray, times: np.nd
 
 
 def _stretched(result: Result, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the indices of the result's times before and after each of `times`, and the fraction between them."""
+    """Return the indices of the outputs before and after each of `times`, and the fraction of the interval passed."""
     start = stretches(result, times)
     end = np.minimum(start + 1, len(result.time) - 1)
     h = result.time[end] - result.time[start]

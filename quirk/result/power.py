@@ -1,4 +1,4 @@
-"""Power and work of all parts of a run by name, and the energy balance."""
+"""Power and work of all forces and constraints of a run by name, and the energy balance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEGREE = 7
 
 @explained
 class Power(Mapping[str, np.ndarray]):
-    """Power (nt,), W, on the bodies by each force and constraint, by name, and by "gravity".
+    """Power (nt,) on the bodies, W, of each force and constraint by name, and of "gravity".
 
     Ideal joints between bodies, and constraints to points at rest, have none; drivers have the power that they supply.
     The kinetic energy grows at the rate `total`.
@@ -59,12 +59,12 @@ class Power(Mapping[str, np.ndarray]):
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,), J, since the first time, by name."""
+        """Work (nt,) since the first time by name, J."""
         return self._work[0]
 
     @property
     def uncertainty(self) -> float:
-        """Uncertainty of the total work, J."""
+        """Estimated error of the total work, J."""
         return self._work[1]
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -83,23 +83,26 @@ class Power(Mapping[str, np.ndarray]):
 
     @property
     def total(self) -> np.ndarray:
-        """Sum of all powers (nt,), W: the rate of the kinetic energy."""
+        """Sum of all powers (nt,), W, which is the rate of the kinetic energy."""
         return np.sum(list(self.of.values()), axis=0)
 
     @property
     def dissipated(self) -> np.ndarray:
-        """Work (nt,), J, that force elements have removed from the motion, minus what they have stored."""
+        """Energy (nt,) that force elements have taken from the motion and have not stored, J."""
         kept = [stored - stored[0] + self.work[name] for name, stored in self._stored.items()]
         return -np.sum([np.zeros_like(self._kinetic), *kept], axis=0)
 
     @property
     def balance(self) -> np.ndarray:
-        """Change of the kinetic energy minus all work (nt,), J; zero except for integration errors."""
+        """Change of the kinetic energy minus all work (nt,), J; it is zero except for integration errors."""
         return self._kinetic - self._kinetic[0] - np.sum(list(self.work.values()), axis=0)
 
 
 def power_of(result: Result, done: Callable[[], tuple[dict[str, np.ndarray], float]] | None = None) -> Power:
-    """Return the power of all parts of a run; `done` replaces the usual computation of work and its uncertainty."""
+    """Return the power of all forces and constraints of a run.
+
+    `done` is a function that returns work and its uncertainty, instead of the usual computation.
+    """
     model, state, exerted = result._model, result.state, result._exerted
     nt, n = len(result.time), len(model.mass)
     spin = np.zeros((nt, n + 1, 6))  # velocity and angular velocity, inertial frame; the ground is last
@@ -125,7 +128,10 @@ def power_of(result: Result, done: Callable[[], tuple[dict[str, np.ndarray], flo
 def work_of(
     result: Result, power: dict[str, np.ndarray], stored: dict[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], float]:
-    """Return the work (nt,), J, of all parts of a run by name, and the uncertainty of the sum."""
+    """Return the work (nt,), J, of all forces and constraints by name, and the estimated error of the sum.
+
+    `power` (nt,), W, and `stored` energy (nt,), J, are given by name.
+    """
     weight = gravity_energy(result._model, result.state)
     work = {name: np.zeros_like(result.time) for name in power}
     # Stored energy may also jump, for instance when a spring is disabled; that is not work.
@@ -141,18 +147,27 @@ def work_of(
 
 
 def work_of_impacts(result: Result, kinetic: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the work (nt,), J, of impulses at events since the start, negative for energy losses."""
+    """Return the work (nt,), J, of all impacts since the first time, as a dict with one entry, or empty.
+
+    `kinetic` (nt,) is the kinetic energy, J, which jumps at impacts.
+    """
     done = jumps(result.time, kinetic)
     return {IMPACTS: done} if done.any() else {}
 
 
 def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the sum of the jumps of values (nt,) at events since the start, where two states are at the same time."""
+    """Return the sum (nt,) of the jumps of `values` (nt,) since the first time.
+
+    At an event two outputs have the same time, and values may jump between them.
+    """
     return np.cumsum([0.0, *np.where(np.diff(time) == 0, np.diff(values), 0.0)])
 
 
 def integrals(time: np.ndarray, powers: np.ndarray, degree: int, at: np.ndarray | None = None) -> np.ndarray:
-    """Return time integrals (nt, k) of values (nt, k) by splines, optionally at other times."""
+    """Return time integrals (nt, k) of k functions with the values `powers` (nt, k), by splines of given degree.
+
+    They start at the first time; `at` gives other times of evaluation.
+    """
     at = time if at is None else at
     from scipy.interpolate import make_interp_spline  # its import takes 0.2 s
 

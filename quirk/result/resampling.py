@@ -1,4 +1,4 @@
-"""Evaluation of a result at any times of its run."""
+"""Evaluation of a result at any times between its first and its last."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ WELL_KNOWN = 1e-10
 
 @explained
 class ResampledResult(Result):
-    """A run evaluated at selected times, as a result; see `at`.
+    """The result of a run at selected times; see `Result.at`.
 
     Attributes
     ----------
     run : Result
         The original run.
     uncertainty : (nt,)
-        Uncertainty of positions, m, or of rotations in radians times the size of the system; zero at recorded times.
-        It is that of an interpolation with one derivative less.
+        Estimated interpolation error of positions, m, or of rotations in radians times the size of the system; zero at
+        recorded times. It is the difference from an interpolation with one derivative less.
     """
 
     def __init__(self, run: Result, segments: Sequence[Segment], rows: np.ndarray, uncertainty: np.ndarray) -> None:
@@ -45,17 +45,17 @@ class ResampledResult(Result):
         self.run, self.uncertainty, self._rows = run, uncertainty, rows
 
     def at(self, t: ArrayLike, side: str = "after") -> ResampledResult:
-        """Return the original run at other times."""
+        """Return the original run at other times; see `Result.at`."""
         return at(self.run, t, side)
 
     @property
     def _accelerations(self) -> tuple[np.ndarray, np.ndarray]:
-        """Linear accelerations, inertial frame, and angular ones in body axes (nt, n, 3)."""
+        """Accelerations of n bodies (nt, n, 3): linear, inertial frame, m/s^2, and angular, body axes, rad/s^2."""
         return self._acceleration_derivative(1) if self.run._prescribed else super()._accelerations
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,), J, since the first of these times that the run itself integrated, by name."""
+        """Work (nt,) since the first of the selected times, J, by name, as far as the run has integrated it."""
         found = {}
         for name, done in self.run.work.items():
             here, kept = (_carried(segments, name) for segments in (self.segments, self.run.segments))
@@ -64,7 +64,7 @@ class ResampledResult(Result):
 
     @cached_property
     def power(self) -> Power:
-        """Power at these times, and the work since the first of them."""
+        """Power at the selected times, and the work since the first of them."""
         return power_of(self, lambda: work_between(self, self._rows))
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class ResampledResult(Result):
 
 
 def at(run: Result, t: Any, side: str = "after") -> ResampledResult:
-    """Return a run at any times between its first and its last; see `Result.at`."""
+    """Return a run at any times between its first and its last, s; see `Result.at`."""
     owner = "Result.at"
     validate.choice(owner, "side", side, SIDES)
     numbers = validate.numbers(t)
@@ -91,7 +91,10 @@ def at(run: Result, t: Any, side: str = "after") -> ResampledResult:
 
 
 def _rows(known: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
-    """Return the row (nt,) at each time, or the last one before it."""
+    """Return the output index (nt,) at each of `times`, or the last one before it.
+
+    At an event there are two outputs; `side` selects the one "before" or "after". `known` are the output times.
+    """
     last = np.searchsorted(known, times, side="right") - 1
     first = np.searchsorted(known, times, side="left")
     exact = known[last] == times
@@ -99,7 +102,10 @@ def _rows(known: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
 
 
 def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segment, np.ndarray]:
-    """Return a segment at times at or after the given rows, and the uncertainty (nt,)."""
+    """Return a segment evaluated at nt times, and the estimated interpolation error (nt,), m.
+
+    `rows` (nt,) are the indices of the outputs at or before the times.
+    """
     flat, quadrants = segment.flat[rows], segment.turns.quadrants[rows]
     uncertainty = np.zeros(len(times))
     for path, here in _paths(segment, rows, np.flatnonzero(segment.time[rows] != times)):
@@ -116,9 +122,10 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
 
 
 def _paths(segment: Segment, rows: np.ndarray, between: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
-    """Yield interpolants of a segment, each with the indices of the times between rows for which it is used.
+    """Yield interpolants of a segment, each with the indices of the times for which it is used.
 
-    Jerk and snap are expensive with force elements; where outputs are close, accelerations suffice.
+    `between` are the indices of the times that are no output times. Jerk and snap are expensive with force elements;
+    where outputs are close, accelerations suffice.
     """
     if not len(between):
         return
@@ -135,7 +142,7 @@ def _paths(segment: Segment, rows: np.ndarray, between: np.ndarray) -> Iterator[
 
 
 def _check(segment: Segment, place: Abscissa, times: np.ndarray, uncertainty: np.ndarray) -> None:
-    """Raise an InputError if the interpolation is too uncertain."""
+    """Raise an InputError if the estimated interpolation error at a time is too large."""
     position = segment.state.position
     moved = np.linalg.norm(position[place.left + 1] - position[place.left], axis=2).max(axis=1)
     size = np.maximum(segment.model.length, moved)
@@ -150,12 +157,15 @@ def _check(segment: Segment, place: Abscissa, times: np.ndarray, uncertainty: np
 
 
 def _carried(segments: Sequence[Segment], name: str) -> np.ndarray:
-    """Return the work (nt,), J, integrated in the segments."""
+    """Return the work (nt,), J, of a force or constraint that the run has integrated, from all segments."""
     return joined([segment.work.get(name, np.zeros_like(segment.time)) for segment in segments])
 
 
 def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str, np.ndarray], float]:
-    """Return the work (nt,), J, since the first of selected times of a run, including jumps in between."""
+    """Return the work (nt,), J, by name since the first of the selected times of a run, and its estimated error.
+
+    `rows` are the output indices at or before the selected times. Jumps of energy between the times are included.
+    """
     run, integrated, work = instants.run, instants.work, {}
     weight, weight_now = run.energy.potential_of["gravity"], instants.energy.potential_of["gravity"]
     for name, done in run.power.work.items():
@@ -173,7 +183,10 @@ def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str,
 
 
 def _energies(run: Result, instants: ResampledResult, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the energy stored in a force, J, at all times of a run and at selected ones; zero for constraints."""
+    """Return the energy stored in a force element, J, at all output times and at the selected times.
+
+    It is zero for constraints.
+    """
     none = np.zeros_like(run.time), np.zeros_like(instants.time)
     kept, now = (result._exerted.get(name) for result in (run, instants))
     return (none[0] if kept is None else kept.energy), (none[1] if now is None else now.energy)

@@ -72,7 +72,13 @@ UNCHANGED = 1e-4
 @explained
 @dataclass(frozen=True)
 class Energy:
-    """Energies over time (nt,), J: total = kinetic + potential; that of gravity is zero at the inertial origin."""
+    """Energies over nt times, J; gravity has zero energy at the inertial origin.
+
+    Attributes
+    ----------
+    kinetic, potential : (nt,)
+    potential_of : potential energy (nt,) of each force element and of "gravity", by name
+    """
 
     kinetic: np.ndarray
     potential: np.ndarray
@@ -80,7 +86,7 @@ class Energy:
 
     @property
     def total(self) -> np.ndarray:
-        """Kinetic plus potential (gravity and springs), J."""
+        """Kinetic plus potential energy (nt,), J."""
         return self.kinetic + self.potential
 
     @property
@@ -97,7 +103,13 @@ class Energy:
 @explained
 @dataclass(frozen=True)
 class Momentum:
-    """Momenta over time (nt, 3), inertial frame: linear, kg m/s, angular, kg m^2/s, by default about the origin."""
+    """Momenta over nt times in the inertial frame.
+
+    Attributes
+    ----------
+    linear : (nt, 3) kg m/s
+    angular : (nt, 3) kg m^2/s, about the inertial origin unless another point was chosen
+    """
 
     linear: np.ndarray
     angular: np.ndarray
@@ -109,7 +121,13 @@ class Momentum:
 @explained
 @dataclass(frozen=True)
 class Residual:
-    """Largest ``|Phi|`` and ``|Phi_dot|`` over all rows, over time (nt,)."""
+    """Residuals of the constraints over nt times.
+
+    Attributes
+    ----------
+    position : (nt,) largest ``|Phi|`` over all rows
+    velocity : (nt,) largest ``|Phi_dot|``
+    """
 
     position: np.ndarray
     velocity: np.ndarray
@@ -162,12 +180,12 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def time(self) -> np.ndarray:
-        """Times (nt,), s."""
+        """Output times (nt,), s; events have two outputs at the same time."""
         return joined([segment.time for segment in self.segments])
 
     @cached_property
     def state(self) -> State:
-        """Poses and velocities, arrays (nt, n, 3) and (nt, n, 4), and internal variables of forces by name."""
+        """Poses and velocities of n bodies, arrays (nt, n, 3) and (nt, n, 4), and internal variables by name."""
         states = [segment.state for segment in self.segments]
         internal = self._by_name([state.internal for state in states])
         parts = [joined(of_segments) for of_segments in zip(*(state.parts for state in states), strict=True)]
@@ -175,7 +193,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def sensitivity(self) -> Sensitivities:
-        """Derivatives of the run by the parameters given to `simulate`."""
+        """Derivatives of the motion with respect to the parameters that were given to `simulate`."""
         if self._sensitivities is None and self._judged is not None:
             raise InputError(
                 "Result: sensitivity: a run with objective= has only the gradient of the objective, .gradient: omit "
@@ -189,7 +207,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def gradient(self) -> Gradient:
-        """The objective passed to `simulate`, with its derivatives with respect to parameters."""
+        """Value of the objective that was given to `simulate`, and its derivatives with respect to parameters."""
         if self._judged is None:
             raise InputError(
                 "Result: gradient: the run has none: simulate(..., objective=quirk.Objective(...), sensitivities=[...])"
@@ -198,7 +216,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def _model(self) -> Model:
-        """Arrays of the system at the end of the run."""
+        """Description of the system in arrays, as at the end of the run."""
         return self.segments[-1].model
 
     @property
@@ -207,7 +225,7 @@ class Result(Renamed, ResultOutput):
         return self.segments[-1].rank
 
     def _segment_at(self, row: int) -> tuple[Segment, int]:
-        """Return the segment of an output index, and the index within the segment."""
+        """Return the segment that contains an output index, and the index within this segment."""
         row += len(self.time) if row < 0 else 0
         for segment in self.segments:
             if row < len(segment.time):
@@ -216,11 +234,11 @@ class Result(Renamed, ResultOutput):
         raise IndexError("no such time")
 
     def _joined(self, name: str) -> Any:
-        """Concatenate an attribute of all segments."""
+        """Return an attribute of all segments, concatenated over time."""
         return joined([getattr(segment, name) for segment in self.segments])
 
     def _by_name(self, parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """Concatenate arrays by name of all segments."""
+        """Return arrays of all segments concatenated over time, by name; `parts` has one dict for each segment."""
         return joined_by_name(parts, [len(segment.time) for segment in self.segments])
 
     def __getitem__(self, name: str) -> Any:
@@ -308,7 +326,7 @@ class Result(Renamed, ResultOutput):
         return of_result(self)
 
     def state_at(self, row: int = -1) -> State:
-        """Return the state (n, 3) and (n, 4) at an output index, by default the last: a start for another run."""
+        """Return the state at an output index, by default the last; another run can start from it."""
         if not isinstance(row, int | np.integer) or not -len(self.time) <= row < len(self.time):
             raise InputError(f"Result: row must be the index of one of its {len(self.time)} times; got {row!r}")
         segment, own = self._segment_at(int(row))
@@ -337,23 +355,23 @@ class Result(Renamed, ResultOutput):
 
     @property
     def _loaded(self) -> list[Constraint]:
-        """Constraints with rows that were enabled at some time."""
+        """Constraints that were enabled at some time of the run and have rows."""
         found = {name for s in self.segments for name, rows in s.model.joint_rows.items() if rows.stop > rows.start}
         return [constraint for constraint in self.system.constraints if constraint.name in found]
 
     @property
     def _elements(self) -> dict[str, ForceElement]:
-        """All force elements that acted along the run, by name."""
+        """All force elements that acted during the run, by name."""
         return {element.name: element for segment in self.segments for element, _ in segment.model.forces}
 
     @cached_property
     def _angles(self) -> np.ndarray:
-        """Angles (nt, K, 3), rad, of all joints, with all turns counted; views select them by name."""
+        """1-2-3 angles (nt, K, 3) of K joints, rad, with all revolutions counted."""
         return self._joined("angles")
 
     @cached_property
     def energy(self) -> Energy:
-        """Kinetic, potential and total energy over time."""
+        """Kinetic, potential and total energy over time, J."""
         potential_of = {"gravity": self._joined("weight")}
         for name, element in self._elements.items():
             if element.stores:
@@ -362,12 +380,12 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def power(self) -> Power:
-        """Power over time of every force, constraint and driver by name, of gravity, and the energy balance."""
+        """Power over time, W, of every force, constraint and driver by name and of gravity, with the energy balance."""
         return power_of(self)
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,), J, that the run itself integrated since the start, by name."""
+        """Work (nt,) since the start, J, by name, as far as the run has integrated it with the motion."""
         found: dict[str, np.ndarray] = {}
         for name in dict.fromkeys(name for segment in self.segments for name in segment.work):
             before, last, end = 0.0, 0.0, -np.inf
@@ -382,7 +400,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _constraint_power(self) -> dict[str, np.ndarray]:
-        """Power (nt,), W, of each constraint by name."""
+        """Power (nt,) of each constraint, W, by name."""
         return self._by_name([segment.constraint_power for segment in self.segments])
 
     @property
@@ -410,7 +428,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def momentum(self) -> Momentum:
-        """Linear and angular momentum of all bodies over time, about the inertial origin."""
+        """Linear and angular momentum of all bodies over time, the latter about the inertial origin."""
         return Momentum(
             energy.linear_momentum(self._model, self.state), energy.angular_momentum(self._model, self.state)
         )
@@ -438,10 +456,10 @@ class Result(Renamed, ResultOutput):
         return momentum_of(self, bodies, about)
 
     def center_of_mass(self, bodies: str | Body | Iterable[str | Body] | None = None) -> CenterOfMass:
-        """Return the center of mass of some bodies, by default all: mass, position, velocity, acceleration.
+        """Return mass, position, velocity and acceleration of the center of mass of some bodies, by default all.
 
-        Arrays are (nt, 3) in the inertial frame. `bodies` is a list of names, or a single one; InputError for other
-        parts.
+        Arrays are (nt, 3) in the inertial frame. `bodies` is a list of names, or a single one; other parts raise an
+        InputError.
         """
         from .body_groups import center_of_mass
 
@@ -449,24 +467,24 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def residual(self) -> Residual:
-        """Residuals of the constraints over time."""
+        """Largest residuals of the constraints over time."""
         worst = joined([np.abs(s.residuals).max(axis=1, initial=0.0) for s in self.segments])
         return Residual(worst[:, 0], worst[:, 1])
 
     @cached_property
     def _kinematics(self) -> list[Kinematics]:
-        """Derived kinematics of the state at each time."""
+        """Kinematics of the state at each output time, such as rotation matrices."""
         return [kin for segment in self.segments for kin in segment.kinematics]
 
     @property
     def _accelerations(self) -> tuple[np.ndarray, np.ndarray]:
-        """Linear accelerations, inertial frame, and angular ones in body axes (nt, n, 3)."""
+        """Accelerations of n bodies (nt, n, 3): linear, inertial frame, m/s^2, and angular, body axes, rad/s^2."""
         motions = [segment.dynamics for segment in self.segments]
         return joined([motion.linear for motion in motions]), joined([motion.angular for motion in motions])
 
     @property
     def _course(self) -> str:
-        """Summary of the run in one line."""
+        """One line of text with status, duration and number of steps of the run."""
         cost = self.statistics
         return (
             f"{self.status} {self.time[-1]:g} s in {cost.wall_time:.2g} s: {cost.steps} steps, "
@@ -475,7 +493,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _joint_loads(self) -> dict[str, np.ndarray]:
-        """Force and torque (nt, 2, 3), inertial frame, of each constraint by name; zero while inactive."""
+        """Force, N, and torque, N m, of each constraint by name, (nt, 2, 3), inertial frame; zero while inactive."""
         shared = self._contact_loads
         return self._by_name([
             segment.joint_loads | (contacts.loads if contacts is not None else {})
@@ -484,7 +502,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _contact_loads(self) -> list[ContactLoads | None]:
-        """Distribution of contact loads along each segment; None for a system without contacts."""
+        """Distribution of contact loads in each segment; None for each one of a system without contacts."""
         if not any(isinstance(constraint, Unilateral) for constraint in self.system.constraints):
             return [None for _ in self.segments]
         gaps = Gaps(self.system, [force for force in self.system.forces if isinstance(force, Friction)])
@@ -492,7 +510,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def multipliers(self) -> dict[str, np.ndarray]:
-        """Multipliers (nt, m) of the rows of each constraint by name; zero while inactive."""
+        """Multipliers (nt, m) of the m rows of each constraint, by name; zero while the constraint is inactive."""
         return self._by_name([
             {name: segment.dynamics.multipliers[:, rows] for name, rows in segment.model.joint_rows.items()}
             for segment in self.segments
@@ -500,12 +518,15 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _load_derivatives(self) -> dict[str, np.ndarray]:
-        """Force and torque (nt, 2, K, 3), inertial frame, of each constraint by name, with two derivatives."""
+        """Force and torque of each constraint by name, with time derivatives: (nt, 2, K, 3), inertial frame.
+
+        The second index selects force or torque, the third the derivative up to the second, and the last the component.
+        """
         return self._by_name([segment.load_derivatives for segment in self.segments])
 
     @cached_property
     def _exerted(self) -> dict[str, Exerted]:
-        """Loads, energies and coordinates of each force element by name, at all times."""
+        """Loads, energy and coordinates of each force element over time, by name."""
         found = [segment.dynamics.forces for segment in self.segments]
         parts = {
             field.name: self._by_name([{name: getattr(act, field.name) for name, act in of.items()} for of in found])
@@ -514,7 +535,11 @@ class Result(Renamed, ResultOutput):
         return {name: Exerted(**{part: of[name] for part, of in parts.items()}) for name in parts["loads"]}
 
     def _acceleration_derivative(self, order: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivative `order` - 1 of accelerations, linear inertial and angular in body axes, (nt, n, 3) each."""
+        """Return a time derivative of the accelerations of n bodies, (nt, n, 3) each.
+
+        `order` is 1 for accelerations, 2 for jerk and 3 for snap. Linear ones are in the inertial frame, angular ones
+        in body axes.
+        """
         for segment in self.segments:
             require_order(segment.model, order)
         found = [segment.derivatives for segment in self.segments]
@@ -530,12 +555,15 @@ class Result(Renamed, ResultOutput):
 
     @property
     def _middle(self) -> int:
-        """Output index in the middle of the run, or of the last segment if events may have changed functions."""
+        """Output index in the middle of the run.
+
+        If events may have changed user functions, it is in the middle of the last segment.
+        """
         row, last = len(self.time) // 2, len(self.segments[-1].time)
         return row if not self._segment_at(row)[0].changed else len(self.time) - (last + 1) // 2
 
     def mobility_at(self, row: int) -> Mobility:
-        """Return the mobility report at output index `row`."""
+        """Return degrees of freedom and redundancy of the constraints at output index `row`. See `System.mobility`."""
         from ..analysis.mobility import mobility
 
         if row not in self._mobilities:
@@ -545,13 +573,19 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _verdict(self) -> Verdict:
-        """Independent rows in the middle of the run, and the distance of each row from the span of others."""
+        """Which constraint rows are independent in the middle of the run.
+
+        It includes the distance of each row from the span of the others.
+        """
         row = self._middle
         segment, _ = self._segment_at(row)
         return segment.solver().verdict(self.state_at(row), float(self.time[row]))
 
     def health(self) -> Health:
-        """Return the quality of the constraints over time. Dense algebra, for small and medium systems."""
+        """Return accuracy and conditioning of the constraints over time.
+
+        It uses dense algebra, and suits small and medium systems.
+        """
         from .constraint_health import health
 
         return health(self)

@@ -1,4 +1,4 @@
-"""A time interval of a run with a constant set of active parts."""
+"""Segments of a result: time intervals with the same active constraints and forces."""
 
 from __future__ import annotations
 
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
 
 
 class Segment:
-    """Times and states of one compiled model, and derived quantities.
+    """Times and states of one segment, and quantities computed from them.
+
+    n is the number of bodies, k that of auxiliary states (internal variables and work), and nt that of output times.
 
     Attributes
     ----------
-    plant : CompiledModel
-    time : (nt,) times, s
-    flat : (nt, 13 n + k) states with auxiliary states
-    turns : turns of the joints since the start of the segment
+    plant : compiled model of the segment
+    time : (nt,) s
+    flat : (nt, 13 n + k) flat states with auxiliary states
+    turns : counted revolutions of the joints since the start of the segment
     rank : number of independent constraint rows
     active : names of the enabled constraints
-    switched, replaced : changes by events, see `State`
-    changed : titles of the parts with user functions that events may have changed since then
+    switched, replaced : changes by events, as in `State`
+    changed : titles of constraints and forces with user functions that events may have changed since then
     contact_loads : distribution of contact loads, if it was recorded during the run
     """
 
@@ -59,21 +61,21 @@ class Segment:
 
     @cached_property
     def state(self) -> State:
-        """Poses and velocities, arrays (nt, n, 3) and (nt, n, 4), and internal variables."""
+        """Poses and velocities, arrays (nt, n, 3) and (nt, n, 4), and internal variables by name."""
         return self.model.carried.state(self.flat)
 
     @cached_property
     def angles(self) -> np.ndarray:
-        """Angles (nt, K, 3), rad, of all joints, with all turns counted."""
+        """1-2-3 angles (nt, K, 3) of K joints, rad, with all revolutions counted."""
         return self.turns.angles(self.state.orientation)
 
     @property
     def angles_read(self) -> np.ndarray | None:
-        """Joint angles if the functions of loads use them, otherwise None."""
+        """The joint angles `angles` if loads depend on them, otherwise None."""
         return self.angles if self.model.reads_angles else None
 
     def state_at(self, row: int) -> State:
-        """Return the state at one index, with angles and internal variables."""
+        """Return the state at an output index, with joint angles and internal variables."""
         angles = self.turns.angles(self.state.orientation[row], row)
         internal = {name: numbers[row].copy() for name, numbers in self.state.internal.items()}
         named = angles_by_name(self.turns.joints, angles)
@@ -85,11 +87,14 @@ class Segment:
 
     @cached_property
     def kinematics(self) -> list[Kinematics]:
-        """Derived kinematics of the state at each time."""
+        """Kinematics of the state at each output time, such as rotation matrices."""
         return [Kinematics.of(self.state_at(row)) for row in range(len(self.time))]
 
     def record(self, solver: Solver, changed: tuple[str, ...]) -> None:
-        """Evaluate accelerations, loads, residuals and power before events change user functions of these parts."""
+        """Evaluate accelerations, loads, residuals and power now, before an event changes user functions.
+
+        `changed` are the titles of the constraints and forces whose functions may change.
+        """
         self._recording = solver
         try:
             _ = self.dynamics, self.residuals, self.constraint_power
@@ -99,11 +104,14 @@ class Segment:
 
     @property
     def recorded(self) -> bool:
-        """Whether accelerations, loads, residuals and power were recorded during the run."""
+        """Whether `record` has evaluated accelerations, loads, residuals and power during the run."""
         return bool(self.changed) and "constraint_power" in vars(self)
 
     def solver(self) -> Solver:
-        """Return a new solver for quantities that were not recorded; warn of functions that events may have changed."""
+        """Return a new solver for quantities that were not recorded during the run.
+
+        A warning is given if events may have changed user functions since then.
+        """
         if self._recording is not None:
             return self._recording
         if self.changed:
@@ -117,22 +125,22 @@ class Segment:
 
     @cached_property
     def dynamics(self) -> Dynamics:
-        """Accelerations, joint loads, and loads of force elements, at all times."""
+        """Accelerations, joint loads, and loads of force elements at all output times."""
         return dynamics_along(self.solver(), self.time, self.flat, self.angles_read)
 
     @property
     def joint_loads(self) -> dict[str, np.ndarray]:
-        """Force and torque (nt, 2, 3), inertial frame, of each active constraint by name."""
+        """Force, N, and torque, N m, of each active constraint by name, (nt, 2, 3), inertial frame."""
         return {name: np.stack(load, axis=1) for name, load in self.dynamics.joints.items()}
 
     @cached_property
     def residuals(self) -> np.ndarray:
-        """Phi and its rate (nt, m, 2) of each constraint row."""
+        """Residuals Phi of m constraint rows and their rates, (nt, m, 2)."""
         return residuals_along(self.solver(), self.time, self.state)
 
     @cached_property
     def constraint_power(self) -> dict[str, np.ndarray]:
-        """Power (nt,), W, of each constraint by name."""
+        """Power (nt,) of each constraint, W, by name."""
         by_row = constraint_power_along(self.solver(), self.time, self.state, self.dynamics.multipliers)
         # Sticking friction does no work; sliding friction is a force.
         held = {constraint.name for constraint, _ in self.model.joint_bodies if isinstance(constraint, Sticking)}
@@ -146,7 +154,7 @@ class Segment:
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,), J, that the run itself integrated, by name: see `quirk.dynamics.model.auxiliary_states`."""
+        """Work (nt,), J, by name, as far as the run has integrated it; see `quirk.dynamics.model.auxiliary_states`."""
         numbers = self.model.carried.numbers(self.flat)
         return {name: numbers[:, place] for name, place in self.model.carried.work.items()}
 
@@ -162,12 +170,15 @@ class Segment:
 
     @cached_property
     def derivatives(self) -> FoundDerivatives:
-        """Accelerations with all derivatives that the constraints have, up to snap; see `Differentiator`."""
+        """Accelerations with as many time derivatives as the constraints have, up to snap; see `Differentiator`."""
         return self._differentiator().along(self.time, self.flat, self.angles_read)
 
     @cached_property
     def load_derivatives(self) -> dict[str, np.ndarray]:
-        """Force and torque (nt, 2, K, 3), inertial, of each active constraint, with derivatives up to the second."""
+        """Force and torque of each active constraint by name, with time derivatives: (nt, 2, K, 3), inertial frame.
+
+        The second index selects force or torque, the third the derivative up to the second, and the last the component.
+        """
         _, loads = self._differentiator().with_loads(self.time, self.flat, self.angles_read)
         both = np.stack([loads.force, loads.torque], axis=1)
         return {name: both[:, :, :, c] for c, name in enumerate(self.model.joint_rows)}
@@ -177,12 +188,15 @@ class Segment:
 
 
 def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return one array over all times from those of segments, which share all other dimensions."""
+    """Return the arrays of successive segments as one array, concatenated over time."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def joined_by_name(parts: Sequence[Mapping[str, np.ndarray]], counts: Sequence[int]) -> dict[str, np.ndarray]:
-    """Return concatenated arrays by name; zero in segments without a name, which have `counts` times each."""
+    """Return the arrays of successive segments concatenated over time, by name.
+
+    Where a segment lacks a name, zeros take its place; `counts` are the numbers of times of the segments.
+    """
     shapes = {name: array.shape[1:] for part in parts for name, array in part.items()}
     return {
         name: joined([part.get(name, np.zeros((count, *shape))) for part, count in zip(parts, counts, strict=True)])

@@ -1,7 +1,8 @@
 """Segments as plain data, from which they are reconstructed with the same system.
 
-The differences of a segment from its system are described by their origin: contacts that push, friction that slides or
-sticks, joints that hold bodies at their current poses, and the action of an event that has replaced a part.
+A segment differs from its system in closed contacts, friction that slides or sticks, joints that hold bodies at their
+current poses, and constraints or forces that an event has replaced. The plain data say from which of these a difference
+comes.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from .segment import Segment
 
 
 class LostPartError(InputError):
-    """A part that was active during a run cannot be reconstructed."""
+    """A constraint or force that was active during a run cannot be reconstructed."""
 
 
 def described(segment: Segment, system: System, events: Iterable[Event]) -> dict[str, Any]:
-    """Return the active parts of a segment, and the changes since the start of its run, as plain data."""
+    """Return plain data on a segment: its active constraints and forces, and the changes since the run began."""
     model, actions = segment.model, dict(_actions(events))
     acting = {element.name: element for element, _ in model.forces}
     placed = {constraint.name: constraint for constraint, _ in model.joint_bodies} | acting
@@ -49,12 +50,12 @@ def described(segment: Segment, system: System, events: Iterable[Event]) -> dict
 def rebuilt(
     description: Mapping[str, Any], system: System, events: Iterable[Event]
 ) -> tuple[Configuration, tuple[dict[str, bool], dict[str, Any]]]:
-    """Return the configuration from the plain data of `described`, and the changes since the start of the run.
+    """Return the configuration of a segment, and the changes since the start of the run, from the data of `described`.
 
     Raises
     ------
     LostPartError
-        If a part cannot be reconstructed in this system.
+        If a constraint or force cannot be reconstructed in this system.
     """
     configuration = rebuilt_configuration(description, system, events)
     others = dict(configuration.others)
@@ -65,7 +66,7 @@ def rebuilt(
 
 
 def described_configuration(configuration: Configuration, system: System, events: Iterable[Event]) -> dict[str, Any]:
-    """Return the active parts of a configuration as plain data."""
+    """Return the enabled constraints and forces of a configuration as plain data."""
     actions = dict(_actions(events))
     return {
         "active": sorted(configuration.active),
@@ -75,12 +76,12 @@ def described_configuration(configuration: Configuration, system: System, events
 
 
 def rebuilt_configuration(description: Mapping[str, Any], system: System, events: Iterable[Event]) -> Configuration:
-    """Return the configuration from the plain data of `described_configuration` or `described`.
+    """Return the configuration from the data of `described_configuration` or `described`.
 
     Raises
     ------
     LostPartError
-        If a part cannot be reconstructed in this system.
+        If a constraint or force cannot be reconstructed in this system.
     """
     actions = dict(_actions(events))
     others = {one["name"]: _made(one, system, actions) for one in description["others"]}
@@ -91,18 +92,18 @@ def rebuilt_configuration(description: Mapping[str, Any], system: System, events
 
 
 def lost_parts(descriptions: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the parts created by functions of events, which cannot be reconstructed."""
+    """Return the titles of constraints and forces that user functions have created; they cannot be reconstructed."""
     others = [one for each in descriptions for one in each["others"] if one["by"] == "function"]
     return list(dict.fromkeys(one["what"] for one in others))
 
 
 def used_events(descriptions: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the names of the events whose actions have replaced parts."""
+    """Return the names of events whose actions have replaced constraints or forces."""
     return {part["event"] for description in descriptions for part in description["others"] if part["by"] == "action"}
 
 
 def _actions(events: Iterable[Event]) -> Iterator[tuple[tuple[str, int], Any]]:
-    """Yield all actions that replace a part, by the name of their event and their index in it."""
+    """Yield all actions that replace a constraint or force, with the name of their event and their index in it."""
     for event in events:
         for number, action in enumerate(_flat(event.actions)):
             if isinstance(action, Replace | Follow):
@@ -118,17 +119,20 @@ def _flat(actions: Sequence[Any]) -> Iterator[Any]:
 
 
 def described_part(part: Any, system: System) -> dict[str, Any]:
-    """Return how a part came about that stands in the place of one of the system, as plain data."""
+    """Return plain data from which a constraint or force that replaces one of the system can be reconstructed."""
     return _part(part, system, {})
 
 
 def rebuilt_part(description: Mapping[str, Any], system: System) -> Any:
-    """Return the part that `described_part` has told."""
+    """Return the constraint or force from the data of `described_part`."""
     return _made(description, system, {})
 
 
 def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> dict[str, Any]:
-    """Return the origin of a part that replaces one of the system."""
+    """Return plain data that say how a constraint or force that replaces one of the system was made.
+
+    `actions` are the replacing actions, by the name of their event and their index in it.
+    """
     own: Any = system[part.name]
     name = {"name": part.name}
     if isinstance(part, Sticking):
@@ -159,7 +163,7 @@ def _side(slip: Any) -> int:
 
 
 def _made(one: Mapping[str, Any], system: System, actions: Mapping[tuple[str, int], Any]) -> Any:
-    """Reconstruct a part."""
+    """Return the constraint or force described by the plain data `one`."""
     own: Any = system[one["name"]]
     match one["by"]:
         case "sticking":
@@ -196,7 +200,7 @@ def _put_in(one: Mapping[str, Any], own: Any, actions: Mapping[tuple[str, int], 
 
 
 def _frame(origin: Any, orientation: Any) -> Frame:
-    """Return the frame with exactly these numbers; the constructor would round the quaternion again."""
+    """Return a frame with exactly these numbers; the constructor would normalize the quaternion again."""
     made = Frame(origin, orientation)
     q = np.array(orientation, dtype=float)
     again: Frame = object.__new__(Frame)

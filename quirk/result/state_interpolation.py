@@ -1,4 +1,7 @@
-"""Interpolation of states within a segment."""
+"""Interpolation of states between the output times of a segment.
+
+A row is an output of the segment, given by its index. n is the number of bodies, k that of auxiliary states.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +25,29 @@ ON_CONSTRAINTS = 1e-8
 
 @dataclass(frozen=True)
 class Abscissa:
-    """Points in intervals that begin with the rows `left` (p,), at fractions x (p,) of the intervals."""
+    """p points between outputs.
+
+    Attributes
+    ----------
+    left : (p,) index of the output before each point
+    x : (p,) fraction of the interval to the next output, 0 to 1
+    """
 
     left: np.ndarray
     x: np.ndarray
 
 
 class Interpolant:
-    """Interpolation of the states of a segment in selected intervals between its rows.
+    """Interpolation of the states of a segment in selected intervals between outputs.
 
-    Positions and quaternions follow polynomials through both rows of an interval with all available derivatives, up to
+    Positions and quaternions follow polynomials through both ends of an interval with all available derivatives, up to
     snap: then of degree 9. They are projected onto the constraints. Auxiliary states are integrated along the motion.
 
     Parameters
     ----------
     segment : Segment
     left : (k,)
-        The first row of each interval.
+        Index of the output at the start of each interval.
     order : highest derivative of velocities to be used, if available: 1 for accelerations, 3 for snap
     """
 
@@ -57,18 +66,22 @@ class Interpolant:
 
     @staticmethod
     def _solver(segment: Segment) -> Solver:
-        """Return a new solver; interpolation between recorded rows does not use functions that may have changed."""
+        """Return a new solver of the segment.
+
+        No warning of changed user functions is given if the outputs were recorded, because the functions are not used
+        then.
+        """
         return segment.plant.solver() if segment.recorded else segment.solver()
 
     def time(self, place: Abscissa) -> np.ndarray:
-        """Times (p,), s."""
+        """Return the times (p,) of the points, s."""
         before, after = self._ends(place, self._time)
         return before + place.x * (after - before)
 
     def uncertainty(self, place: Abscissa) -> np.ndarray:
-        """Return the difference (p,), m, from polynomials with one derivative less at both ends.
+        """Return the estimated interpolation error (p,), m; rotations are multiplied by the size of the system.
 
-        Rotations are multiplied by the size of the system.
+        It is the difference from polynomials with one derivative less at both ends.
         """
         h, terms = self._lengths(place), self._position.shape[1] - 1
         apart = np.zeros(len(h))
@@ -80,7 +93,7 @@ class Interpolant:
         return apart
 
     def states(self, place: Abscissa) -> np.ndarray:
-        """Return flat states (p, 13 n + k), with the auxiliary states of the row before."""
+        """Return flat states (p, 13 n + k) at the points, with the auxiliary states of the outputs before them."""
         h = self._lengths(place)
         r, v = between(*self._ends(place, self._position), place.x, h)
         q, q_dot = between(*self._ends(place, self._quaternion), place.x, h)
@@ -92,7 +105,10 @@ class Interpolant:
         return self._projected(self.time(place), flat)
 
     def quadrants(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
-        """Return the quadrants (p, K, 2) of joints at states (p, 13 n + k), nearest to those of the adjacent rows."""
+        """Return the counted quarter turns (p, K, 2) of K joints at the points with flat states (p, 13 n + k).
+
+        They are the nearest to those of the outputs before and after.
+        """
         joints, turns = self.segment.turns.joints, self.segment.turns
         first = np.array([joints.first_quadrants(state.orientation) for state in self._each(flat)])
         if not len(joints.ends):
@@ -104,13 +120,20 @@ class Interpolant:
         return first + 4 * np.round((near / (0.5 * np.pi) - 0.5 - first) / 4).astype(first.dtype)
 
     def angles(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
-        """Return angles (p, K, 3), rad, of joints at states (p, 13 n + k), with all turns counted."""
+        """Return 1-2-3 angles (p, K, 3) of K joints, rad, at the points, with all revolutions counted.
+
+        `flat` (p, 13 n + k) are the flat states there.
+        """
         turns = self.segment.turns
         found = Turns(turns.joints, self.quadrants(place, flat), turns.whole)
         return found.angles(self.segment.model.carried.state(flat).orientation)
 
     def _half_angles(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return angles (rows, K, 2), rad, of the plane vectors, with all turns counted, and their rates."""
+        """Return polar angles (r, K, 2), rad, of the plane vectors of K joints at r outputs, and their rates, rad/s.
+
+        A joint's first and third 1-2-3 angle are sum and difference of its two polar angles. All revolutions are
+        counted.
+        """
         joints, quadrants = self.segment.turns.joints, self.segment.turns.quadrants[self._rows]
         vectors = joints.plane_vectors(self.segment.model.carried.state(self._flat).orientation)
         half = joints.half_angles(vectors, quadrants)
@@ -121,21 +144,27 @@ class Interpolant:
         return [self.segment.model.carried.state(y) for y in flat]
 
     def _index(self, place: Abscissa) -> np.ndarray:
-        """Return the indices (p,) of the rows before, among the rows of the interpolant."""
+        """Return the index (p,) of the output before each point, among the outputs of the interpolant."""
         return np.searchsorted(self._rows, place.left)
 
     def _lengths(self, place: Abscissa) -> np.ndarray:
-        """Lengths (p,) of the intervals, s."""
+        """Return the lengths (p,) of the intervals around the points, s."""
         before, after = self._ends(place, self._time)
         return after - before
 
     def _ends(self, place: Abscissa, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return values (p, ...) at the start and at the end of each interval."""
+        """Return the values at both ends of the interval around each point, (p, ...) each.
+
+        `values` are given for each output.
+        """
         index = self._index(place)
         return values[index], values[index + 1]
 
     def _towers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions (rows, K + 1, n, 3) and quaternions (rows, K + 1, n, 4) with all available derivatives."""
+        """Return positions (r, K + 1, n, 3) and quaternions (r, K + 1, n, 4) at r outputs.
+
+        The second index is the order of the time derivative; all available ones are included.
+        """
         linear, angular = self._derivatives()
         state = self.segment.model.carried.state(self._flat)
         omega = np.concatenate([state.angular_velocity[:, None], angular], axis=1)
@@ -147,7 +176,7 @@ class Interpolant:
         return r, np.stack(q, axis=1)
 
     def _derivatives(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return accelerations, and jerk and snap if they exist, (rows, K, n, 3) each."""
+        """Return linear and angular accelerations at r outputs, with jerk and snap if they exist, (r, K, n, 3) each."""
         model, known = self.segment.model, vars(self.segment).get("derivatives")
         if self.segment.recorded:
             motion = self.segment.dynamics
@@ -166,9 +195,9 @@ class Interpolant:
         return motion.linear[:, None], motion.angular[:, None]
 
     def _satisfied(self) -> bool:
-        """Whether the rows satisfy the constraints: runs may have no stabilization.
+        """Whether the outputs satisfy the constraints; a run without stabilization may violate them.
 
-        States between recorded rows are not projected, because the constraints may have changed since then.
+        States between recorded outputs are not projected, because the constraints may have changed since then.
         """
         if self.segment.recorded:
             return False

@@ -1,4 +1,4 @@
-"""Text summary of a run."""
+"""Text summary of a run: `Result.summary`."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names as one line, shortened if there are many."""
+    """Return names in one line of text, shortened if there are many."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _said(remarks: Sequence[str]) -> str:
-    """Return remarks as one line, shortened if there are many."""
+    """Return remarks in one line of text, shortened if there are many."""
     more = [f"and {len(remarks) - MOST_NAMED} more"] if len(remarks) > MOST_NAMED else []
     return "; ".join([*remarks[:MOST_NAMED], *more])
 
 
 def _segments(result: Result) -> list[str]:
-    """Return a line on the constraint rows of a run with several segments."""
+    """Return a line with the number of constraint rows in the segments of a run; none for a single segment."""
     if len(result.segments) < 2:
         return []
     rows = [segment.model.rows for segment in result.segments]
@@ -56,7 +56,7 @@ def _segments(result: Result) -> list[str]:
 
 
 def _events(result: Result) -> list[str]:
-    """Return lines with the events, their number, and first and last time."""
+    """Return a line for each event, with the number of its occurrences and the first and last time."""
     names = result.events.name
     counts = {name: names.count(name) for name in dict.fromkeys(names)}
     kept = sorted(counts, key=lambda name: -counts[name])[:MOST_NAMED]
@@ -72,7 +72,7 @@ def _events(result: Result) -> list[str]:
 
 
 def _frictions(result: Result) -> list[str]:
-    """Return a line with the friction elements that stick and slide at the end."""
+    """Return a line that lists which friction elements stick and which slide at the end."""
     found: dict[str, list[str]] = {}
     for force in result.system.forces:
         if isinstance(force, Friction):
@@ -85,7 +85,7 @@ def _frictions(result: Result) -> list[str]:
 
 
 def _loads(result: Result) -> list[str]:
-    """Return lines with the largest loads of joints, of the most important ones if there are many."""
+    """Return lines with the largest force and torque of each joint; for many joints only the most loaded ones."""
     loads = result._joint_loads
     none = np.zeros((1, 2, 3))
     largest = {c.name: np.linalg.norm(loads.get(c.name, none), axis=2).max(axis=0) for c in result._loaded}
@@ -106,7 +106,7 @@ def _loads(result: Result) -> list[str]:
 
 
 def _largest(loads: dict[str, np.ndarray]) -> list[str]:
-    """Return the names of the joints with the largest forces and torques, in equal numbers, in their order."""
+    """Return the names of the joints with the largest forces and torques, half of them each."""
     by_force, by_torque = (sorted(loads, key=lambda name: -loads[name][which]) for which in (0, 1))
     least = IDLE * max(max(pair) for pair in loads.values())
     kept = [name for name in by_torque if loads[name][1] > least][: MOST_LOADS // 2]
@@ -115,7 +115,7 @@ def _largest(loads: dict[str, np.ndarray]) -> list[str]:
 
 
 def _books(result: Result) -> list[str]:
-    """Return a line on the power balance, if energy is supplied or dissipated."""
+    """Return a line with the error of the energy balance, if energy is supplied or dissipated."""
     if result.conservative or len(result.time) < 2:
         return []
     power = result.power
@@ -125,9 +125,9 @@ def _books(result: Result) -> list[str]:
 
 
 def summary(result: Result) -> str:
-    """Return a text on the system, the accuracy of energy and constraints, events, and largest joint loads.
+    """Return a text about the system, the accuracy of energy and constraints, events, and the largest joint loads.
 
-    It has at most some forty lines for any number of bodies and events.
+    It has about forty lines at most, for any number of bodies and events.
     """
     system, energy = result.system, result.energy
     lines = [

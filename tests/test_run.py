@@ -277,6 +277,8 @@ def test_wrong_arguments_are_named():
         run.inputs["motor"] = [1.0, 2.0, 3.0]
     with pytest.raises(quirk.InputError, match="torque"):
         run.inputs["motor"] = np.nan
+    with pytest.raises(quirk.InputError, match=r"inputs are set one by one, as in run\.inputs\['motor'\] = 3\.0"):
+        run.inputs = {"motor": 1.0}
     assert run.advance(0.1) == "time"
 
 

@@ -105,6 +105,8 @@ def test_unknown_quantities_are_named():
         run.observe(["hinge.angel"])
     with pytest.raises(quirk.InputError, match="names must be a list"):
         run.observe([])
+    with pytest.raises(quirk.InputError, match="names must be a list"):
+        run.observe(3)
 
 
 def test_real_time():

@@ -132,15 +132,45 @@ def test_what_was_kept_is_cut():
     np.testing.assert_array_equal(result["hinge"].angle, want["hinge"].angle[:7])
 
 
+def test_a_result_has_the_inputs_of_the_restored_run():
+    run = quirk.Run(pendulum(), inputs=["motor"], keep=0.1)
+    begin = run.save()
+    run.inputs["motor"] = 3.0
+    run.advance(0.5)
+    saved = run.save()
+    fresh = quirk.Run(pendulum(), inputs=["motor"], keep=0.1)
+    fresh.restore(saved)
+    run.restore(begin)
+    run.inputs["motor"] = 7.0
+    run.advance(0.3)
+    assert run.result().time[-1] == 0.3 and run.result()["motor"].effort.tolist() == [7.0] * 4
+    run.advance(0.5)
+    run.restore(saved)
+    for restored, early in ((fresh, [0.0]), (run, [7.0] * 5)):
+        restored.advance(0.2)
+        result = restored.result()
+        np.testing.assert_array_equal(result["motor"].effort, early + [3.0] * (len(result.time) - len(early)))
+        assert result.time[-1] == pytest.approx(0.7)
+
+
 def test_other_runs_are_refused():
     saved = quirk.Run(pendulum(), inputs=["motor"]).save()
     for other, message in [
         (quirk.Run(pendulum(), inputs=["motor"], rtol=1e-5), "differs in rtol"),
         (quirk.Run(pendulum()), "differs in inputs"),
-        (quirk.Run(sliding(0.2)), "differs in the parts of the system"),
+        (quirk.Run(sliding(0.2)), "differs in inputs, the parts of the system: "),
     ]:
         with pytest.raises(quirk.InputError, match=message):
             other.restore(saved)
+    base = pendulum()
+    moved_hinge = quirk.Revolute("hinge", quirk.GROUND, base["rod"], point=[0.3, 0, 0], axis="y")
+    motor = quirk.JointTorque("motor", moved_hinge, 0.0)
+    shorter = quirk.System([base["rod"], moved_hinge, motor], gravity=base.gravity)
+    with pytest.raises(quirk.InputError, match='differs in Revolute "hinge": restore it in a run of the same system'):
+        quirk.Run(shorter, inputs=["motor"]).restore(pickle.loads(pickle.dumps(saved)))
+    falling = quirk.System(list(base), gravity=[0, 0, -1.62])
+    with pytest.raises(quirk.InputError, match="differs in gravity and active parts"):
+        quirk.Run(falling, inputs=["motor"]).restore(saved)
     with pytest.raises(quirk.InputError, match=r"must be what Run\.save has returned"):
         quirk.Run(pendulum()).restore(3)
 

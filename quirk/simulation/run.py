@@ -28,7 +28,7 @@ from .run_inputs import Inputs
 from .run_loop import begun, described_failure
 from .run_observation import Observation
 from .run_pace import Pace
-from .run_saved import PartNames, SavedRun, identity
+from .run_saved import PartNames, RunIdentity, SavedRun
 from .run_views import CurrentSegment, CurrentView, Observers
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ DISTINCT = (
 )  # fmt: skip
 # Return values of `advance`.
 TIME, EVENT, STOPPED = "time", "event", "stopped"
+# Maximum difference, in intervals `keep`, between a time at which a state is due and one at which the loop pauses, for
+# them to be the same time: well above round-off of sums.
+SAME_TIME = 1e-9
 
 
 @explained
@@ -75,8 +78,6 @@ class Run:
     Attributes
     ----------
     system : System
-    inputs : mapping
-        Present value of each input by name, N m, N, or the unit of a target; assign a value to change it.
 
     Raises
     ------
@@ -125,7 +126,7 @@ class Run:
             raise InputError(
                 f'{OWNER}: method="{method}" is not compiled; take "RadauIIA9", "Rodas5P" or "auto" for stiff systems'
             )
-        self.inputs = Inputs(system, inputs)
+        self._inputs = Inputs(system, inputs)
         self.system = system = self.inputs.system
         start = validate.number(OWNER, "start", start)
         duration = _duration(system, start, end)
@@ -152,7 +153,9 @@ class Run:
         self._pending: list[EventRecord] = []
         self._last: list[EventRecord] = []
         self._names = PartNames(system, self._watched)
-        self._identity = identity(system, {name: options[name] for name in DISTINCT} | {"inputs": list(self.inputs)})
+        self._identity = RunIdentity(
+            system, self._watched, {name: options[name] for name in DISTINCT} | {"inputs": list(self.inputs)}
+        )
         self._told = 0
         self._shown: tuple[Any, Result] | None = None
         self._history: dict[str, tuple[list[float], list[np.ndarray]]] = {
@@ -171,6 +174,18 @@ class Run:
     def time(self) -> float:
         """Present time, s."""
         return self._time
+
+    @property
+    def inputs(self) -> Inputs:
+        """Present value of each input by name, N m, N, or the unit of a target; assign a value to change it."""
+        return self._inputs
+
+    @inputs.setter
+    def inputs(self, values: Any) -> None:
+        raise InputError(
+            f"Run: inputs are set one by one, as in run.inputs[{next(iter(self._inputs), 'motor')!r}] = 3.0, or "
+            f"together with run.inputs.update(...); got {values!r}"
+        )
 
     @property
     def events(self) -> EventLog:
@@ -337,10 +352,11 @@ class Run:
         self._time, self._kept, self._beat = content["clock"]
         self._version = -1  # whether changes of inputs since the last step must be determined
         self._told = len(self._run.happenings)
-        for times, values in self._history.values():
+        for name, (times, values) in self._history.items():
             while len(times) > 1 and times[-1] >= self._time:
                 times.pop()
                 values.pop()
+            self._record(name, self.inputs.in_effect[name])
         self._shown = None
         if self._pace is not None:
             self._pace.set(self._time)
@@ -415,12 +431,7 @@ class Run:
         if not changed:
             return
         for name in changed:
-            times, values = self._history[name]
-            if self._keep is not None and self._time > times[-1]:
-                times.append(self._time)
-                values.append(self.inputs.values_now[name])
-            else:
-                values[-1] = self.inputs.values_now[name]
+            self._record(name, self.inputs.values_now[name])
         if self._pending:
             self._run.happenings[:] = [one for one in self._run.happenings if one.time <= self._time]
             self._told = len(self._run.happenings)
@@ -430,11 +441,22 @@ class Run:
         if len(self._run.happenings) > self._told:
             self._take_happenings()
 
+    def _record(self, name: str, value: np.ndarray) -> None:
+        """Record the value of an input from the present time on, for `result`."""
+        times, values = self._history[name]
+        if np.array_equal(values[-1], value):
+            return
+        if self._keep is not None and self._time > times[-1]:
+            times.append(self._time)
+            values.append(value)
+        else:
+            values[-1] = value
+
     def _go_on(self, t: float) -> str:
         """Advance up to time t, s, or to an event before it."""
         run = self._run
         while True:
-            kept = np.inf if self._keep is None else self._start + (self._kept + 1) * self._keep
+            kept = np.inf if self._keep is None else self._next_kept(t)
             run.phase.request(min(t, kept, self._pending[0].time) if self._pending else min(t, kept))
             if not run.phase.resume():
                 run.proceed()
@@ -451,6 +473,12 @@ class Run:
                 return EVENT
             if self._time >= t:
                 return TIME
+
+    def _next_kept(self, t: float) -> float:
+        """Return the time, s, of the next state to be kept; t if they differ by round-off."""
+        assert self._keep is not None
+        kept = self._start + (self._kept + 1) * self._keep
+        return t if abs(t - kept) < SAME_TIME * self._keep else kept
 
     def _take_happenings(self) -> None:
         """Collect new events; they may include events of the present step after the pause."""

@@ -132,6 +132,7 @@ class Inputs(MutableMapping[str, Any]):
     system : the system, with elements whose parameters can be set
     slots : inputs by name
     values_now : arrays by name
+    in_effect : values of the last step, by name
     version : number of changes so far
     """
 
@@ -146,7 +147,7 @@ class Inputs(MutableMapping[str, Any]):
         if len(self.slots) < len(found):
             raise InputError(f"{OWNER}: inputs names an element twice: {[one.element.name for one in found]}")
         self.values_now = {name: one.given for name, one in self.slots.items()}
-        self._in_effect = dict(self.values_now)
+        self.in_effect = dict(self.values_now)
         self._places: dict[str, list[np.ndarray]] = {name: [] for name in self.slots}
         self.version = 0
 
@@ -202,7 +203,7 @@ class Inputs(MutableMapping[str, Any]):
     @property
     def changed(self) -> list[str]:
         """Names of inputs that have changed since the last call of `take_effect`."""
-        before = self._in_effect
+        before = self.in_effect
         return [
             name
             for name, value in self.values_now.items()
@@ -211,15 +212,15 @@ class Inputs(MutableMapping[str, Any]):
 
     def take_effect(self) -> None:
         """Mark the present values as in effect."""
-        self._in_effect = dict(self.values_now)
+        self.in_effect = dict(self.values_now)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Return the present values, and the values of the last step."""
-        return dict(self.values_now), dict(self._in_effect)
+        return dict(self.values_now), dict(self.in_effect)
 
     def recall(self, saved: tuple[dict[str, np.ndarray], dict[str, np.ndarray]]) -> None:
         """Restore a snapshot, also in solvers."""
-        values, self._in_effect = dict(saved[0]), dict(saved[1])
+        values, self.in_effect = dict(saved[0]), dict(saved[1])
         self.version += 1
         for name, value in values.items():
             self.values_now[name] = value

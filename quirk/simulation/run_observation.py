@@ -36,7 +36,7 @@ class Observation:
     """
 
     def __init__(self, system: System, run: HybridRun, observers: Observers, names: Iterable[str]) -> None:
-        listed = [names] if isinstance(names, str) else list(names)
+        listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else []
         if not listed or not all(isinstance(name, str) for name in listed):
             raise InputError(f'{OWNER}: names must be a list of quantities such as "hinge.angle"; got {names!r}')
         parts = {part.name: part for part in system}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import pickle
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from ..constraints.sticking import Sticking
 from ..constraints.unilateral import Unilateral
@@ -18,6 +16,13 @@ from ..events.actions import After, Follow, Replace
 from ..forces import Friction
 from ..result.segment_records import described_part, rebuilt_part
 from ..system.system import System
+from ..util.digest import digest
+from .identity import part_digests, system_digest
+
+# Maximum number of differences that the error of `restore` names.
+MOST_NAMED = 3
+# Name of the digest of names and kinds of all parts, as errors say it.
+LISTED = "the parts of the system"
 
 
 class SavedRun:
@@ -31,8 +36,8 @@ class SavedRun:
     time : time of the snapshot, s
     """
 
-    def __init__(self, time: float, identity: Mapping[str, str], content: Any, names: PartNames) -> None:
-        self.time, self._identity = time, dict(identity)
+    def __init__(self, time: float, identity: RunIdentity, content: Any, names: PartNames) -> None:
+        self.time, self._identity = time, identity
         self._content, self._names = content, names
         self._text = b""
 
@@ -69,7 +74,7 @@ class SavedRun:
             ) from error
         return stream.getvalue()
 
-    def content_for(self, identity: Mapping[str, str], names: PartNames) -> Any:
+    def content_for(self, identity: RunIdentity, names: PartNames) -> Any:
         """Return the saved data, with the parts that have these names; the data must not be changed.
 
         Raises
@@ -77,28 +82,55 @@ class SavedRun:
         InputError
             If the system or the settings are different.
         """
-        differing = [name for name, own in identity.items() if self._identity.get(name) != own]
+        same = self._names is not None and self._names.same(names)
+        differing = self._identity.differing(identity, same_parts=same)
         if differing:
+            more = f" and {len(differing) - MOST_NAMED} more" if len(differing) > MOST_NAMED else ""
             raise InputError(
-                f"Run.restore: what was saved is of another run, which differs in {', '.join(differing)}: restore it "
-                "in a run of the same system that was made with the same arguments"
+                f"Run.restore: what was saved is of another run, which differs in {', '.join(differing[:MOST_NAMED])}"
+                f"{more}: restore it in a run of the same system that was made with the same arguments"
             )
-        if self._names is not None and self._names.same(names):
+        if same:
             return self._content
         return _Reader(io.BytesIO(self._written), names).load()
 
 
-def identity(system: System, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return data that distinguish runs: digests of the model and of the arguments."""
-    model = system.plant.model
-    numbers = np.concatenate([model.mass, np.ravel(model.inertia), np.ravel(model.gravity)])
-    laws = [element.numbers for element in system.forces]
-    return {
-        "the parts of the system": _digest([f"{part}" for part in system]),
-        "masses, inertias and gravity": _digest(numbers.tolist()),
-        "numbers of forces": _digest([law.tolist() for law in laws]),
-        **{name: _digest(value) for name, value in options.items()},
-    }
+class RunIdentity:
+    """Digests by which a snapshot is matched with a run: of the system, and of the arguments of the run.
+
+    Parameters
+    ----------
+    system : System
+    events : events of the run
+    options : arguments that must be equal, by name
+    """
+
+    def __init__(self, system: System, events: Sequence[Event], options: Mapping[str, Any]) -> None:
+        self._of: tuple[System, Sequence[Event]] | None = system, events
+        self._options = {name: digest(value, {}) for name, value in options.items()}
+
+    @cached_property
+    def _parts(self) -> dict[str, str]:
+        """Digests of the system and its parts; computed when they are needed, as large meshes take a while."""
+        assert self._of is not None
+        system, events = self._of
+        return {
+            LISTED: digest([f"{part}" for part in system], {}),
+            "gravity and active parts": system_digest(system),
+            **part_digests(system, events),
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the digests alone, for a pickle."""
+        return {"_of": None, "_options": self._options, "_parts": self._parts}
+
+    def differing(self, other: RunIdentity, *, same_parts: bool) -> list[str]:
+        """Return the names of arguments and parts that differ; with `same_parts`, parts are the same objects."""
+        options, own, theirs = other._options, {} if same_parts else self._parts, {} if same_parts else other._parts
+        found = [name for name in options if self._options[name] != options[name]]
+        parts = [name for name in own if own[name] != theirs.get(name)]
+        # If the parts are others, their digests have no counterparts.
+        return found + ([LISTED] if LISTED in parts else parts)
 
 
 class PartNames:
@@ -150,10 +182,6 @@ def _flat(actions: Any) -> Any:
             yield from _flat(action.actions)
         else:
             yield action
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
 
 
 class _Writer(pickle.Pickler):

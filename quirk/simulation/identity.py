@@ -1,0 +1,35 @@
+"""Digests by which saved runs and checkpoints are matched with a system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..bodies.body import GROUND
+from ..events import Event
+from ..system.system import System
+from ..util.digest import digest
+
+
+def part_names(system: System) -> dict[int, str]:
+    """Return the names of ground and of the parts of a system, by the identity of the objects."""
+    return {id(part): part.name for part in [GROUND, *system]}
+
+
+def part_digests(system: System, events: Iterable[Event]) -> dict[str, str]:
+    """Return a digest of each part of a system, and of further events of a run.
+
+    Functions are compared by their code and the values they contain, not by global variables of their modules.
+    """
+    names = part_names(system)
+    found = {}
+    for part in [*system, *(event for event in events if id(event) not in names)]:
+        others = {key: name for key, name in names.items() if key != id(part)}
+        found[f"{part}"] = digest(part, others)
+    return found
+
+
+def system_digest(system: System) -> str:
+    """Return a digest of gravity, active parts and absorbed closure errors."""
+    closure = [] if system.closure is None else [system.closure.tolerance, system.closure.offsets]
+    active, idle = system.configuration.active, sorted(system.configuration.idle)
+    return digest([system.gravity, sorted(active), *idle, *closure], part_names(system))

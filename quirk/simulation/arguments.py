@@ -27,7 +27,10 @@ UNLIMITED = 2**62
 
 
 def checked_method(owner: str, method: Any, step: Any, solver: Any, *, explicit: bool = False) -> str:
-    """Return the name of a method; "auto" becomes the explicit method if it cannot change or if `explicit`."""
+    """Return the name of an integration method, or raise an InputError; `owner` is the caller's name in errors.
+
+    "auto" becomes the explicit method where no switch to an implicit one is possible or, with `explicit`, wanted.
+    """
     validate.choice(owner, "method", method, METHODS)
     validate.choice(owner, "solver", solver, SOLVERS)
     if solver == "dense" and method in (TAYLOR, *IMPLICIT_METHODS):
@@ -51,7 +54,11 @@ def checked_settings(
     every: bool,
     solver: str = "sparse",
 ) -> Settings:
-    """Return the settings of a run over a duration, s, which may be infinite; `max_step` is set by the caller."""
+    """Return the settings of a run of a given duration, s, which may be infinite, or raise an InputError.
+
+    The caller sets `max_step` itself. The other arguments are those of `simulate`; `every` says whether all steps are
+    kept.
+    """
     validate.choice(owner, "stabilization", stabilization, STABILIZATIONS)
     alpha, beta = validate.array(owner, "baumgarte", baumgarte, (2,))
     if alpha < 0 or beta < 0:
@@ -85,7 +92,7 @@ def checked_settings(
 
 
 def checked_events(owner: str, system: System, events: Any) -> list[Event]:
-    """Return the events of a system, followed by those of one run."""
+    """Return the events of the system, followed by those of this run; InputError for other objects or equal names."""
     listed = list(events) if isinstance(events, Iterable) else [events]
     for event in listed:
         if not isinstance(event, Event):

@@ -1,4 +1,4 @@
-"""User functions that depend on data modified by event actions, and evaluation of results before the modification."""
+"""User functions that read data which event actions change; results that need them are evaluated in time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from quirk.system.system import System
 
 
 class Changeable:
-    """User functions of a system that depend on data changed by event actions.
+    """User functions of a system that read data which event actions change.
 
-    A result evaluates user functions only when it is read, with the data at that moment. So a segment that contains
-    such a function is evaluated when it ends, before later events modify the data.
+    A result evaluates user functions only when it is read, with the data at that moment. Therefore a segment that
+    contains such a function is evaluated when it ends, before later events change the data.
 
     Parameters
     ----------
@@ -39,7 +39,10 @@ class Changeable:
         self._has_contacts = any(isinstance(constraint, Unilateral) for constraint in system.constraints)
 
     def parts(self, plant: CompiledModel, event: str) -> tuple[str, ...]:
-        """Return the titles of active parts, and of all contacts, with a function whose data an event may modify."""
+        """Return the titles of constraints and forces with a function whose data an event may change.
+
+        They are those active in the compiled model, and all contacts; `event` is the name of the event.
+        """
         key = plant, event
         if key not in self._parts:
             changes = self._changes[event]
@@ -55,7 +58,7 @@ class Changeable:
         return self._parts[key]
 
     def record(self, segment: Segment) -> None:
-        """Evaluate all quantities of a segment that depend on functions whose data a later event may modify."""
+        """Evaluate all quantities of a segment that need functions whose data later events may change."""
         titles = dict.fromkeys(title for event in self._changes for title in self.parts(segment.plant, event))
         if not titles:
             return

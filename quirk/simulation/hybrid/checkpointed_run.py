@@ -1,4 +1,4 @@
-"""A run with checkpoints: each interval of the run is saved before the next one begins."""
+"""A run with checkpoints: at each restart point, the results so far are saved."""
 
 from __future__ import annotations
 
@@ -22,15 +22,13 @@ if TYPE_CHECKING:
 
 
 class CheckpointedRun:
-    """Run between restart points, with the interface of `quirk.simulation.hybrid.hybrid_run.HybridRun`.
+    """A run that saves its results at restart points; it has the interface of `HybridRun`.
 
     Parameters
     ----------
     system : System
-    phases : RunFactory
-        Factory of the runs with constant sets of active parts.
-    checkpoint : Checkpoint
-        Folder in which results are saved.
+    phases : factory of the runs with constant active parts
+    checkpoint : folder in which results are saved
     """
 
     def __init__(self, system: System, phases: RunFactory, checkpoint: Checkpoint) -> None:
@@ -40,7 +38,7 @@ class CheckpointedRun:
         self._written = self._warned = False
 
     def start(self, leg: RestartPoint) -> None:
-        """Start from a restart point, independently of earlier intervals."""
+        """Start from a restart point, with nothing but its data, so that a resumed run is identical."""
         phases = replace(self._phases, breaks=deepcopy(self._breaks))
         run = HybridRun(self._system, phases, self._checkpoint.rows)
         run.start(leg)
@@ -55,11 +53,11 @@ class CheckpointedRun:
             )
 
     def keep_start(self) -> None:
-        """Store the initial state of the run, if it is an output time."""
+        """Store the initial state of the run if its time is an output time."""
         self._run.keep_start()
 
     def proceed(self) -> bool:
-        """Advance the run for a short time; return whether it must continue."""
+        """Advance the run for a fraction of a second; return False at its end."""
         run, statistics = self._run, self._phases.statistics
         if not run.proceed(self._steps):
             run.check_reads()
@@ -80,7 +78,7 @@ class CheckpointedRun:
         return not self._written
 
     def check_reads(self) -> None:
-        """Do nothing: each interval was checked at its end."""
+        """Do nothing, because the values read by user functions are checked at each restart point."""
 
     def close(self) -> None:
         """Store the final state of the run."""
@@ -88,12 +86,12 @@ class CheckpointedRun:
 
     @property
     def segments(self) -> list[Segment]:
-        """All segments so far."""
+        """All segments of the result so far."""
         return [*self._checkpoint.segments, *([] if self._written else self._run.segments)]
 
     @property
     def happenings(self) -> list[EventRecord]:
-        """Records of all events so far."""
+        """Records of all events and impacts so far."""
         return [*self._checkpoint.happenings, *([] if self._written else self._run.happenings)]
 
     @property
@@ -103,19 +101,19 @@ class CheckpointedRun:
 
     @property
     def reached(self) -> float:
-        """Time reached, s."""
+        """Time up to which the motion has been computed, s."""
         return self._run.reached
 
     @property
     def plant(self) -> CompiledModel:
-        """Compiled model in use at the time reached."""
+        """Compiled model of the constraints and forces that are active now."""
         return self._run.plant
 
     @property
     def trouble(self) -> BaseException | None:
-        """Cause of the failure of the last evaluation, or None."""
+        """Exception that made the last evaluation of the equations of motion fail, or None."""
         return self._run.trouble
 
     def undefined(self, t: float) -> Any:
-        """Return the exception for a force element with non-finite loads at time t, or None."""
+        """Return an exception that names a force element with non-finite loads at time t, s, or None."""
         return self._run.undefined(t)

@@ -1,7 +1,8 @@
-"""Unilateral constraints during a run: impacts, resting contact and release.
+"""Unilateral constraints during a run: impacts, resting contact and separation.
 
-The rows w (n, 6) of all closed gaps, and the matrix W = w M_c^-1 w^T, with the inverse mass matrix M_c^-1 under the
-bilateral constraints, are evaluated at one state. Complementarity problems then determine
+A gap is the distance that a unilateral constraint keeps from becoming negative; there are c gaps. The rows w (c, n, 6)
+of all closed gaps, and the matrix W = w M_c^-1 w^T, with the inverse mass matrix M_c^-1 under the bilateral
+constraints, are evaluated at one state. Complementarity problems then determine
 
 * the impulses x >= 0: the rates after an impact are v+ = v + W x >= -e min(v, 0), with coefficient of restitution e,
   and the smallest jump of v in the mass metric (Newton's law for simultaneous impacts);
@@ -60,12 +61,12 @@ FLAT_ANGLE = 1e-6
 
 
 class Contacts:
-    """The unilateral constraints of a system.
+    """The unilateral constraints and friction elements of a system during a run.
 
     Parameters
     ----------
     system : System
-    phases : provides the compiled solvers
+    phases : factory that provides the compiled solvers
     """
 
     def __init__(self, system: System, phases: RunFactory) -> None:
@@ -88,7 +89,10 @@ class Contacts:
         return frozenset(touch.constraint.name for touch in self._touches)
 
     def configured(self, base: Configuration, resting: ContactState) -> Configuration:
-        """Return a configuration with the rows of the loaded contacts, and with the present state of friction."""
+        """Return a configuration with rows for the loaded contacts, and with friction that slides or sticks.
+
+        `base` is the configuration without contacts, `resting` the contact state.
+        """
         base = self._frictions.configured(base, resting.rubbing, resting.parts)
         if not resting.pushing:
             return base
@@ -97,7 +101,7 @@ class Contacts:
         return base.with_constraints(on=frozenset(rows)).with_others(rows)
 
     def guards(self, base: Configuration, resting: ContactState) -> list[EventFunction]:
-        """Return the quantities to monitor in this contact state; disabled constraints have none."""
+        """Return the event functions to monitor in a contact state; disabled constraints have none."""
         functions = []
         for touch, unit in zip(self._touches, self._units, strict=True):
             if touch.constraint.name in base.idle:
@@ -119,7 +123,10 @@ class Contacts:
         return [*functions, *border_guards(self._system, resting.parts), *self._frictions.guards(resting.rubbing)]
 
     def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:
-        """Raise InputError if an event depends on a shared load: rigid bodies determine only sums of such loads."""
+        """Raise an InputError if an event depends on a load that several contacts share.
+
+        Rigid bodies determine only sums of such loads.
+        """
         for guard in guards:
             of = guard.quantity.of if isinstance(guard.quantity, Reading) else None
             if of is not None and of.name in resting.sharing:
@@ -129,21 +136,24 @@ class Contacts:
                 )
 
     def head(self, plant: CompiledModel, resting: ContactState) -> None:
-        """Set the directions of slip of sliding friction from the present state of the solver."""
+        """Set the direction of each sliding friction in the solver to the present direction of slip."""
         if resting.rubbing:
             head(self._phases.solver_of(plant), resting.rubbing)
 
     def sticks(self, name: str, resting: ContactState) -> bool:
-        """Return whether the friction with this name sticks."""
+        """Whether the friction element of this name sticks."""
         return name in resting.rubbing and resting.rubbing[name].held is not None
 
     def first_of(self, names: Iterable[str]) -> str:
-        """Return the first unilateral constraint or friction among some names."""
+        """Return the first name that belongs to a unilateral constraint or friction element."""
         own_names = {touch.constraint.name for touch in self._touches} | self._frictions.names
         return next(name for name in names if name in own_names)
 
     def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
-        """Raise InputError if bodies interpenetrate initially."""
+        """Raise an InputError if bodies interpenetrate initially.
+
+        `t` is the time, s, `y` the flat state, `angles` the joint angles, and `base` the configuration.
+        """
         for touch, gap, noise in zip(self._touches, self.values(t, y, angles), self._noise_of_gaps(y), strict=True):
             if gap < -noise and touch.constraint.name not in base.idle:
                 raise InputError(
@@ -152,13 +162,13 @@ class Contacts:
                 )
 
     def values(self, t: float, y: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """Return all gaps (c,), m or rad, at a state."""
+        """Return all gaps (c,), m or rad, at time t, s, for a flat state and joint angles."""
         self._gaps.locate(self._system.model.carried.state(y), {})
         solver = self._phases.solver_of(self._system.plant)
         return self._gaps.at(solver, t, y, angles).value[: len(self._touches)]
 
     def _noise_of_gaps(self, y: np.ndarray) -> np.ndarray:
-        """Return the round-off (c,) of all gaps, m or rad."""
+        """Return the round-off (c,) of all gaps, m or rad, at a flat state."""
         far = np.abs(self._system.model.carried.state(y).position).max()
         return np.asarray(CLOSED * self._units + ROUND_OFF * far)
 
@@ -171,13 +181,16 @@ class Contacts:
         resting: ContactState,
         before: np.ndarray,
     ) -> ContactState:
-        """Return the contacts that stay closed after an action has changed values on which gaps depend.
+        """Return the contact state after an action has changed values on which gaps depend.
+
+        Contacts whose gap has become positive are open.
 
         Parameters
         ----------
+        t, y, angles : time, s, flat state and joint angles after the action
         base : configuration without contacts
         resting : contact state before the action
-        before : gaps (c,) before the action
+        before : (c,) gaps before the action
 
         Raises
         ------
@@ -214,10 +227,11 @@ class Contacts:
         names: Collection[str],
         tolerance: float | None,
     ) -> np.ndarray:
-        """Return the state (13 n + k,) after contacts are enabled: bodies with slight interpenetration are moved apart.
+        """Return the flat state after contacts have been enabled; slightly interpenetrating bodies are moved apart.
 
         Parameters
         ----------
+        t, y, angles : time, s, flat state and joint angles
         configuration : configuration without contacts
         names : names of the contacts
         tolerance : largest interpenetration that is removed, m; by default NEAR times the length of the system
@@ -257,13 +271,14 @@ class Contacts:
         resting: ContactState,
         hit: Sequence[tuple[str, int, str]] = (),
     ) -> ImpactOutcome:
-        """Return the state after impacts of all closed gaps with negative rate, and the contact state afterwards.
+        """Return state and contact state after the impacts of all closed gaps that are approaching.
 
         Parameters
         ----------
+        t, y, angles : time, s, flat state and joint angles before the impacts
         base : configuration without contacts
         resting : contact state before the impacts
-        hit : monitored quantities that cross zero now: gaps that close, slip that ends, friction at its limit
+        hit : event functions that are zero now: gaps that close, slip that ends, friction at its limit
         """
         closing = [key[:2] for key in hit if key[2] == "gap"]
         for name, _, what in hit:
@@ -302,7 +317,7 @@ class Contacts:
         return settled
 
     def _parts_of(self, resting: ContactState) -> dict[str, int]:
-        """Return the index of the touched part of each bounded surface in closed contact, by name."""
+        """Return which face or edge of each bounded surface in closed contact is touched, by name of contact."""
         return {name: part for name, part in self._gaps.parts.items() if resting.closed(name)}
 
     def _let_below(
@@ -315,9 +330,10 @@ class Contacts:
         solver: Solver,
         settled: ImpactOutcome,
     ) -> None:
-        """Set the allowed negative gap of contacts that open slowly, or that close by round-off.
+        """Set how far gaps may be negative for contacts that open slowly, or that close by round-off.
 
         A contact closes by round-off if its gap is within round-off of zero, with a negative rate, but without impact.
+        `closed` are the indices of the gaps.
         """
         values, names = opening.value, [touch.constraint.name for touch in self._touches]
         low = []
@@ -345,7 +361,10 @@ class Contacts:
         known: tuple[Speeds, np.ndarray],
         solver: Solver,
     ) -> ImpactOutcome:
-        """Return the impact outcome for contacts without friction, see `settle`."""
+        """Return the outcome of impacts if no friction acts; see `settle`.
+
+        `known` are the speed limits, and the approach speeds up to which there is no impact.
+        """
         speeds, least = known
         W, smooth = response(opening, solver, t, y), self._frictionless
         limits = speeds.limits, speeds.slow, least
@@ -356,7 +375,7 @@ class Contacts:
         return ImpactOutcome(y, at_rest, impulse, kept)
 
     def _check_rims(self, closed: list[int], state: State) -> None:
-        """Raise SwitchingError if a rim in contact lies flat on its plane."""
+        """Raise a SwitchingError if the rim of a disk lies flat on the plane that it touches."""
         for c in closed:
             contact, rows = self._touches[c].constraint, self._touches[c].rows
             if not isinstance(contact, Contact) or all(surface.kind != "rim" for surface in contact.surfaces):
@@ -384,7 +403,11 @@ class Contacts:
         hit: Sequence[tuple[str, int, str]],
         resting: ContactState,
     ) -> ImpactOutcome:
-        """Return the impact outcome for contacts with friction, see `settle`."""
+        """Return the outcome of impacts if friction acts; see `settle`.
+
+        `acting` are the friction elements; `speeds` are the speed limits, and the approach speeds up to which there is
+        no impact.
+        """
         (known, least), rough, impulse, kept = speeds, self._frictional, dict[str, Impulse](), 1.0
         rows = rough.rows(solver, t, y, opening, closed, acting, False)
         rates = rows.opening.rate
@@ -420,7 +443,10 @@ class Contacts:
     def _loads(
         self, closed: list[int], found: ContactModes, shares: Shares
     ) -> tuple[dict[tuple[str, int], Shared], dict[tuple[str, int], Shared]]:
-        """Return the loads of loaded contacts, by key, and the potential loads of closed contacts without load."""
+        """Return the watched loads of loaded contacts, and those of closed contacts that carry no load, by gap.
+
+        `found` is the solution of the contact problem; `shares` expresses loads by multipliers.
+        """
         largest, loads, returns = found.z[: len(closed)].max(initial=0.0), dict[Any, Shared](), dict[Any, Shared]()
         for row, c in enumerate(closed):
             key = self._touches[c].key
@@ -434,7 +460,10 @@ class Contacts:
     def _shared_out(
         self, closed: list[int], found: ContactModes
     ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
-        """Return the loaded contacts, with the loads at which they open, and the closed contacts without load."""
+        """Return the loaded contacts that get rows, and the closed contacts that get none.
+
+        For each loaded contact, by name: the index of its row, and the multiplier below which it opens.
+        """
         count = len(closed)
         touches, z, w = [self._touches[c] for c in closed], found.z[:count], found.w[:count]
         largest = z.max(initial=0.0)
@@ -449,7 +478,11 @@ class Contacts:
         )
 
     def _slow_slip(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray, numbers: list[int]) -> float:
-        """Return the slip speed, m/s, up to which slip counts as zero, chosen as for impacts without rebound."""
+        """Return the slip, m/s, below which a contact counts as not slipping.
+
+        It is chosen like the speed below which impacts have no rebound; `numbers` are the indices of gaps and slip
+        components.
+        """
         model = solver.model
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
         fall = np.abs(self._gaps.accelerations(t, y, angles, numbers, rates)).max(initial=0.0)
@@ -476,7 +509,7 @@ class Contacts:
         return Speeds(limits, slow, self._noise(closed, model, y), np.sqrt(gravity * units))
 
     def _noise(self, closed: list[int], model: Model, y: np.ndarray) -> np.ndarray:
-        """Return the round-off (c,) of the rates of gaps, m/s or rad/s."""
+        """Return the round-off (c,) of the rates of closed gaps, m/s or rad/s."""
         state = model.carried.state(y)
         turning = model.length * np.sqrt((state.angular_velocity**2).sum(axis=1)).max()
         speed = np.sqrt((state.velocity**2).sum(axis=1)).max() + turning

@@ -1,4 +1,4 @@
-"""State of contacts and friction, and speed limits that separate rest from motion."""
+"""State of contacts and friction during a run, and speed limits that separate rest from motion."""
 
 from __future__ import annotations
 
@@ -22,19 +22,22 @@ NO_PULL, UNLOADED = 1e-12, 1e-9
 
 @dataclass
 class ContactState:
-    """State of the unilateral constraints and of friction.
+    """Which contacts are closed, which of them carry a load, and how friction acts.
+
+    A gap is identified by the name of its constraint and its index there.
 
     Attributes
     ----------
-    pushing : constraints with rows, by name: index of the row, and the multiplier below which it opens
-        The multiplier is zero up to round-off.
-    idle : closed constraints without row, as it would depend on others
-    rubbing : state of friction, by name
-    loads : loads of contacts with friction that open when these fall below zero
-    below : distances below zero, m or rad, allowed for contacts that open from slight interpenetration
-    parts : index of the touched part of a bounded surface, by name
-    returns : loads of closed contacts without load, next to sliding ones, that load them when positive
-    patched : sticking contacts that share a load; their common margin to the friction cones is monitored
+    pushing : constraints with rows, by name: index of the row, and the multiplier below which the contact opens, which
+        is zero up to round-off
+    idle : closed gaps without a row, because it would depend on other rows
+    rubbing : state of friction elements, by name
+    loads : watched loads by gap: a contact with friction opens when its load falls below zero
+    below : by gap, how far it may be negative, m or rad, when a contact opens from slight interpenetration
+    parts : index of the touched face or edge of a bounded surface, by name of contact
+    returns : watched loads by gap: a closed contact without load, next to sliding ones, gets one when its load becomes
+        positive
+    patched : gaps of sticking contacts that share a load; their common margin to the friction cones is monitored
     """
 
     pushing: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -47,24 +50,27 @@ class ContactState:
     patched: frozenset[tuple[str, int]] = frozenset()
 
     def closed(self, name: str) -> bool:
-        """Return whether a unilateral constraint is closed."""
+        """Whether the unilateral constraint of this name is closed."""
         return name in self.pushing or any(name == key[0] for key in (*self.loads, *self.idle, *self.patched))
 
     def at_limit(self, name: str) -> tuple[str, ...]:
-        """Names of all friction that reaches its limit together with this one, because it shares the load."""
+        """Return the names of all friction elements that reach the limit of sticking together with this one.
+
+        They share a load with it.
+        """
         cone = self.rubbing[name].cone if name in self.rubbing else None
         return cone.members if isinstance(cone, Patch) else (name,)
 
     @property
     def sharing(self) -> set[str]:
-        """Names of contacts, and of sticking friction, whose loads are combinations of several multipliers."""
+        """Names of contacts and sticking friction elements whose loads depend on several multipliers."""
         several = (key for key, load in self.loads.items() if sum(any(w) for w in zip(*load.weights, strict=True)) > 1)
         members = (rub.cone.members for rub in self.rubbing.values() if isinstance(rub.cone, Patch))
         return {name for name, _ in (*self.patched, *self.idle, *several)}.union(*members)
 
     @property
     def key(self) -> Hashable:
-        """Key of the set of monitored quantities, in addition to the active parts."""
+        """Hashable key that determines, with the configuration, which event functions are monitored."""
         return (
             self.idle,
             tuple(sorted(self.pushing.items())),
@@ -79,14 +85,14 @@ class ContactState:
 
 @dataclass(frozen=True)
 class ImpactOutcome:
-    """State after impacts, and the contact state from then on.
+    """Flat state and contact state after impacts.
 
     Attributes
     ----------
-    y : (13 n + k,) state after the impacts
-    resting : ContactState
-    impulse : impulses of constraints, by name
-    restitution_kept : fraction of the coefficients of restitution with which the impact gains no energy
+    y : (13 n + k,) flat state after the impacts
+    resting : contact state after the impacts
+    impulse : impulses by name of constraint
+    restitution_kept : factor by which coefficients of restitution are lowered so that the impact gains no energy
     """
 
     y: np.ndarray
@@ -97,7 +103,7 @@ class ImpactOutcome:
 
 @dataclass(frozen=True)
 class Speeds:
-    """Speed limits (c,) of gaps that separate rest from motion.
+    """Speed limits (c,) of c gaps that separate rest from motion, m/s or rad/s.
 
     Attributes
     ----------
@@ -114,7 +120,10 @@ class Speeds:
 
 
 def opens(x: float, largest: float) -> float:
-    """Return the multiplier below which a contact with multiplier x opens: zero up to round-off of the largest load."""
+    """Return the multiplier below which a contact opens: zero, less the round-off of the largest load.
+
+    `x` is its present multiplier, and `largest` the largest multiplier.
+    """
     if not largest > 0:
         return 0.0
     part = NO_PULL if x > UNLOADED * largest else UNLOADED

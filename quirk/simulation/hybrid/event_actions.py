@@ -1,4 +1,4 @@
-"""Execution of event actions, which modify the state of a run and its set of active parts."""
+"""Execution of event actions, which change the state of a run and its active constraints and forces."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ CONTRADICTED = 1e-8
 
 @dataclass
 class EventState:
-    """State of a run while actions are executed.
+    """State of a run while the actions of an event are executed.
 
     Attributes
     ----------
     t : time, s
-    y : (13 n + k,) state
-    configuration : set of active parts
-    impulse : impulses of constraints, by name
-    restitution_kept : fraction of the coefficients of restitution with which impacts gain no energy
+    y : (13 n + k,) flat state
+    configuration : active constraints and forces, without contacts
+    impulse : impulses so far by name of constraint
+    restitution_kept : factor by which coefficients of restitution are lowered so that impacts gain no energy
     stopped : whether the run must end
     """
 
@@ -74,19 +74,23 @@ class EventState:
 
 
 class ActionExecutor:
-    """Execution of event actions in a system.
+    """Executes event actions in a system.
 
     Parameters
     ----------
     system : System
-    solver_of : returns a compiled solver of a compiled model, with rows selected at a state (13 n + k,) and time
+    solver_of : function of a compiled model, a flat state and a time, s, which returns a solver with the independent
+        rows chosen at that state
     """
 
     def __init__(self, system: System, solver_of: Callable[[CompiledModel, np.ndarray, float], Solver]) -> None:
         self.system, self._solver_of = system, solver_of
 
     def check(self, title: str, action: Any) -> None:
-        """Raise InputError if an action names an unknown part, or a part of the wrong kind."""
+        """Raise an InputError if an action names an unknown object, or one of the wrong kind.
+
+        `title` names the event in the message.
+        """
         kinds: tuple[tuple[Any, Any, str], ...] = (
             (Enable | Disable, Constraint | ForceElement, "constraint or force"),
             (Engage, Constraint, "constraint"),
@@ -129,12 +133,12 @@ class ActionExecutor:
             )
 
     def do(self, action: Action, now: EventState) -> EventState:
-        """Return the event state after an action.
+        """Return the state after an action that was executed in the state `now`.
 
         Raises
         ------
         SwitchingError
-            If no poses or velocities are found that satisfy the constraints active afterwards.
+            If no poses or velocities satisfy the constraints that are active afterwards.
         """
         if isinstance(action, StopRun):
             return replace(now, stopped=True)
@@ -178,18 +182,18 @@ class ActionExecutor:
         return self._onto(replace(now, configuration=configuration), sorted(fresh), action.tolerance)
 
     def missed(self, now: EventState) -> tuple[float, float]:
-        """Return the largest violation of the constraints, m or rad, and of their rates."""
+        """Return the largest violation of the active constraints, m or rad, and of their rates, m/s or rad/s."""
         system = self.system.as_computed_by(self.system.plant_for(now.configuration))
         amount, rate, _ = violations(system, system.model.carried.state(now.y), now.t)
         return float(amount.max(initial=0.0)), float(rate.max(initial=0.0))
 
     def follow_functions(self, now: EventState, parts: Sequence[str], before: tuple[float, float]) -> EventState:
-        """Return the event state with velocities that satisfy constraints whose functions an action may have modified.
+        """Return the state with velocities that satisfy constraints whose functions an action may have changed.
 
         Parameters
         ----------
-        now : event state after the action
-        parts : titles of the parts with modified functions
+        now : state after the action
+        parts : titles of the constraints and forces with changed functions
             Loaded contacts are treated in `quirk.simulation.hybrid.contact_events`.
         before : violations before the action, see `missed`
             Velocities are kept if the violations have not grown.
@@ -216,9 +220,10 @@ class ActionExecutor:
         tolerance: float | None = None,
         refused: tuple[str, str] = ("cannot engage", NOT_NEAR),
     ) -> EventState:
-        """Return the event state with bodies moved onto the active constraints, after those in `names` have changed.
+        """Return the state with bodies moved onto the active constraints, after those in `names` have changed.
 
-        `refused` holds the two parts of the error message if bodies are too far away: the failure, and advice.
+        No body may move by more than `tolerance`, m. `refused` are two texts for the error message: what failed, and
+        advice.
         """
         plant = self.system.plant_for(now.configuration)
         solver, length, before = self._solver_of(plant, now.y, now.t), plant.model.length, now.y
@@ -239,9 +244,9 @@ class ActionExecutor:
         return now
 
     def _check(self, plant: CompiledModel, y: np.ndarray, t: float, before: np.ndarray | None = None) -> None:
-        """Raise SwitchingError if a row that was dropped as dependent is violated.
+        """Raise a SwitchingError if a row that was left out as redundant is violated at the flat state y.
 
-        If `before`, the state before a velocity jump to y, is given, velocities are checked instead.
+        Poses are checked or, if `before`, the flat state before a velocity jump, is given, velocities.
         """
         model, length = plant.model, plant.model.length
         amount, rate, angular = violations(self.system.as_computed_by(plant), model.carried.state(y), t)
@@ -260,7 +265,10 @@ class ActionExecutor:
             )
 
     def _free_to_turn(self, plant: CompiledModel, names: Iterable[str]) -> np.ndarray:
-        """Return a mask (n,) of bodies connected with the named constraints; all False if the ground is among them."""
+        """Return a mask (n,) of the bodies that are connected with the named constraints, directly or indirectly.
+
+        It is all False if the ground is among them.
+        """
         n = len(plant.model.mass)
         group = np.arange(n + 1)
         for constraint, _ in plant.model.joint_bodies:
@@ -274,7 +282,7 @@ class ActionExecutor:
         return np.isin(group[:n], [group[i] for i, _ in ends])
 
     def _jumped(self, now: EventState, solver: Solver | None = None) -> EventState:
-        """Return the event state with the nearest velocities that satisfy the active constraints."""
+        """Return the state with the nearest velocities that satisfy the active constraints."""
         plant = self.system.plant_for(now.configuration)
         solver = self._solver_of(plant, now.y, now.t) if solver is None else solver
         y, impulse = jump(solver, now.y, now.t)
@@ -294,12 +302,12 @@ class ActionExecutor:
 
 
 def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
-    """Return a copy of a joint with frame i at the present pose of frame j.
+    """Return a copy of a joint whose frame i is moved to the present pose of frame j.
 
     Raises
     ------
     SwitchingError
-        If it is not a joint with two frames.
+        If the constraint is not a joint with two frames.
     """
     if not isinstance(constraint, Joint | Distance):
         raise SwitchingError(f"{constraint} does not connect two frames, so that keep_offset=True is not possible")
@@ -326,7 +334,7 @@ def _sum(one: Impulse | None, other: Impulse) -> Impulse:
 
 
 def actions_of(found: Any, title: str, check: Callable[[str, Any], None]) -> list[Any]:
-    """Return the checked actions returned by a user function."""
+    """Return the checked actions that a user function has returned; `title` names the event in errors."""
     listed = list(checked_actions(title, found))
     for action in listed:
         check(title, action)

@@ -1,4 +1,4 @@
-"""Event functions of a run from the events of a system."""
+"""Event functions of a run for the events that users declare."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from quirk.system.system import System
 
 
 def guards_of(system: System, events: Sequence[Event], every: bool = False) -> list[EventFunction]:
-    """Return the event functions of the given events; if `every`, steps end at each event, also without action."""
+    """Return one event function for each event.
+
+    Steps end at events with an action or, with `every`, at all events.
+    """
     parts = {part.name: part for part in system}
     return [
         EventFunction(
@@ -37,7 +40,7 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
 
 
 def _probe(system: System, event: Event) -> Callable[[Any], list[str]]:
-    """Return a function that calls a user function at the initial state and returns the names of the parts it reads."""
+    """Return a function that calls a user function once and returns the names of bodies and joints it reads."""
 
     def probe(function: Any) -> list[str]:
         parts = {part.name: part for part in system if isinstance(part, Body | Constraint)}

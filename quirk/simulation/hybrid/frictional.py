@@ -1,4 +1,8 @@
-"""Impacts, rest and sliding of contacts and joints with friction, at one state."""
+"""Impacts, rest and sliding of contacts and joints with friction, at one state.
+
+Rows are the directions of closed gaps and of slip components: r rows, of which the first c are gaps. Flat states are
+(13 n + k,) for n bodies and k auxiliary states.
+"""
 
 from __future__ import annotations
 
@@ -43,18 +47,18 @@ BLOCKED = 1e-12
 
 @dataclass(frozen=True)
 class FrictionRows:
-    """Rows of closed gaps and of slip with friction, at a state.
+    """Rows of closed gaps and of slip components with friction, at one state.
 
     Attributes
     ----------
-    numbers : indices of the rows among all gaps and slips
+    numbers : indices of the rows among all gaps and slip components of the system
     contacts : number of gaps, which come first
-    opening : Opening of the rows
+    opening : values, rates and force directions of the rows
     W : (r, r) jumps of the rates of rows due to unit impulses along the rows
-    grips : friction elements with their rows
-    frictions : the friction elements as parts of the system
-    sides : hemispheres in which the slip directions are smooth
-    compliance : (r,) relative compliances of the rows, for the distribution of loads over dependent ones
+    grips : friction elements in terms of these rows
+    frictions : the friction elements of the system, in the same order
+    sides : side of the first surface, +1 or -1, on which the slip components are smooth
+    compliance : (r,) relative compliances of the rows, which determine how dependent rows share a load
     """
 
     numbers: list[int]
@@ -68,12 +72,12 @@ class FrictionRows:
 
 
 class Frictional:
-    """Solution for the state of contacts and joints with friction.
+    """Solves for impacts, loads and sliding of contacts and joints with friction.
 
     Parameters
     ----------
-    gaps : gaps of a system
-    frictions : friction of the system
+    gaps : gaps of the system
+    frictions : friction elements of the system
     """
 
     def __init__(self, gaps: Gaps, frictions: Frictions) -> None:
@@ -89,7 +93,11 @@ class Frictional:
         acting: Sequence[Friction],
         loads: bool,
     ) -> FrictionRows:
-        """Return the rows of closed gaps and of friction, with the normal loads of joints if `loads`."""
+        """Return the rows of closed gaps and of friction elements.
+
+        `closed` are the indices of the gaps, `acting` the friction elements. With `loads` the dependence of the normal
+        loads of joints on the row forces is included.
+        """
         state, touches, slips = solver.model.carried.state(y), self._gaps.touches, self._gaps.slips
         numbers, grips, sides = list(closed), [], []
         contact = {touches[c].constraint.name: row for row, c in enumerate(closed)}
@@ -135,7 +143,11 @@ class Frictional:
         joints: Sequence[int],
         response: Sequence[Mapping[str, Impulse]],
     ) -> None:
-        """Set the dependence of the normal loads of joint friction on forces along the rows."""
+        """Set how the normal loads of joint friction depend on forces along the rows.
+
+        `joints` are the indices of the joint friction elements, and `response` the joint loads for a unit force on each
+        row.
+        """
         state = solver.model.carried.state(y)
         solver.rates(t, solver.slots.state_to_lanes(y))
         position = np.append(state.position, np.zeros((1, 3)), axis=0)
@@ -166,11 +178,12 @@ class Frictional:
         restitution: np.ndarray,
         noise: float,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
-        """Return the state after an impact, its impulses, the rates (r,) of all rows, and the restitution kept.
+        """Return the flat state after an impact, its impulses by name, the rates (r,) of all rows, and a factor.
 
         Newton's law applies to each gap that closes faster than its limit (c,), and Coulomb's law to the impulses of
         friction in contacts; impulses of joint friction are neglected. Friction with infinite coefficient is stopped
-        even if no gap closes.
+        even if no gap closes. The factor is the one by which coefficients of restitution are lowered so that no energy
+        is gained.
         """
         rates, c = rows.opening.rate, rows.contacts
         grips = [grip for grip in rows.grips if grip.contact is not None]
@@ -204,7 +217,7 @@ class Frictional:
         return bool((np.abs(rows.opening.rate[never]) > noise).any())
 
     def stopped(self, solver: Solver, t: float, y: np.ndarray, rows: FrictionRows, held: np.ndarray) -> np.ndarray:
-        """Return the state in which all rows of the mask `held` (r,) have zero rate."""
+        """Return the flat state in which all rows of the mask `held` (r,) have zero rate."""
         return self._pushed(solver, t, y, rows, np.zeros(len(held)), held, np.zeros(len(held)))[0]
 
     def _pushed(
@@ -244,13 +257,13 @@ class Frictional:
         slow: np.ndarray,
         limits: Sequence[str],
     ) -> ContactModes:
-        """Return loads and accelerations of the rows, and the contact modes.
+        """Return loads and accelerations of the rows, and which friction elements stick or slide.
 
         Parameters
         ----------
         rates : (r,) rates of the rows
-        slow : (r,) slip below which friction counts as not slipping
-        limits : names of friction elements known to be at their limit
+        slow : (r,) slip, m/s, below which friction counts as not slipping
+        limits : names of friction elements known to be at the limit of sticking
         """
         still = np.arange(len(rates)) < rows.contacts
         for grip, friction in zip(rows.grips, rows.frictions, strict=True):
@@ -277,7 +290,10 @@ class Frictional:
 
 
 def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray) -> None:
-    """Raise SwitchingError if the normal load of a joint differs between two distributions of loads."""
+    """Raise a SwitchingError if two distributions of loads give a joint different normal loads.
+
+    `difference` computes the difference of the normal loads; `forces` are the row forces for comparison.
+    """
     off, _ = difference(np.zeros(0))
     if off > UNIQUE * np.abs(forces).max(initial=0.0):
         raise SwitchingError(
@@ -287,7 +303,7 @@ def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray
 
 
 def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
-    """Return the jump of each row's rate (r,) due to a unit impulse along this row, for bodies without constraints."""
+    """Return the jump of each row's rate (r,) due to a unit impulse along it, for bodies without constraints."""
     push, model = opening.push_in_body, solver.model
     by_force = np.einsum("cni,cni,n->c", push[..., :3], push[..., :3], 1 / model.mass)
     turned = np.linalg.solve(model.inertia[None], push[..., 3:, None])[..., 0]
@@ -295,11 +311,13 @@ def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
 
 
 class Shares:
-    """Loads of contacts and friction as combinations of the multipliers of constraints while contacts rest or slide.
+    """Loads of contacts and friction elements as combinations of the multipliers of constraint rows.
+
+    They hold while contacts rest or slide without a change.
 
     Parameters
     ----------
-    rows, found : rows and contact modes at a state
+    rows, found : rows, and solution of the contact problem at a state
     contacts : names of the closed contacts, in the order of their rows
     """
 
@@ -318,7 +336,7 @@ class Shares:
         self._sliding = {row for group in self._sharing.groups if group not in self._patches for row in group}
 
     def _sticks(self, group: Sequence[int]) -> bool:
-        """Return whether a group of rows belongs to contacts only, none of which slides."""
+        """Whether all rows of a group belong to contacts that stick."""
         grips = [
             (grip, e) for grip, e in zip(self._rows.grips, self._found.sliding, strict=True) if grip.rows[0] in group
         ]
@@ -329,11 +347,14 @@ class Shares:
         return bool(grips) and not sliding and all(grip.contact is not None for grip, _ in grips)
 
     def in_patch(self, row: int) -> bool:
-        """Return whether a row belongs to sticking contacts that share a load."""
+        """Whether a row belongs to a group of sticking contacts that share a load."""
         return any(row in group for group in self._patches)
 
     def patch_of(self, k: int) -> Patch | tuple[()] | None:
-        """Return the patch to monitor for friction k: () if another element monitors it, None without a patch."""
+        """Return the common margin of sticking contacts that share a load, to be monitored for friction element k.
+
+        It is () if another friction element of the group monitors it, and None if no load is shared.
+        """
         row = self._rows.grips[k].rows[0]
         group = next((group for group in self._patches if row in group), None)
         if group is None:
@@ -364,7 +385,11 @@ class Shares:
         )
 
     def of(self, friction: Friction | None, which: Sequence[int], level: float = 0.0) -> Shared:
-        """Return the force along a row; or for friction the margin of the normal load and the forces along rows."""
+        """Return the watched force along a row, or the margin of the friction cone of a friction element.
+
+        `which` are the indices of the row, or of the normal load and the slip components; `level` is the level of the
+        event.
+        """
         weights, offset = self._sharing.weights[list(which)], self._sharing.offset[list(which)].copy()
         what = "share" if friction is None else "cone"
         if friction is not None:
@@ -376,7 +401,10 @@ class Shares:
         )
 
     def load(self, contact: int) -> tuple[tuple[str, int, float], ...]:
-        """Return the rows whose multipliers determine the load of a contact, each with a weight."""
+        """Return the rows whose multipliers determine the normal load of a contact.
+
+        Each is the name of a constraint, the index of its row, and a weight.
+        """
         weights = self._sharing.weights[contact]
         terms = zip(self._names, weights.tolist(), strict=True)
         return tuple((name, row, weight) for (name, row), weight in terms if abs(weight) > NO_WEIGHT)
@@ -402,7 +430,10 @@ class Shares:
 def rubbing_of(
     rows: FrictionRows, found: ContactModes, slow: np.ndarray, before: Mapping[str, SlidingContact], shares: Shares
 ) -> dict[str, SlidingContact]:
-    """Return the state of each friction element from now on, by name."""
+    """Return the state of each friction element after a change of contacts, by name.
+
+    `slow` (r,) is the slip, m/s, below which friction counts as not slipping; `before` are the previous states.
+    """
     rubbing = {}
     for k, (grip, friction) in enumerate(zip(rows.grips, rows.frictions, strict=True)):
         e, side = found.sliding[k], rows.sides[k]

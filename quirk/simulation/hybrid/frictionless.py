@@ -1,4 +1,4 @@
-"""Impacts and rest of contacts without friction, at one state."""
+"""Impacts and rest of contacts without friction, at one state; there are c closed gaps."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PARTS = 10
 
 
 class Frictionless:
-    """Solution for the state of contacts without friction.
+    """Solves for impacts and loads of contacts without friction.
 
     Parameters
     ----------
     gaps : gaps of a system
-    restitution : (c,) coefficient of restitution of each gap
+    restitution : coefficient of restitution of each gap of the system
     """
 
     def __init__(self, gaps: Gaps, restitution: np.ndarray) -> None:
@@ -38,9 +38,10 @@ class Frictionless:
         speeds: tuple[np.ndarray, np.ndarray, np.ndarray],
         solver: Solver,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
-        """Return the state after an impact, its impulses, the rates (c,) of the gaps, and the restitution kept.
+        """Return the flat state after an impact, its impulses by name, the rates (c,) of the gaps, and a factor.
 
-        `speeds`, (c,) each, are the limits of rebound, of separation and of approach; see `Speeds`.
+        `speeds`, (c,) each, are the limits of rebound, of separation and of approach; see `Speeds`. The factor is the
+        one by which coefficients of restitution are lowered so that no energy is gained.
         """
         rates, (limits, at_rest, noise) = opening.rate, speeds
         if not (rates < -noise).any():
@@ -69,7 +70,10 @@ class Frictionless:
     def at_rest(
         self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], W: np.ndarray, solver: Solver
     ) -> ContactState:
-        """Return the contact state: the contacts that stay closed, and which of them are loaded."""
+        """Return the contact state: which contacts stay closed, and which of them carry a load.
+
+        W (c, c) are the accelerations of the gaps for unit forces.
+        """
         if not closed:
             return ContactState()
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
@@ -91,14 +95,18 @@ class Frictionless:
 
 
 def response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
-    """Return W (c, c), the jump of the rate of each gap due to a unit impulse at each gap."""
+    """Return W (c, c): the jump of the rate of each gap due to a unit impulse at each gap."""
     lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
     W = np.array([opening.changed(solver.respond(lanes, t, none, push)[0]) for push in opening.push])
     return 0.5 * (W + W.T)
 
 
 def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, float]:
-    """Return impulses by Newton's law, the rates afterwards, and the fraction of restitution that gains no energy."""
+    """Return impulses (c,) by Newton's law, the rates (c,) afterwards, and the factor on the restitution.
+
+    `e` (c,) are the coefficients of restitution; the factor lowers them until the impact gains no energy. The impulses
+    are None if none prevent interpenetration.
+    """
     for part in np.linspace(1.0, 0.0, PARTS + 1):
         wanted = -part * e * np.minimum(rates, 0.0)
         x = pushes(W, rates - wanted)
@@ -111,7 +119,7 @@ def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarra
 
 
 def _solved(W: np.ndarray, held: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Return the minimum-norm impulses (c,) of the contacts in the mask `held` that change their rates by `rates`."""
+    """Return the least-norm impulses of the contacts in the mask `held` that change their rates by `rates` (c,)."""
     if held.sum() == 1:
         return np.asarray(rates[held] / W[held][:, held].ravel())
     return np.asarray(np.linalg.lstsq(W[np.ix_(held, held)], rates[held], rcond=INDEPENDENT)[0])

@@ -1,4 +1,4 @@
-"""Run whose active parts change at events."""
+"""A run across events and contacts, at which the active constraints and forces change."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ MOST_PHASES = 16
 
 @dataclass(frozen=True)
 class HybridMemory:
-    """All data from which a run continues, except the output states kept so far.
+    """All data from which a run continues, except the stored output states.
 
     Attributes
     ----------
     base, resting, configuration : active parts without contacts; contact state; and active parts with contacts and
         friction
-    often, recent, stopped : counts of events
-    factory, phase : memories of the factory, and of the run with the present active parts
-    idle : active parts, contact states and learned data of the other runs
+    often, recent, stopped : number of occurrences of each event, the latest events, and whether the run was stopped
+    factory, phase : data of the run factory, and of the run with the present active parts
+    idle : active parts, contact state and learned data of each other run
     """
 
     base: Configuration
@@ -69,20 +69,20 @@ class HybridMemory:
 
 
 class HybridRun:
-    """Run of a system through all events; the result is divided into segments.
+    """Run of a system through all its events; the result is divided into segments.
 
     Parameters
     ----------
     system : System
-    phases : creates and enters the runs with constant sets of active parts
-    rows : file of kept states, instead of memory; see `quirk.io.checkpoints.rows`
+    phases : factory of the runs with constant active parts
+    rows : file in which states are stored, instead of memory; see `quirk.io.checkpoints.rows`
 
     Attributes
     ----------
-    happenings : events and impacts so far
-    configurations : active parts of each segment, with the effect of contacts and friction
+    happenings : records of events and impacts so far
+    configurations : active parts of each segment, with contacts and friction
     stopped : whether an event has ended the run
-    trail : all steps with the events between them, if they are recorded; else None
+    trail : record of all steps and events, for sensitivities, or None
     """
 
     def __init__(self, system: System, phases: RunFactory, rows: RowFile | None = None) -> None:
@@ -110,7 +110,7 @@ class HybridRun:
         self._recent: deque[tuple[float, str]] = deque(maxlen=most)
 
     def start(self, leg: RestartPoint) -> None:
-        """Start from a restart point, after the impacts of contacts that are closed there."""
+        """Start from a restart point, after the impacts of contacts that are closed and approaching there."""
         t, y, angles = leg.t, leg.y, leg.angles
         self._base, self._resting, self._often = leg.base, ContactState(), Counter(leg.often)
         self._before = self._tried
@@ -132,7 +132,10 @@ class HybridRun:
         self._begin(t, settled.y, angles, leg.pace)
 
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Continue with the present active parts from a state on their constraints."""
+        """Continue with the present active parts, from a flat state y on their constraints.
+
+        `pace` has the step size and the method.
+        """
         configuration = self._contacts.configured(self._base, self._resting)
         plant = self._system.plant_for(configuration)
         try:
@@ -153,7 +156,7 @@ class HybridRun:
         angles: np.ndarray,
         pace: ResumePoint,
     ) -> Any:
-        """Return the run of a set of active parts, created on first use, at a state on the constraints."""
+        """Return the run of a configuration, made to continue at a flat state y; it is created when first needed."""
         # Disabled unilateral constraints are not monitored, although the compiled model is the same.
         key = configuration, self._resting.key
         if key not in self._phases:
@@ -165,7 +168,7 @@ class HybridRun:
         return phase
 
     def _make_phase(self, key: Any, plant: CompiledModel) -> None:
-        """Create the run of a set of active parts."""
+        """Create the run of a configuration, and store it under `key`; the least recently used one is discarded."""
         self._contacts.check_watched(self._made.guards, self._resting)
         self._made.warn_of_state(plant)
         phase: Any = self._made.make(plant, self._contacts.guards(self._base, self._resting))
@@ -176,7 +179,7 @@ class HybridRun:
             self._phases.popitem(last=False)
 
     def _keep_start_of(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> None:
-        """Keep the first state of a set of active parts as a segment; used if its run cannot be entered."""
+        """Store one state as a segment of a configuration; used if its run cannot be started."""
         joints, orientation = plant.model.joints, plant.model.carried.state(y).orientation
         turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
         changes = self._base.since(self._system.configuration)
@@ -184,58 +187,58 @@ class HybridRun:
         self.configurations.append(self._contacts.configured(self._base, self._resting))
 
     def keep_start(self) -> None:
-        """Keep the state at the start of the run if it is an output time."""
+        """Store the initial state of the run if its time is an output time."""
         asked = self._made.asked
         if asked is None or (len(asked) and asked[0] <= self.reached):
             self._phase.keep_here()
 
     def check_reads(self) -> None:
-        """Raise an IntegrationError if a value compiled into a user function has changed unexpectedly."""
+        """Raise an IntegrationError if a value compiled into a user function has changed since."""
         self._made.check_reads(self.reached)
 
     @property
     def altering(self) -> list[str]:
-        """Events with functions that may change values read by Python functions."""
+        """Titles of events with functions that may change values which other Python functions read."""
         return self._made.altering()
 
     @property
     def reached(self) -> float:
-        """Time up to which the motion is known, s."""
+        """Time up to which the motion has been computed, s."""
         return self._phase.reached
 
     @property
     def plant(self) -> CompiledModel:
-        """Compiled model of the present active parts."""
+        """Compiled model of the constraints and forces that are active now."""
         return self._plant
 
     @property
     def trouble(self) -> BaseException | None:
-        """Exception that was the cause of the failure of the last evaluation, or None."""
+        """Exception that made the last evaluation of the equations of motion fail, or None."""
         return self._phase.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Return the exception for a force element with non-finite loads at time t, or None."""
+        """Return an exception that names a force element with non-finite loads at time t, s, or None."""
         return self._phase.undefined(t)
 
     def close(self) -> None:
-        """Keep the last accepted state."""
+        """Store the last accepted state."""
         self._phase.close()
 
     @property
     def segments(self) -> list[Segment]:
-        """Segments of all states kept so far."""
+        """All segments of the result so far; the present one is ended."""
         self._close_segment()
         return list(self._closed)
 
     def end_segment(self) -> None:
-        """End the present segment during a run, and record values that later events may change."""
+        """End the present segment, and evaluate its quantities that later events may change."""
         before = len(self._closed)
         self._close_segment()
         for segment in self._closed[before:]:
             self._changeable.record(segment)
 
     def _close_segment(self) -> None:
-        """End the present segment; states kept from now on belong to the next."""
+        """End the present segment; states that are stored later belong to the next one."""
         phase, kept = self._phase, self._phase.kept
         rows = self._rows.take(kept) if self._rows is not None else kept.take() if kept.numbers else None
         if rows is not None:
@@ -256,21 +259,21 @@ class HybridRun:
         return RestartPoint(phase.reached, phase.state, phase.angles, self._base, phase.pace, self._often)
 
     def ends_leg(self, steps: int) -> bool:
-        """Return whether the run is between steps, and at least `steps` steps after the last restart point."""
+        """Whether a restart point is due: at least `steps` steps since the last one, and no step in progress."""
         return self._phase.between and self._tried - self._before >= steps
 
     @property
     def phase(self) -> Any:
-        """The run with the present active parts."""
+        """The run object that integrates the motion with the present active parts."""
         return self._phase
 
     @property
     def configuration(self) -> Configuration:
-        """The active parts, without the effect of contacts and friction."""
+        """The active constraints and forces, without contacts and without the state of friction."""
         return self._base
 
     def restart(self) -> None:
-        """Discard the rest of the step after the pause, as loads have been changed from outside.
+        """Continue with a new step after the caller has changed loads; the rest of the present step is discarded.
 
         Contacts may open, and sticking friction may slip, at once.
         """
@@ -290,7 +293,7 @@ class HybridRun:
             self._contacts.head(self._plant, self._resting)
 
     def snapshot(self) -> HybridMemory:
-        """Return all data from which the run continues, except the output states kept so far."""
+        """Return all data from which the run can continue, except the stored output states."""
         idle = [
             (configuration, resting, phase.learned())
             for (configuration, _), (phase, resting) in self._phases.items()
@@ -302,7 +305,7 @@ class HybridRun:
         )  # fmt: skip
 
     def recall(self, saved: HybridMemory) -> None:
-        """Restore a snapshot of this run, or of another one of the same system with the same settings."""
+        """Restore a snapshot of this run, or of another run of the same system with the same settings."""
         self._base, self._resting, self._configuration = saved.base, saved.resting, saved.configuration
         self._often, self.stopped = Counter(saved.often), saved.stopped
         self._recent.clear()
@@ -320,7 +323,7 @@ class HybridRun:
         self._phase.recall(saved.phase)
 
     def drop_after(self, t: float) -> None:
-        """Discard states kept later than t, s, and the events since then."""
+        """Discard states and events that were stored for times later than t, s."""
         self.end_segment()
         kept = [(one, c) for one, c in zip(self._closed, self.configurations, strict=True) if one.time[0] <= t]
         self._closed[:] = [up_to(segment, t) for segment, _ in kept]
@@ -328,7 +331,7 @@ class HybridRun:
         self.happenings[:] = [one for one in self.happenings if one.time <= t]
 
     def forget(self) -> None:
-        """Discard all states and events kept so far."""
+        """Discard all stored states and events."""
         if self._closed or self.happenings:
             self._closed.clear()
             self.configurations.clear()
@@ -337,7 +340,10 @@ class HybridRun:
             self._phase.kept.take()
 
     def proceed(self, steps: int | None = None) -> bool:
-        """Advance for a fraction of a second, up to `steps` steps after the last restart point; False at the end."""
+        """Advance for a fraction of a second; return False at the end of the run.
+
+        With `steps` the run advances at most that many steps beyond the last restart point.
+        """
         more = self._phase.proceed(None if steps is None else steps - self._tried + self._before)
         for key, time, way, energy in self._phase.events():
             self.happenings.append(EventRecord(time, str(key), way, energy, energy))
@@ -351,7 +357,7 @@ class HybridRun:
         return more and not self.stopped
 
     def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:
-        """Process the present zero crossings: first contacts together, then events in order of declaration."""
+        """Process all event functions that are zero now: first the contacts together, then events as declared."""
         phase, base, resting = self._phase, self._base, self._resting
         t, y, angles = phase.reached, phase.state, phase.angles
         now = EventState(t, y, base)
@@ -400,13 +406,13 @@ class HybridRun:
     def _go_on(
         self, now: EventState, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool, apart: bool
     ) -> None:
-        """Keep the states before and after events, and continue from the state after them.
+        """Store the states before and after events, and continue from the one after them.
 
         Parameters
         ----------
         now : state after the events
-        y : state (13 n + k,) before the events
-        angles : joint angles (K, 3), rad
+        y : (13 n + k,) flat state before the events
+        angles : (K, 3) joint angles, rad
         changed : whether the active parts have changed
         altered : whether values that user functions read may have changed
         apart : whether functions of active parts are affected, so that the segment has ended
@@ -431,7 +437,10 @@ class HybridRun:
         self._phase.keep_here()
 
     def _touched(self, keys: Sequence[tuple[str, int, str]], now: EventState, angles: np.ndarray) -> EventState:
-        """Return the event state after contacts have closed or opened, or an action has modified the state."""
+        """Return the state after contacts have closed or opened, or after an action has changed the state.
+
+        `keys` are the event functions of contacts that are zero now.
+        """
         before = self._energy(now)
         now = self._settled(now, angles, keys)
         # Ignore internal events: slip speed increased, load redistributed among contacts, or contact moved to an edge.
@@ -446,13 +455,13 @@ class HybridRun:
         return now
 
     def _internal(self, key: tuple[str, int, str]) -> bool:
-        """Return whether a zero crossing only changes the set of monitored quantities."""
+        """Whether a zero of an event function only changes which functions are monitored, and is no event for users."""
         if key[2] == "border":
             return self._resting.closed(key[0])
         return key[2] in ("faster", "return") or (key[2] == "push" and key[:2] in self._resting.returns)
 
     def _settled(self, now: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]) -> EventState:
-        """Return the state after impacts of all closed contacts, and set the contact state."""
+        """Return the state after the impacts of all closed contacts, and store the new contact state."""
         try:
             settled = self._contacts.settle(now.t, now.y, angles, now.configuration, self._resting, hit)
         except SwitchingError as error:
@@ -461,7 +470,7 @@ class HybridRun:
         return replace(now, y=settled.y, impulse=settled.impulse, restitution_kept=settled.restitution_kept)
 
     def _done(self, event: Event, action: Any, now: EventState, angles: np.ndarray) -> EventState:
-        """Return the state after an action, or after the actions that a user function returns."""
+        """Return the state after an action or, if it is a user function, after the actions that it returns."""
         if isinstance(action, After):
             for one in action.actions if self._often[event.name] >= action.count else ():
                 now = self._done(event, one, now, angles)
@@ -485,7 +494,7 @@ class HybridRun:
         return now
 
     def _energy(self, now: EventState) -> float:
-        """Return the total energy, J."""
+        """Return the total energy of a state, J."""
         model = self._system.plant_for(now.configuration).model
         state = model.carried.state(now.y)
         found = float(kinetic_energy(model, state) + gravity_energy(model, state))
@@ -495,7 +504,7 @@ class HybridRun:
         return found
 
     def _count(self, t: float, name: str) -> None:
-        """Count an event; raise IntegrationError if events follow each other endlessly."""
+        """Count an event, and raise an IntegrationError if events follow each other endlessly."""
         self._often[name] += 1
         self._recent.append((t, name))
         since, settings = self._recent[0][0], self._made.settings
@@ -511,7 +520,7 @@ class HybridRun:
 
 
 def up_to(segment: Segment, t: float) -> Segment:
-    """Return the part of a segment up to time t, s, which must not precede its start."""
+    """Return the part of a segment up to time t, s; t is not before the start of the segment."""
     count = int(np.searchsorted(segment.time, t, side="right"))
     if count == len(segment.time):
         return segment
@@ -523,7 +532,10 @@ def up_to(segment: Segment, t: float) -> Segment:
 
 
 def stored_energy(model: Any, stores: Sequence[Any], t: float, state: State) -> float:
-    """Return the energy, J, of force elements at a state."""
+    """Return the sum of the energies, J, that force elements store at a state.
+
+    `stores` are pairs of an element and the indices of its bodies.
+    """
     kin = Kinematics.of(state)
     moving = MotionTower.of(kin, 1)
     return sum(float(exerted(e, rows, moving, t, 0, kin.angles, kin.internal).energy) for e, rows in stores)

@@ -1,4 +1,4 @@
-"""Checks of output times, step sizes and times at which steps end."""
+"""Checks of output times, step sizes, and times at which steps must end (breaks)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ FEWEST_STEPS, MOST_STEPS = 100, 1e10
 
 
 def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
-    """Return the output times, s, or None if every step is kept."""
+    """Return the output times, s, or None if all steps are stored.
+
+    `output` is the user's argument: an interval, s, a list of times, or None.
+    """
     if output is None:
         return None
     given = validate.numbers(output)
@@ -39,7 +42,7 @@ def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
 
 
 def checked_step(owner: str, method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
-    """Return the fixed step size, s, or None for adaptive steps; raise InputError for contradictory arguments."""
+    """Return the fixed step size, s, or None if steps are adaptive; InputError for contradictory arguments."""
     if step is None:
         if method in TABLEAUX and not TABLEAUX[method].adaptive:
             raise InputError(f"{owner}: method {method!r} has a fixed step size; give step= in seconds")
@@ -63,7 +66,7 @@ def checked_breaks(
     step: float | None,
     owner: str = "simulate",
 ) -> Breaks:
-    """Return the times at which steps end, with the maximum step size; the duration may be infinite."""
+    """Return the times at which steps must end, with the largest step size; the duration, s, may be infinite."""
     longest = np.inf
     if max_step is not None:
         longest = validate.positive(owner, "max_step", max_step)
@@ -96,7 +99,7 @@ def checked_breaks(
 
 
 def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:
-    """Warn of breaks outside of a run by more than round-off."""
+    """Warn of breaks that lie outside a run by more than round-off; all times are in s."""
     end, near = start + duration, SAME_TIME * duration
     idle = times[(times < start - near) | (times > end + near)]
     if idle.size:
@@ -109,7 +112,10 @@ def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:
 
 
 def _check_resolution(breaks: Breaks, duration: float, step: float | None) -> None:
-    """Raise InputError if floats near the times of a run are too far apart for its steps."""
+    """Raise an InputError if steps would be too short for the spacing of floating-point times.
+
+    This happens if a short run starts at a very late time.
+    """
     start, shortest = breaks.start, breaks.shortest(breaks.start)
     apart = f"times around {start:g} s are {np.spacing(max(abs(start), abs(breaks.end))):.1e} s apart"
     cure = "start the run nearer to t = 0, for example with start=0, and let forces depend on the time since then"

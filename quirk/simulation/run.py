@@ -172,7 +172,7 @@ class Run:
 
     @property
     def time(self) -> float:
-        """Present time, s."""
+        """Present time of the run, s."""
         return self._time
 
     @property
@@ -189,27 +189,27 @@ class Run:
 
     @property
     def events(self) -> EventLog:
-        """Events during the last call of `advance` or `advance_to`; initially those at the start of the run."""
+        """Events during the last call of `advance` or `advance_to`; before the first call, those at the start."""
         return EventLog(self._last)
 
     @property
     def plant(self) -> CompiledModel:
-        """Compiled model of the present active parts."""
+        """Compiled model of the constraints and forces that are active now."""
         return self._run.plant
 
     @property
     def statistics(self) -> Statistics:
-        """Steps, rejected steps and evaluations of the equations of motion so far."""
+        """Numbers of steps, rejected steps and evaluations of the equations of motion so far."""
         self._run.phase.count()
         return self._factory.statistics
 
     @property
     def state(self) -> State:
-        """Copy of the present state, which may be the initial state of another run."""
+        """Copy of the present state; another run can start from it."""
         return self._segment.state_at(0)
 
     def __getitem__(self, name: str) -> Any:
-        """Return the view of a body, a constraint or a force element at the present time, as from a result."""
+        """Return the view of a body, constraint or force element at the present time, like ``result[name]``."""
         if isinstance(self.system[name], Event):
             return self.events.of(name)
         return CurrentView(self._present[name])
@@ -250,7 +250,7 @@ class Run:
         return self._advance("Run.advance_to", validate.number("Run.advance_to", "time", time))
 
     def observe(self, names: Iterable[str]) -> Observation:
-        """Return a callable that returns the present values (k,) of quantities, in SI units and rad.
+        """Return a function that returns the present values (k,) of k quantities, in SI units.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class Run:
         return Observation(self.system, self._run, self._observers, names)
 
     def pace(self, speed: float | None = 1.0) -> None:
-        """Let `advance` wait so that the run is `speed` times as fast as real time; None for no waiting.
+        """Slow `advance` down so that the run is `speed` times as fast as real time; None for full speed.
 
         Time lost in a slow loop is not made up for.
         """
@@ -333,7 +333,7 @@ class Run:
         return SavedRun(self._time, self._identity, content, self._names)
 
     def restore(self, saved: SavedRun) -> None:
-        """Restore a snapshot of this run, or of another one of the same system with the same arguments.
+        """Continue from a snapshot of this run, or of another run of the same system with the same arguments.
 
         States stored for `result` at later times are discarded.
 
@@ -416,7 +416,7 @@ class Run:
         return reason
 
     def _refusal(self, t: float) -> str:
-        """Return the error message if the run cannot advance to time t, s."""
+        """Return the error message for a time t, s, to which the run cannot advance."""
         if self._run.stopped:
             return (
                 f"an event has stopped the run at t = {self._time:.9g} s: restore an earlier state or begin another run"
@@ -426,7 +426,7 @@ class Run:
         return f"the run is at t = {self._time:.9g} s already; give a later time than {t:.9g} s"
 
     def _restart(self) -> None:
-        """Begin a new step at the present time if inputs have changed since the last step."""
+        """Begin a new step at the present time if an input has changed since the last step."""
         changed, self._version = self.inputs.changed, self.inputs.version
         if not changed:
             return
@@ -453,7 +453,7 @@ class Run:
             values[-1] = value
 
     def _go_on(self, t: float) -> str:
-        """Advance up to time t, s, or to an event before it."""
+        """Advance to time t, s, or to an event before it; return the reason for stopping."""
         run = self._run
         while True:
             kept = np.inf if self._keep is None else self._next_kept(t)
@@ -481,7 +481,7 @@ class Run:
         return t if abs(t - kept) < SAME_TIME * self._keep else kept
 
     def _take_happenings(self) -> None:
-        """Collect new events; they may include events of the present step after the pause."""
+        """Collect new events from the integration, which may already have passed the present time."""
         known = self._run.happenings
         self._pending = sorted([*self._pending, *known[self._told :]], key=lambda one: one.time)
         self._told = len(known)
@@ -490,13 +490,13 @@ class Run:
             self._told = 0
 
     def _look(self) -> None:
-        """Store the present time, and list the events up to it."""
+        """Update the present time, and collect the events up to it."""
         self._time = self._run.phase.now
         while self._pending and self._pending[0].time <= self._time:
             self._last.append(self._pending.pop(0))
 
     def _stand(self) -> None:
-        """Return to the last known state after a failure or an interruption."""
+        """Return to the last accepted state after a failure or an interruption."""
         phase = self._run.phase
         with suppress(IntegrationError):
             phase.begin_anew()
@@ -507,12 +507,12 @@ class Run:
 
     @property
     def _segment(self) -> CurrentSegment:
-        """The present instant as a segment of a result."""
+        """The present time and state as a segment of a result."""
         return self._present.segments[0]  # type: ignore[return-value]
 
     @property
     def _present(self) -> Result:
-        """Result of the present instant only."""
+        """A result that contains only the present time."""
         version = self._time, self.inputs.version, self._run.plant
         if self._shown is None or self._shown[0] != version:
             run, phase = self._run, self._run.phase
@@ -525,7 +525,7 @@ class Run:
         return self._shown[1]
 
     def _as_driven(self) -> System:
-        """Return the system with elements that follow the recorded inputs."""
+        """Return the system in which elements with inputs follow the values that were set during the run."""
         driven = {}
         for name, (times, values) in self._history.items():
             one = self.inputs.slots[name]
@@ -535,13 +535,16 @@ class Run:
 
 
 def _in_system(segment: Segment, plant: CompiledModel) -> Segment:
-    """Return a copy of a segment with another compiled model, whose loads differ."""
+    """Return a copy of a segment with another compiled model, which has other loads."""
     changes = segment.switched, segment.replaced
     return Segment(plant, segment.time, segment.flat, segment.turns, segment.rank, changes, segment.changed)
 
 
 def _duration(system: System, start: float, end: Any) -> float:
-    """Return the duration, s, up to the end of the run, or up to the end of motions defined for a limited time."""
+    """Return the duration, s, until the end of the run; without `end`, until the first motion ends.
+
+    The result is infinite if no motion ends.
+    """
     if end is not None:
         end = validate.number(OWNER, "end", end)
         if not end > start:

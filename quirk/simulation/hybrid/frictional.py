@@ -212,7 +212,10 @@ class Frictional:
         raise SwitchingError(f"no impulses satisfy Coulomb's law of friction: {listed}")
 
     def held_back(self, rows: FrictionRows, noise: float) -> bool:
-        """Return whether a contact with infinite friction coefficient slips faster than `noise`."""
+        """Whether a contact with infinite friction coefficient slips faster than `noise`, m/s.
+
+        It must then be stopped.
+        """
         never = [row for grip in rows.grips if grip.static == np.inf for row in grip.rows]
         return bool((np.abs(rows.opening.rate[never]) > noise).any())
 
@@ -230,7 +233,10 @@ class Frictional:
         held: np.ndarray,
         goal: np.ndarray,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
-        """Return the state after impulses x (r,), corrected so that constrained rows have the rates in `goal` (r,)."""
+        """Return the flat state after impulses x (r,) along the rows, the impulses by name, and the rates (r,).
+
+        The impulses of the rows in the mask `held` are corrected so that these rows have the rates `goal` (r,).
+        """
         lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
         opening, change, multipliers = rows.opening, np.zeros((solver.slots.bodies, 6)), none
         x = x.copy()
@@ -410,9 +416,9 @@ class Shares:
         return tuple((name, row, weight) for (name, row), weight in terms if abs(weight) > NO_WEIGHT)
 
     def returns(self, row: int) -> Shared | None:
-        """Return the load of a closed contact without load, next to sliding ones, if it could pull; otherwise None.
+        """Return the watched load of a closed contact that has none, next to sliding contacts, or None.
 
-        The contact becomes loaded again when this load is positive.
+        The contact becomes loaded again when this load is positive; the result is None if that cannot happen.
         """
         W, sharing = self._rows.W, self._sharing
         others = [c for c in np.flatnonzero(self._found.held[: self._rows.contacts]) if c in self._sliding]

@@ -1,4 +1,7 @@
-"""Location of events in steps taken in Python, with the algorithm of `stepping.event_location`."""
+"""Location of events in steps that are taken in Python, with the algorithm of `stepping.event_location`.
+
+Q event functions are monitored; each has a sign, +1, -1 or 0, and `e` is its index.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from quirk.integrators.breaks import SMALLEST_STEP_ULPS
 
 
 class Crossings:
-    """Signs of event functions, and location of their zero crossings in steps.
+    """Signs of event functions, and location of their zeros within steps.
 
     Parameters
     ----------
@@ -42,7 +45,10 @@ class Crossings:
         self._noted: list[tuple[Hashable, float, int, float]] = []
 
     def enter(self, sides: Sides, project: Callable[[float, np.ndarray], np.ndarray | None]) -> None:
-        """Continue with the signs at the end of the previous run; `project` projects states onto the constraints."""
+        """Continue with the signs at the end of the previous run.
+
+        `project(t, y)` projects a flat state onto the constraints.
+        """
         self._project = project
         self._watch.take(sides)
         table = self._watch.table
@@ -50,25 +56,31 @@ class Crossings:
         self._unsettled, self._cut, self._capped = True, False, 0
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
-        """Set the reference for counting turns in event functions: angles (K, 3) at time t with rates (K, 3)."""
+        """Set the reference angles from which event functions count revolutions.
+
+        `angles` (K, 3), rad, and `rates` (K, 3), rad/s, of K joints are those at time t, s.
+        """
         self._watch.laws.refer(t, angles, rates)
 
     def unsettle(self) -> None:
-        """Determine the signs again at the next step, as the state is not the end of the last step."""
+        """Determine all signs again at the next step, because the state has changed since the last one."""
         self._unsettled = True
 
     @property
     def sides(self) -> Sides:
-        """Sign, rate at a crossing that has just happened, and scale of each event function, by key."""
+        """Sign and scale of each event function by key, and its rate if it has just crossed zero."""
         return self._watch.sides
 
     def noted(self) -> list[tuple[Hashable, float, int, float]]:
-        """Return the events recorded since the last call: key, time, direction and total energy, J."""
+        """Return the events recorded since the last call, each as key, time, s, direction and total energy, J."""
         noted, self._noted = sorted(self._noted, key=lambda one: one[1]), []
         return noted
 
     def take_sides(self, t: float, y: np.ndarray) -> list[tuple[Hashable, int]]:
-        """Determine the sign of each event function; return those with an action whose sign changed by a state jump."""
+        """Determine the sign of each event function at a flat state.
+
+        Returns the keys and directions of those that have an action and have changed sign by a jump of the state.
+        """
         hits: list[tuple[Hashable, int]] = []
         if not (self._count and self._unsettled):
             return hits
@@ -96,7 +108,7 @@ class Crossings:
         return hits
 
     def first_in(self, step: Sampled) -> float | None:
-        """Return the time of the first event with an action in a step; None if there is none before its end."""
+        """Return the time of the first event with an action in a step, s, or None if there is none before its end."""
         if not self._count:
             return None
         self._sample(step)
@@ -108,11 +120,14 @@ class Crossings:
         return first if self._cut else None
 
     def _together(self, step: Sampled) -> float:
-        """Return the interval within which events count as simultaneous, s."""
+        """Return the interval, s, within which events count as simultaneous."""
         return float(TOGETHER * SMALLEST_STEP_ULPS * np.spacing(max(abs(step.t), abs(self._settings.end))))
 
     def settle(self, step: Sampled) -> list[tuple[Hashable, int]]:
-        """Record the crossings in a step, or in its remaining part; return the functions with an action at its end."""
+        """Record all zeros in a step, or in what remains of it after an event.
+
+        Returns the keys and directions of functions with an action that are zero at its end.
+        """
         hits: list[tuple[Hashable, int]] = []
         self._at_speed[:] = 0
         if not self._count:
@@ -136,7 +151,10 @@ class Crossings:
         return hits
 
     def _about(self, e: int, end: np.ndarray, together: float) -> bool:
-        """Return whether an event function, with value and rate at the end of a step, crosses there up to round-off."""
+        """Whether an event function crosses zero at the end of a step, up to round-off.
+
+        `end` is its value and rate there, and `together` the interval of simultaneous events, s.
+        """
         side, (g, rate) = self._side[e], end
         if self._direction(e) * side > 0:
             return False
@@ -153,7 +171,7 @@ class Crossings:
         self._noted.append((key, float(t), way, float(energy[0])))
 
     def _noise(self, e: int) -> float:
-        """Return the magnitude that event function e may reach by round-off or, without projection, by drift."""
+        """Return the size up to which event function e is round-off or, without projection, drift."""
         settings = self._settings
         drifts = settings.interval <= 0 and (settings.alpha > 0 or settings.beta > 0)
         return float((max(NOISE, settings.rtol) if drifts else NOISE) * self._scale[e])
@@ -172,7 +190,7 @@ class Crossings:
             )
 
     def _values(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return values and rates (Q, 2) at a state."""
+        """Return the values and rates (Q, 2) of all event functions at time t for a flat state."""
         out = np.zeros(2 * self._count)
         if not self._ask(VALUES, t, y, out):
             self._watch.table.end[:] = out
@@ -188,13 +206,13 @@ class Crossings:
         return float(self._values(t, self.state_at(self._step, t))[e, 0])
 
     def state_at(self, step: Sampled, t: float) -> np.ndarray:
-        """Return the state at time t within a step, projected onto the constraints as for output states."""
+        """Return the flat state at time t, s, within a step, projected onto the constraints like output states."""
         y = step.sample(t)
         projected = self._project(t, y)
         return y if projected is None else projected
 
     def _first_that_acts(self, e: int) -> float:
-        """Return the time of the first event of a function with an action in the step; infinity if there is none."""
+        """Return the time of the first event of function e in the step, s; infinity if it has none or no action."""
         side, since = self._side[e], self._times[0]
         while self._acts(e) and (t := self._next(e, side, since)) < np.inf:
             side, since = -side, t
@@ -203,7 +221,7 @@ class Crossings:
         return np.inf
 
     def _next(self, e: int, side: float, since: float) -> float:
-        """Return the first time after `since` at which event function e no longer has the sign `side`, or infinity."""
+        """Return the first time after `since`, s, at which event function e loses the sign `side`, or infinity."""
         g, rate, times = side * self._samples[:, e, 0], side * self._samples[:, e, 1], self._times
         if side == 0:
             last = self._samples[-1, e, 0]
@@ -229,10 +247,10 @@ class Crossings:
         return np.inf
 
     def _root(self, e: int, side: float, start: tuple[float, float], end: tuple[float, float]) -> float:
-        """Return the first time in an interval, to round-off, at which event function e no longer has the sign `side`.
+        """Return the first time in an interval at which event function e loses the sign `side`, to round-off.
 
-        `start` and `end` are pairs of time and value times `side`. Uses bisection and false position. Reaching zero
-        counts as a crossing, but not if the function was zero initially.
+        `start` and `end` are pairs of time and value times `side`. Bisection and false position are combined. Reaching
+        zero counts as a crossing, but not if the function was zero initially.
         """
         (a, ga), (b, gb) = start, end
         onto, fresh = ga > 0, True
@@ -254,7 +272,10 @@ class Crossings:
         return b
 
     def _lowest(self, e: int, side: float, a: float, c: float) -> tuple[float, float]:
-        """Return a time between a and c at which event function e crosses zero or is smallest, and its value there."""
+        """Return a time between a and c, s, where event function e has its minimum or is negative, and the value there.
+
+        The value is multiplied by `side`.
+        """
         b = a + GOLDEN * (c - a)
         gb = side * self._at(e, b)
         for _ in range(DESCENTS):
@@ -273,11 +294,14 @@ class Crossings:
 
 
 def _tangents_dip(a: float, p: float, b: float, q: float) -> bool:
-    """Return whether the tangents at both ends of an interval, with slopes p and q, meet at or below zero within it."""
+    """Whether the tangents at both ends of an interval meet at or below zero within it.
+
+    a and b are the values at the ends, p and q the slopes times the length of the interval.
+    """
     return p < 0 < q and a + p * (b - q - a) / (p - q) <= 0
 
 
 def _parabola_dips(a: float, b: float, c: float) -> bool:
-    """Return whether the parabola through three equidistant values has a minimum at or below zero between them."""
+    """Whether the parabola through three equidistant values has a minimum at or below zero between them."""
     bend, slope = a - 2 * b + c, 0.5 * (c - a)
     return bool(bend > 0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0)

@@ -1,4 +1,4 @@
-"""A run stepped in Python: with the dense reference solver, and with SciPy's integrators."""
+"""A run whose steps are taken in Python: with the dense reference solver, or with SciPy's integrators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .python_event_location import Crossings
 
 
 class SteppedRun:
-    """Run stepped in Python, with the interface of `quirk.dynamics.sparse.stepping.compiled_run.CompiledRun`.
+    """Run with steps taken in Python; it has the interface of `CompiledRun`.
 
     Parameters
     ----------
@@ -53,7 +53,10 @@ class SteppedRun:
         self._crossings = Crossings(EventMonitor(guards, solver), solver, settings)
 
     def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Continue from a state (13 n + k,) on the constraints at time t, with joint angles (K, 3)."""
+        """Continue from a flat state y on the constraints at time t, s, with joint angles (K, 3), rad.
+
+        `flow` is the right-hand side of the equations of motion; `pace` has the step size.
+        """
         self._flow, self.reached, self._state = flow, t, y
         self._h, self._grid = pace.h, pace.grid
         self._evaluations = self._statistics.evaluations
@@ -70,59 +73,59 @@ class SteppedRun:
         self._refer(angles)
 
     def keep_here(self) -> None:
-        """Store the present state."""
+        """Store the present state as an output."""
         self._recorder.keep(self.reached, self._state)
         self._recorder.clear()
         self._keep(self.reached, self._state, self._counter.quadrants)
 
     @property
     def pace(self) -> ResumePoint:
-        """Resume point for another set of active parts."""
+        """Step size and output index with which the run of other active parts continues."""
         asked = self._behind + self._recorder.behind
         return ResumePoint(self._h, self._grid, asked, self._crossings.sides)
 
     @property
     def state(self) -> np.ndarray:
-        """Present state (13 n + k,)."""
+        """Present flat state (13 n + k,)."""
         return self._state
 
     @property
     def angles(self) -> np.ndarray:
-        """Present angles (K, 3), rad, of all joints, including full turns."""
+        """Present 1-2-3 angles (K, 3) of K joints, rad, with all revolutions counted."""
         joints = self._model.joints
         vectors = joints.plane_vectors(self._model.carried.state(self._state).orientation)
         return joints.angles(vectors, self._counter.quadrants.reshape(-1, 2)) + self.whole
 
     def jump(self, y: np.ndarray) -> None:
-        """Continue from the present time with other velocities and internal variables, (13 n + k,)."""
+        """Continue from the present time with other velocities and internal variables; y is the new flat state."""
         self._state, self._steps = y, None
         self._crossings.unsettle()
 
     def events(self) -> list[tuple[Hashable, float, int, float]]:
-        """Return the events recorded since the last call: key, time, direction and total energy, J."""
+        """Return the events recorded since the last call, each as key, time, s, direction and total energy, J."""
         return self._crossings.noted()
 
     @property
     def rank(self) -> int:
-        """Number of independent rows of the run."""
+        """Number of independent constraint rows."""
         return self._flow.rank
 
     @property
     def trouble(self) -> BaseException | None:
-        """Cause of the failure of the last evaluation, or None."""
+        """Exception that made the last evaluation of the equations of motion fail, or None."""
         return self._flow.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Return None: for a force element with non-finite loads, `trouble` holds the exception."""
+        """Always None: for a force element with non-finite loads, `trouble` has the exception."""
         return None
 
     @property
     def between(self) -> bool:
-        """Whether the run is between two steps: always True."""
+        """Whether no step is in progress; always True."""
         return True
 
     def proceed(self, most: int | None = None) -> bool:
-        """Take one step; return whether the run must continue."""
+        """Take one step; return False at the end of the run."""
         # Trial steps may overflow; they are rejected, or end the run with an error. Ctrl-C takes effect in `flow`, and
         # at the end when all results are stored.
         self.hit = []
@@ -148,7 +151,7 @@ class SteppedRun:
         return step is not None or bool(self.hit)
 
     def _cut(self, step: Sampled, end: float) -> Sampled:
-        """Return the first part of a step, shortened to end at an event."""
+        """Return a step shortened to end at an event at the time `end`, s."""
         y = self._flow.project(end, step.sample(end))
         if y is None:
             raise IntegrationError("the state left the constraints at an event", end)
@@ -156,7 +159,7 @@ class SteppedRun:
         return Cut(step, end, y)
 
     def close(self) -> None:
-        """Store the final state of the run."""
+        """Store the final state of the run as an output."""
         if self.reached > self.kept.last:
             self.keep_here()
 
@@ -164,7 +167,7 @@ class SteppedRun:
         self.kept.add(np.array([t]), np.array(y)[None], quadrants)
 
     def _count(self, t_new: float, y_new: np.ndarray) -> None:
-        """Count the turns of joints in a step, up to its end and to each output state in it."""
+        """Count the revolutions of joints in a step that ends at (t_new, y_new), and at each output within it."""
         t, counter, lanes = self.reached, self._counter, self._slots.state_to_lanes
         y, end = lanes(self._state), lanes(y_new)
         look_ahead(counter, y, end, t_new - t)
@@ -175,7 +178,7 @@ class SteppedRun:
         turn_on(counter, y, end, t_new - t)
 
     def _refer(self, angles: np.ndarray) -> None:
-        """Set the present angles (K, 3) as the reference for counting turns."""
+        """Make the present angles (K, 3), rad, the reference from which revolutions are counted."""
         self._flow.turn(self.reached, self._state)
         rates = self._model.joints.rates(self._model.carried.state(self._state))
         self._crossings.refer(self.reached, angles, rates)
@@ -184,15 +187,15 @@ class SteppedRun:
 
 
 class Cut:
-    """The first part of a step, which ends at an event."""
+    """First part of a step, which ends at an event."""
 
     def __init__(self, step: Sampled, t_new: float, y_new: np.ndarray) -> None:
         self._step, self.t, self.t_new, self.y_new = step, step.t, t_new, y_new
 
     def sample(self, t: float) -> np.ndarray:
-        """Return y at a time within the part."""
+        """Return the flat state at a time t, s, within this part."""
         return self._step.sample(t)
 
     def near(self, t: float) -> np.ndarray:
-        """Return y approximately, without further evaluations."""
+        """Return an approximate flat state at a time t, s, without further evaluations."""
         return self._step.near(t)

@@ -1,8 +1,8 @@
-"""Restart points of runs with checkpoints: states that determine the rest of a run.
+"""Restart points of runs with checkpoints: states from which the rest of a run is computed.
 
-A run that saves its results and is resumed after it was killed is bit-identical with an uninterrupted one if both
-restart at the same points. So restart points are a fixed number of steps apart, and results do not depend on the number
-of processes that compute a run.
+A run that is resumed after it was killed is bit-identical with an uninterrupted one if both restart at the same points.
+Therefore restart points are a fixed number of steps apart, and results do not depend on the number of processes that
+compute a run.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ COMPILED_STEPS, LEAST_STEPS, MOST_STEPS, PYTHON_STEPS = 400_000, 50, 20_000, 100
 
 @dataclass(frozen=True)
 class RestartPoint:
-    """State from which a run is restarted.
+    """All data from which a run is restarted.
 
     Attributes
     ----------
     t : time, s
-    y : (13 n + k,) state, which satisfies the constraints
-    angles : (K, 3) angles of all joints, with full turns, rad
-    base : active parts, without the effect of contacts and friction
+    y : (13 n + k,) flat state, which satisfies the constraints
+    angles : (K, 3) 1-2-3 angles of K joints with all revolutions counted, rad
+    base : active constraints and forces, without contacts and without the state of friction
     pace : step size and method
     often : number of occurrences of each event
     """
@@ -43,7 +43,7 @@ class RestartPoint:
 
 
 def steps_of_leg(bodies: int, compiled: bool) -> int:
-    """Return the number of steps between restart points."""
+    """Return the number of steps between restart points, for a number of bodies and compiled steps or not."""
     if not compiled:
         return PYTHON_STEPS
     return max(LEAST_STEPS, min(COMPILED_STEPS // max(bodies, 1), MOST_STEPS))

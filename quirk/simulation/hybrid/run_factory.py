@@ -1,4 +1,4 @@
-"""Compiled solvers and runs with constant sets of active parts, for `quirk.simulation.hybrid.hybrid_run`."""
+"""Factory of the run objects of a simulation: one for each set of active constraints and forces."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ AUTO, EXPLICIT = "auto", "Vern9"
 
 @dataclass(frozen=True)
 class FactoryMemory:
-    """Data shared by the runs of a factory.
+    """Data that the runs of a factory share.
 
     Attributes
     ----------
-    breaks, statistics : times at which steps end, and counts of steps and evaluations
-    solvers : for each solver its active parts, whether its rows were chosen, and its memory
+    breaks, statistics : times at which steps must end, and counts of steps and evaluations
+    solvers : for each solver its active parts, whether its independent rows were chosen, and its own data
     """
 
     breaks: tuple[Any, ...]
@@ -71,12 +71,18 @@ class FactoryMemory:
 
 @dataclass
 class RunFactory:
-    """Factory of the runs of a system with constant sets of active parts.
+    """Factory of the run objects of a system; each integrates the motion with constant active parts.
 
     Attributes
     ----------
+    system : System
     solver : "sparse" or "dense"
-    asked : requested output times, s, or None to keep all steps
+    method : name of the integration method
+    settings : tolerances, step size and stabilization
+    breaks : times at which steps must end
+    asked : requested output times, s, or None to store all steps
+    statistics : counts of steps and evaluations
+    events : events of the run
     options : the arguments of `simulate`, stored in the result
     trailing : whether runs record all steps
     pausing : whether runs pause at output times, which then change during the run
@@ -97,7 +103,7 @@ class RunFactory:
     prepare: Callable[[Solver], None] | None = None
 
     def __post_init__(self) -> None:
-        """Determine the monitored quantities of events."""
+        """Create the event functions of the user's events."""
         self.guards = guards_of(self.system, self.events, every=self.trailing)
         self._beside = [function for event in self.events for function in event.user_functions]
         self._solvers: dict[CompiledModel, Solver] = {}
@@ -106,11 +112,11 @@ class RunFactory:
 
     @property
     def compiled(self) -> bool:
-        """Whether the step loop is compiled."""
+        """Whether steps are taken in compiled code, not in Python."""
         return self.solver == "sparse" and self.method not in STIFF_METHODS
 
     def solver_of(self, plant: CompiledModel) -> Solver:
-        """Return the compiled solver of a compiled model, created on first use."""
+        """Return the solver of a compiled model; it is created when first needed."""
         if plant not in self._solvers:
             self._solvers[plant] = solver = plant.solver(self._beside)
             if self.prepare is not None:
@@ -124,7 +130,7 @@ class RunFactory:
         return self._solvers[plant]
 
     def warn_of_state(self, plant: CompiledModel) -> None:
-        """Warn of functions of loads, constraints and motions that keep a state between calls."""
+        """Warn of user functions of loads, constraints and motions that store values between calls."""
         for owner in owners_of(plant.model, self.solver_of(plant).refuse.remembers):
             if owner not in self._warned:
                 self._warned.add(owner)
@@ -138,11 +144,11 @@ class RunFactory:
 
     @property
     def solvers(self) -> Mapping[CompiledModel, Solver]:
-        """Compiled solvers created so far, by compiled model."""
+        """Solvers created so far, by compiled model."""
         return self._solvers
 
     def snapshot(self) -> FactoryMemory:
-        """Return the data shared by the runs: breaks found so far, and memories of the solvers."""
+        """Return the data that the runs share, such as breaks and the data of the solvers."""
         configurations = {id(plant): configuration for configuration, plant in self.system.plants()}
         solvers = [
             (configurations[id(plant)], plant in self._settled, solver.snapshot())
@@ -152,7 +158,7 @@ class RunFactory:
         return FactoryMemory(self.breaks.snapshot(), deepcopy(self.statistics), solvers)
 
     def recall(self, saved: FactoryMemory) -> None:
-        """Restore a snapshot."""
+        """Restore the data of a snapshot."""
         self.breaks.recall(saved.breaks)
         vars(self.statistics).update(vars(deepcopy(saved.statistics)))
         self._settled.clear()
@@ -163,20 +169,14 @@ class RunFactory:
                 self._settled.add(plant)
 
     def altering(self) -> list[str]:
-        """Return the events with functions that may change values read by Python functions."""
+        """Return the titles of events with functions that may change values which other Python functions read."""
         changes = [solver.refuse for solver in self._solvers.values()]
         return [
             f"{event}" for event in self.events if any(c.may_alter(f) for c in changes for f in event.user_functions)
         ]
 
     def check_reads(self, t: float) -> None:
-        """Raise an IntegrationError if a value compiled into a user function has changed unexpectedly.
-
-        Raises
-        ------
-        IntegrationError
-            At time t, naming the function.
-        """
+        """Raise an IntegrationError at time t, s, if a value compiled into a user function has changed since."""
         found = [name for solver in self._solvers.values() for name in solver.refuse.unforeseen()]
         if found:
             raise IntegrationError(
@@ -187,7 +187,7 @@ class RunFactory:
             )
 
     def settled(self, plant: CompiledModel, y: np.ndarray, t: float) -> Solver:
-        """Return the compiled solver with its independent rows chosen at a state (13 n + k,)."""
+        """Return the solver of a compiled model with its independent rows chosen at a flat state y and time t, s."""
         solver = self.solver_of(plant)
         # Without redundant rows there is no choice, at any state.
         if plant not in self._settled or solver.redundant:
@@ -196,7 +196,10 @@ class RunFactory:
         return solver
 
     def flow(self, plant: CompiledModel, state: State, t: float) -> Flow | SparseFlow:
-        """Return the right-hand side of a compiled model, with the projection onto its constraints."""
+        """Return the right-hand side of the equations of motion, with the projection onto the constraints.
+
+        `state` is the initial state at time t, s.
+        """
         settings, fixed = self.settings, self.settings.fixed > 0
         on_constraints, rates = settings.interval > 0, (settings.alpha, settings.beta)
         if self.solver == "sparse":
@@ -207,7 +210,7 @@ class RunFactory:
         return Flow(plant.model, plant.metric, chooser, state, t, on_constraints=on_constraints, **options)
 
     def make(self, plant: CompiledModel, guards: Sequence[EventFunction]) -> CompiledRun | SteppedRun:
-        """Return a run of a compiled model that monitors all events and these guards."""
+        """Return a run of a compiled model that monitors the user's events and the event functions `guards`."""
         guards = [*self.guards, *guards]
         if self.compiled:
             switching = self.method == AUTO
@@ -226,7 +229,7 @@ class RunFactory:
         return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
 
     def _series(self, plant: CompiledModel) -> Taylor | Tableau:
-        """Return the Taylor method or, with a warning if a part has no Taylor series, its replacement."""
+        """Return the Taylor method; if a load or motion has no Taylor series, warn and return another method."""
         method = taylor_for(self.settings.rtol)
         try:
             require_series(plant.model, method.order + 1, self.solver_of(plant).refuse)
@@ -248,12 +251,12 @@ class RunFactory:
         pace: ResumePoint,
         plant: CompiledModel,
     ) -> None:
-        """Continue a run from a state (13 n + k,) on the constraints at time t, with joint angles (K, 3), rad."""
+        """Let a run continue from a flat state y on the constraints at time t, s, with joint angles (K, 3), rad."""
         flow: Any = self.flow(plant, plant.model.carried.state(y), t)
         run.enter(flow, t, y, angles, pace)
 
     def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, pace: ResumePoint) -> Iterator[Sampled]:
-        """Yield steps from (t, y) to the end of the run."""
+        """Yield steps from time t, s, and flat state y to the end of the run; `pace` has the step size."""
         settings, method, breaks, statistics = self.settings, self.method, self.breaks, self.statistics
         start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
         values = asked_values(flow.model, flow.angles, settings.fixed > 0)

@@ -1,4 +1,8 @@
-"""Accepted steps of a run, and the events between them, for sensitivities."""
+"""Record of all accepted steps of a run, and of the events between them, for sensitivities.
+
+An interval of the record is a sequence of steps with the same active constraints and forces and without a jump of the
+state.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +23,19 @@ from .contact_states import ContactState
 
 @dataclass
 class Stretch:
-    """Steps with one set of active parts, without a jump of the state.
+    """Interval of a run without jumps of the state and with the same active constraints and forces.
 
     Attributes
     ----------
-    segment : index of the segment of the result with its states
+    segment : index of the segment of the result that has its states
     plant : CompiledModel
-    base, resting : active parts, and contact state
+    base, resting : active parts without contacts, and contact state
     t : start time, s
-    start, end : (13 n + k,) states at the start and at the end
-    angles : (K, 3) angles of all joints at the start, with full turns, rad
+    start, end : (13 n + k,) flat states at the start and at the end
+    angles : (K, 3) 1-2-3 angles of K joints at the start, with all revolutions counted, rad
     reached : end time, s
     parts : groups of steps, each with one method, see `Steps`
-    hit : event functions that crossed zero at the end and may have changed the motion
+    hit : event functions that are zero at the end and may change the motion
     """
 
     segment: int
@@ -48,17 +52,17 @@ class Stretch:
 
     @property
     def steps(self) -> list[Steps]:
-        """The steps, grouped by consecutive steps of one method."""
+        """The steps, in groups of consecutive steps with the same method."""
         return steps_of([self])
 
     def goes_on(self, after: Stretch) -> bool:
-        """Return whether the motion continues smoothly in another interval, without jumps of the state or of loads."""
+        """Whether the motion continues in the interval `after` without a jump of the state or of loads."""
         same = self.plant is after.plant and self.segment == after.segment and not self.plant.may_jump
         return same and np.array_equal(self.end, after.start)
 
 
 def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
-    """Return the steps of consecutive intervals without jumps between them, grouped by method."""
+    """Return the steps of consecutive intervals between which nothing jumps, in groups with the same method."""
     parts = [part for stretch in stretches for part in stretch.parts]
     grouped = [list(group) for _, group in groupby(parts, lambda part: part.method.name)]
     ends = [*(group[0].start for group in grouped[1:]), stretches[-1].end] if grouped else []
@@ -69,7 +73,7 @@ def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
 
 
 def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
-    """Return the indices of intervals, grouped so that there are no jumps within a group."""
+    """Return the indices of intervals in groups; within a group nothing jumps."""
     groups = [[0]]
     for k in range(1, len(stretches)):
         if stretches[k - 1].goes_on(stretches[k]):
@@ -80,7 +84,7 @@ def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
 
 
 class StepHistory:
-    """Collection of the steps of a run.
+    """Record of the steps of a run.
 
     Attributes
     ----------
@@ -100,18 +104,18 @@ class StepHistory:
         y: np.ndarray,
         angles: np.ndarray,
     ) -> None:
-        """Start a new interval."""
+        """Begin a new interval at time t, s, and flat state y; `segment` is the index of its segment of the result."""
         self.stretches.append(Stretch(segment, plant, base, resting, t, y.copy(), angles.copy(), y.copy(), t))
 
     def take(self, run: CompiledRun) -> None:
-        """Append the steps recorded by a run to the present interval."""
+        """Move the steps that a run object has recorded to the present interval."""
         stretch = self.stretches[-1]
         stretch.parts += run.trail
         run.trail = []
         stretch.end, stretch.reached = run.state.copy(), run.reached
 
     def happen(self, run: CompiledRun) -> None:
-        """Record the event functions that cross zero at the end of the present interval."""
+        """Record which event functions are zero at the end of the present interval."""
         self.take(run)
         keys = [key for key, _ in run.hit]
         self.stretches[-1].hit = tuple(guard for guard in run.watch.guards if guard.key in keys)

@@ -1,4 +1,7 @@
-"""Actuators of inverse dynamics: the force element for each name, with an effort over time."""
+"""Actuators of inverse dynamics: force elements whose effort over time is unknown.
+
+An effort is a force, N, or a torque, N m.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class Actuation:
     element : name of the force element that exerts the effort
     replaces : whether it replaces an element of that name in the system
     torque : whether the effort is a torque, N m, otherwise a force, N
-    exerting : returns the element for an effort over time
+    exerting : function that returns the element for an effort over time
     """
 
     name: str
@@ -45,7 +48,7 @@ class Actuation:
 
 
 def actuations(system: System, names: Any) -> list[Actuation]:
-    """Return the actuators with these names; raise InputError if one cannot be an actuator, or is named twice."""
+    """Return the actuators with the given names; InputError if a name is unsuitable or occurs twice."""
     listed = [names] if isinstance(names, str) or not isinstance(names, Sequence) else list(names)
     if not listed:
         raise InputError(f"{OWNER}: actuators must name at least one actuator")
@@ -83,7 +86,7 @@ def _actuation(system: System, name: Any) -> Actuation:
 
 
 def follows_motions(constraint: Constraint) -> bool:
-    """Return whether a constraint is a driver."""
+    """Whether a constraint is a driver, which prescribes a coordinate as a function of time."""
     return any(relation.motions for relation in constraint.primitives if isinstance(relation, Relation))
 
 
@@ -120,13 +123,13 @@ def _on_body(part: Force | Torque) -> Actuation:
 
 
 def actuated(system: System, found: Sequence[Actuation], efforts: Sequence[Effort]) -> System:
-    """Return the system with given efforts at its actuators."""
+    """Return the system with the given efforts over time at its actuators."""
     bare = system.without(*(actuation.element for actuation in found if actuation.replaces))
     return bare.with_parts(*(actuation.exerting(effort) for actuation, effort in zip(found, efforts, strict=True)))
 
 
 def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
-    """Return an effort with given values at the times."""
+    """Return an effort over time, as a spline through `values` (nt,) at `times` (nt,), s."""
 
     def effort(factor: float) -> Motion:
         return Motion.polynomial(factor * values) if len(times) == 1 else Motion.spline(times, factor * values)
@@ -135,7 +138,10 @@ def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
 
 
 def costs(found: Sequence[Actuation], weights: Any, length: float) -> np.ndarray:
-    """Return the weight (k,) of each squared effort, by default 1 for forces and 1 / length^2 for torques."""
+    """Return the weight (k,) of the square of each of k efforts.
+
+    By default it is 1 for forces and 1 / length^2 for torques.
+    """
     if weights is None:
         return np.array([length**-2.0 if actuation.torque else 1.0 for actuation in found])
     names = [actuation.name for actuation in found]

@@ -119,7 +119,7 @@ def inverse_dynamics(
 
 
 class _Problem:
-    """A motion, and the actuators that must produce it.
+    """An inverse-dynamics problem: a motion, and the k actuators that must produce it.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class _Problem:
         self.elements = [actuation.element for actuation in found]
 
     def efforts(self) -> np.ndarray:
-        """Return the efforts (nt, k)."""
+        """Return the efforts (nt, k) at nt times, N or N m."""
         probed = self._along(self.system)
         pushes = [Push(probed.model, probed.dynamics.forces, name) for name in self.elements]
         efforts = self._lifting(pushes, self._missing(probed, self.elements))
@@ -164,7 +164,7 @@ class _Problem:
         )
 
     def acting(self, efforts: np.ndarray) -> Segment:
-        """Return the motion of the system with given efforts (nt, k) at its actuators."""
+        """Return the motion of the system with the efforts (nt, k) at its actuators."""
         over = [over_time(self.motion.time, effort) for effort in efforts.T]
         self.system = actuated(self.given, self.found, over)
         self.system.disable(*self.replaced)
@@ -175,7 +175,10 @@ class _Problem:
         return Segment(system.plant, motion.time, motion.flat, motion.turns, self.reach.rank)
 
     def _missing(self, segment: Segment, but: Sequence[str] = ()) -> np.ndarray:
-        """Return inertial loads (nt, n, 6) minus gravity and the loads of all force elements except those named."""
+        """Return the loads (nt, n, 6) that actuators and constraints must exert on n bodies.
+
+        They are the inertial loads minus gravity and the loads of all force elements, except those named in `but`.
+        """
         return self.needed - applied_loads(segment.model, segment.dynamics.forces, len(self.motion.time), but)
 
     def _lifting(self, pushes: list[Push], loads: np.ndarray) -> np.ndarray:
@@ -185,7 +188,7 @@ class _Problem:
             raise InputError(self._unreached(pushes, trouble)) from None
 
     def _unreached(self, pushes: list[Push], trouble: UnreachedFreedomsError) -> str:
-        """Return a message that names the motion that no actuator reaches."""
+        """Return an error message that names the motion which no actuator can cause."""
         row = trouble.row
         t, left = float(self.motion.time[row]), trouble.freedoms - trouble.reached
         said = (
@@ -203,7 +206,7 @@ class _Problem:
 
 
 def _replaced(system: System, names: Any) -> list[str]:
-    """Return the names of the drivers that actuators replace, by default all enabled ones."""
+    """Return the names of the drivers that the actuators replace; by default all enabled drivers."""
     active = [constraint for constraint in system.constraints if constraint.name in system.model.joint_rows]
     if names is None:
         return [constraint.name for constraint in active if follows_motions(constraint)]

@@ -1,4 +1,4 @@
-"""Kinematics: positions and their time derivatives of mechanisms without freedom."""
+"""Kinematics: positions and their time derivatives of mechanisms whose freedoms are all driven."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ MOST_NAMED, MOST_ROWS = 6, 1000
 
 @explained
 class KinematicResult(Result):
-    """The motion prescribed by constraints and drivers, with the same views as a simulation result."""
+    """The motion that constraints and drivers prescribe, with the same views as the result of a simulation."""
 
     _prescribed = True
 
     @cached_property
     def _accelerations(self) -> tuple[np.ndarray, np.ndarray]:
-        """Linear accelerations, inertial frame, and angular accelerations, body axes, (nt, n, 3) each."""
+        """Accelerations of n bodies (nt, n, 3): linear, inertial frame, m/s^2, and angular, body axes, rad/s^2."""
         derivatives = [segment.derivatives for segment in self.segments]
         return joined([d.linear[:, 0] for d in derivatives]), joined([d.angular[:, 0] for d in derivatives])
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Empty: work is not integrated in kinematics."""
+        """Always empty, because work is not integrated in kinematics."""
         return {}
 
     @property
     def _course(self) -> str:
-        """Cost of the analysis as one line of text."""
+        """One line of text with the number of positions and the computing time."""
         cost = self.statistics
         return f"{len(self.time)} positions to {self.time[-1]:g} s in {cost.wall_time:.2g} s, by {cost.steps} steps"
 
@@ -162,7 +162,7 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
 
 
 def _start(system: System, solver: Solver, t: float) -> State:
-    """Return the assembled mechanism at the first time."""
+    """Return the assembled state of the mechanism at the first time, s."""
     state = system.initial_state()
     y = solver.slots.state_to_lanes(system.model.carried.flat(state))
     solver.settle_near(y, t)
@@ -177,7 +177,7 @@ def _start(system: System, solver: Solver, t: float) -> State:
 
 
 def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int:
-    """Return the number of independent rows; raise InputError if a freedom is left."""
+    """Return the number of independent rows; InputError if a degree of freedom is not driven."""
     n = len(system.bodies)
     rank = solver.settle(solver.slots.state_to_lanes(state.pack()), t)
     if rank >= 6 * n:
@@ -193,14 +193,14 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
 
 
 def said_moving(system: System, motions: np.ndarray) -> str:
-    """Return the names of the bodies that move in any of the motions (f, n, 6), for messages."""
+    """Return the names of the bodies that move in any of the motions (f, n, 6), as text for messages."""
     sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
     moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
     return ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")
 
 
 def _explained(system: System, trouble: UnreachedError, before: float, asked: float, rank: int) -> str:
-    """Return a message that explains why the time `asked`, s, cannot be reached."""
+    """Return an error message that explains why the time `asked`, s, cannot be reached from `before`, s."""
     state = system.model.carried.state(trouble.state)
     if trouble.reason == SINGULAR:
         return (
@@ -224,7 +224,7 @@ def _explained(system: System, trouble: UnreachedError, before: float, asked: fl
 
 
 def _hurried(system: System, trouble: UnreachedError, before: float, asked: float) -> str:
-    """Return a message that the interval between two times takes too many steps, with the fastest driver."""
+    """Return an error message for an interval that takes too many steps; it names the fastest driver."""
     model, fastest, who = system.model, 0.0, "the mechanism"
     for placed in model.relations:
         angle = bool(model.row_torque[placed.rows.start])
@@ -243,7 +243,7 @@ def _hurried(system: System, trouble: UnreachedError, before: float, asked: floa
 
 
 def _singular(system: System, state: State, t: float, rank: int) -> str:
-    """Return the kind of a singular configuration, by the rows that have become dependent."""
+    """Return a text that names the kind of a singular configuration and the rows that have become dependent."""
     model = system.model
     if model.rows > MOST_ROWS:
         return "dead point or a branch point"

@@ -1,10 +1,10 @@
 """Least efforts of actuators that move a mechanism as prescribed.
 
-A motion requires the loads M a - Q on the bodies. The passive constraints A carry a part A^T lambda, and the actuators
-must exert the rest. The part that constraints cannot carry accelerates the mechanism: an impulse on the mechanism at
-rest changes its velocities by W z, with z the projection, in the mass metric, of W^T times the impulse onto the motions
-allowed by the constraints. So the efforts u solve Z u = z, with a column of Z for each actuator, of rank f if the
-actuators reach all f freedoms.
+A motion requires the loads M a - Q on the n bodies. The passive constraints A carry a part A^T lambda, and the k
+actuators must exert the rest. The part that constraints cannot carry accelerates the mechanism: an impulse on the
+mechanism at rest changes its velocities by W z, with z the projection, in the mass metric, of W^T times the impulse
+onto the motions allowed by the constraints. So the efforts u solve Z u = z, with a column of Z for each actuator, of
+rank f if the actuators reach all f freedoms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from quirk.dynamics.plant import CompiledModel
 
 
 class UnreachedFreedomsError(Exception):
-    """Raised if the actuators do not reach all freedoms.
+    """The actuators cannot move the mechanism in all its degrees of freedom.
 
     Attributes
     ----------
@@ -36,10 +36,10 @@ class UnreachedFreedomsError(Exception):
 
 
 def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
-    """Return inertial loads (nt, n, 6): force, and moment about the center of mass, inertial frame.
+    """Return the inertial loads (nt, n, 6) of n bodies: force, and moment about the center of mass, inertial frame.
 
-    They are M a plus gyroscopic terms, from states and accelerations `linear`, inertial frame, and `angular`, body
-    axes, (nt, n, 3).
+    They are M a plus gyroscopic terms. Accelerations (nt, n, 3) are `linear`, inertial frame, m/s^2, and `angular`,
+    body axes, rad/s^2.
     """
     turning = np.einsum("nij,tnj->tni", model.inertia, angular) + gyroscopic(model, state.angular_velocity)
     moment = np.einsum("tnij,tnj->tni", rotation.matrix(state.orientation), turning)
@@ -47,7 +47,10 @@ def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.nd
 
 
 def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Sequence[str] = ()) -> np.ndarray:
-    """Return the sum (nt, n, 6), inertial frame, of gravity and all force elements except those named, at nt times."""
+    """Return the sum of gravity and all force elements on n bodies, (nt, n, 6), inertial frame, at `count` times.
+
+    Elements named in `but` are left out.
+    """
     total = np.zeros((count, len(model.mass) + 1, 6))
     total[:, :-1, :3] = model.mass[:, None] * model.gravity
     for element, rows in model.forces:
@@ -58,21 +61,24 @@ def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Seq
 
 
 class Push:
-    """Loads of a unit effort of an actuator: (nt, frames, 6), inertial frame, on bodies `rows`."""
+    """Loads for a unit effort of one actuator at nt times: (nt, frames, 6), inertial frame.
+
+    `rows` are the indices of the bodies of the frames.
+    """
 
     def __init__(self, model: Model, forces: dict[str, Exerted], name: str) -> None:
         (self.rows,) = (list(rows) for element, rows in model.forces if element.name == name)
         self.loads, self._bodies = forces[name].loads[:, :, 0], len(model.mass)
 
     def at(self, row: int) -> np.ndarray:
-        """Return the loads (n, 6) on all bodies at time index `row`."""
+        """Return the loads (n, 6) on all n bodies at the time index `row`."""
         by_body = np.zeros((self._bodies + 1, 6))
         np.add.at(by_body, self.rows, self.loads[row])
         return by_body[:-1]
 
 
 class ActuatorMap:
-    """Map from loads to actuator efforts, at states (nt, 13 n) along a motion.
+    """Map from required loads to actuator efforts along a motion.
 
     Attributes
     ----------
@@ -85,10 +91,10 @@ class ActuatorMap:
         self.rank = self._solver.settle(self._solver.slots.state_to_lanes(flat[0]), float(times[0]))
 
     def efforts(self, pushes: Sequence[Push], loads: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the efforts (nt, k) equivalent to loads (nt, n, 6), with the least weighted sum of squares.
+        """Return the k efforts (nt, k) that replace required loads (nt, n, 6), with the least weighted sum of squares.
 
-        Loads are in the inertial frame; the constraints carry the difference between these loads and the loads of the
-        efforts.
+        Loads are in the inertial frame. The constraints carry the difference between the required loads and those of
+        the efforts.
 
         Raises
         ------
@@ -120,7 +126,7 @@ class ActuatorMap:
         return self._solver.left_free(*self._at(row), np.stack([push.at(row) for push in pushes]))[0].T
 
     def _at(self, row: int) -> tuple[np.ndarray, float]:
-        """Return the state at time index `row`, in blocks of eight, and its time, s."""
+        """Return the state at the time index `row`, in the memory layout of the solver, and the time, s."""
         solver, t = self._solver, float(self.times[row])
         if solver.redundant:
             solver.choose_state(self.model.carried.state(self.flat[row]), t)

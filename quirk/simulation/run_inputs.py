@@ -1,4 +1,4 @@
-"""Inputs of a run: parameters of force elements that the caller's loop sets."""
+"""Inputs of a run: numbers of force elements that the caller's loop sets."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ OWNER = "Run"
 
 @dataclass(frozen=True)
 class LoopInput:
-    """Parameter of a force element that a loop can set: a number, or a vector (3,).
+    """A number, or vector (3,), of a force element that the caller's loop can set.
 
     Attributes
     ----------
     element : ForceElement
-    argument : name of the attribute with the parameter
+    argument : name of the attribute with this number
     shape : () or (3,)
     """
 
@@ -45,7 +45,7 @@ class LoopInput:
         return np.array(held.constant if isinstance(held, Value) else held, dtype=float)
 
     def places(self, solver: Solver) -> list[np.ndarray]:
-        """Return the arrays in a compiled solver that hold this input; empty if another element replaces it."""
+        """Return the arrays in a compiled solver that hold the value; none if another element has replaced this one."""
         found = []
         for e, (element, _) in enumerate(solver.model.forces):
             if element is not self.element:
@@ -56,7 +56,10 @@ class LoopInput:
         return found
 
     def following(self, times: Sequence[float], values: Sequence[np.ndarray]) -> ForceElement:
-        """Return the element with piecewise constant values; `values[k]` holds from `times[k]`, s, to the next time."""
+        """Return the element with a piecewise constant value.
+
+        `values[k]` holds from `times[k]`, s, to the next time.
+        """
         held = np.array(values)
         motions = [Motion.steps(times, held[:, k]) for k in range(3)] if self.shape else Motion.steps(times, held)
         call = made_with(self.element)
@@ -66,7 +69,7 @@ class LoopInput:
 
 
 def _place(element: ForceElement, argument: str) -> int:
-    """Return the index of the first parameter of a law that belongs to an attribute."""
+    """Return the index of an attribute's first number among all parameter values of a law."""
     place = 0
     for name in element.parameters:
         if name == argument:
@@ -79,7 +82,7 @@ def _place(element: ForceElement, argument: str) -> int:
 
 
 def checked_input(system: System, name: Any) -> LoopInput:
-    """Return the input with a name; raise InputError if that part has no parameter that can be set."""
+    """Return the input for the name of a force element; InputError if it has no number that a loop can set."""
     name = getattr(name, "name", name)
     if name not in system:
         known = [force.name for force in system.forces if _settable(force)]
@@ -104,7 +107,7 @@ def checked_input(system: System, name: Any) -> LoopInput:
 
 
 def _settable(part: Any) -> LoopInput | None:
-    """Return the settable input of a force element, or None."""
+    """Return the input of a force element, or None if it has no number that a loop can set."""
     if isinstance(part, Controller):
         target = part.target
         constant = target.kind == PIECES and target.coefficients.shape == (1, 1) and not target.added
@@ -120,7 +123,9 @@ def _settable(part: Any) -> LoopInput | None:
 
 
 class Inputs(MutableMapping[str, Any]):
-    """Inputs of a run by name: numbers, or arrays (3,) for `Force` and `Torque`; values hold until they are set again.
+    """Inputs of a run by name: numbers, or arrays (3,) for `Force` and `Torque`.
+
+    A value holds until it is set again.
 
     Parameters
     ----------
@@ -129,10 +134,9 @@ class Inputs(MutableMapping[str, Any]):
 
     Attributes
     ----------
-    system : the system, with elements whose parameters can be set
+    system : the system, with elements whose numbers can be set
     slots : inputs by name
-    values_now : arrays by name
-    in_effect : values of the last step, by name
+    values_now : present values, arrays by name
     version : number of changes so far
     """
 
@@ -152,12 +156,12 @@ class Inputs(MutableMapping[str, Any]):
         self.version = 0
 
     def _settable(self, system: System) -> System:
-        """Return the system with the elements of the inputs; the unchanged system if it already contains them."""
+        """Return the system with force elements whose numbers can be set, in place of the original ones."""
         own = {name: one.element for name, one in self.slots.items() if one.element is not system[name]}
         return system._with([own.get(part.name, part) for part in system]) if own else system
 
     def serve(self, solver: Solver) -> None:
-        """Connect a solver to the inputs: later assignments set its parameters."""
+        """Connect a solver to the inputs, so that later assignments also change the solver's numbers."""
         for name, one in self.slots.items():
             found = one.places(solver)
             self._places[name] += found
@@ -211,15 +215,15 @@ class Inputs(MutableMapping[str, Any]):
         ]
 
     def take_effect(self) -> None:
-        """Mark the present values as in effect."""
+        """Record that the present values are used by the run from now on."""
         self.in_effect = dict(self.values_now)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Return the present values, and the values of the last step."""
+        """Return the present values by name, and those that the last step has used."""
         return dict(self.values_now), dict(self.in_effect)
 
     def recall(self, saved: tuple[dict[str, np.ndarray], dict[str, np.ndarray]]) -> None:
-        """Restore a snapshot, also in solvers."""
+        """Restore the values of a snapshot, in the solvers as well."""
         values, self.in_effect = dict(saved[0]), dict(saved[1])
         self.version += 1
         for name, value in values.items():

@@ -1,4 +1,4 @@
-"""Run of a simulation from its start or a checkpoint to its end, with error reports."""
+"""The loop of `simulate`, from the start or a checkpoint to the end, with reports of failures."""
 
 from __future__ import annotations
 
@@ -49,10 +49,17 @@ def computed(
     varied: Sequence[Parameter] = (),
     objective: Objective | None = None,
 ) -> Result:
-    """Compute a run from its start or a checkpoint; if it stops early, return or raise with the result so far.
+    """Compute a run, and return its result; after a failure raise a SimulationError with the result so far.
 
-    The result of a complete run has sensitivities with respect to the parameters `varied` or, with an objective, the
-    gradient of the objective.
+    Parameters
+    ----------
+    system : System
+    state : initial state
+    phases : factory of the runs with constant active parts
+    written : checkpoint from which the run continues, or None
+    progress : whether a progress line is shown, None for the default
+    varied : parameters for sensitivities or, with an objective, for its gradient
+    objective : Objective, or None
     """
     settings, statistics = phases.settings, phases.statistics
     started, before = time.perf_counter(), statistics.wall_time
@@ -123,7 +130,10 @@ def described_failure(
     last: State,
     error: IntegrationError,
 ) -> tuple[str, str | None]:
-    """Return the message for a run that cannot continue, and the name of the body concerned."""
+    """Return the error message for a run that cannot continue, and the name of the body concerned, or None.
+
+    `last` is the last accepted state, and `error` the failure of the integration.
+    """
     settings, trouble = phases.settings, run.trouble or run.undefined(error.time)
     cause: Any = trouble
     if not isinstance(trouble, InputError):
@@ -139,7 +149,10 @@ def described_failure(
 def begun(
     system: System, state: State, phases: RunFactory, written: Checkpoint | None = None, owner: str = "simulate"
 ) -> HybridRun | CheckpointedRun:
-    """Return a run at its initial state, projected onto the constraints, or at the restart point of a checkpoint."""
+    """Return a run at its initial state, projected onto the constraints, or at the restart point of a checkpoint.
+
+    `written` is the checkpoint or None, and `owner` the name of the caller in errors.
+    """
     run = HybridRun(system, phases) if written is None else CheckpointedRun(system, phases, written)
     if written is not None and written.leg is not None:
         run.start(written.leg)

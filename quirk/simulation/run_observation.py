@@ -1,4 +1,4 @@
-"""Quantities by name at the present instant of a run, prepared once for repeated reading."""
+"""Reading of named quantities at the present time of a run, prepared once for repeated use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUARTER = 0.5 * np.pi
 
 
 class Observation:
-    """Callable that returns the present values (k,) of quantities of a run, in SI units and rad.
+    """Function without arguments that returns the present values (k,) of k quantities of a run, in SI units.
 
     Names are as for quantities of events, such as "time", "hinge.angle", "hinge.angle_rate", "rod.position.x",
     "rod.velocity.z", "rod.angular_velocity.y", "hinge.force.x", "spring.length" and "energy.total".
@@ -46,7 +46,7 @@ class Observation:
         self._plant: CompiledModel | None = None
 
     def __call__(self) -> np.ndarray:
-        """Return the present values (k,)."""
+        """Return the present values (k,) of the quantities."""
         run = self._run
         phase: CompiledRun = run.phase
         if run.plant is not self._plant:
@@ -69,7 +69,7 @@ class Observation:
         return f"<Observation: {', '.join(self.names)}>"
 
     def _prepare(self, plant: CompiledModel, phase: CompiledRun) -> None:
-        """Prepare the evaluation of the quantities for a set of active parts."""
+        """Prepare the evaluation of the quantities with the constraints and forces that are active now."""
         self._plant, self._solver = plant, self._observers.of(plant)
         model, solver = plant.model, self._solver
         active = set(model.joint_rows) | {element.name for element, _ in model.forces}
@@ -99,10 +99,10 @@ class Observation:
 
 
 def _turns(quantity: Quantity | Gap, joints: Any) -> tuple[int, int, float, float, float]:
-    """Return joint and axis of a quantity that counts turns, and the coefficients of its angle.
+    """Return how a quantity with counted revolutions follows from the angles of a joint.
 
-    The angle is half the sum (sign 1) or half the difference (-1) of the polar angles of both plane vectors of the
-    joint.
+    Returns the index of the joint, the axis, a sign, a factor and an offset. The joint angle is the sum (sign 1) or the
+    difference (-1) of the joint's two polar angles; the quantity is factor times angle plus offset.
     """
     factor, offset = 1.0, 0.0
     if isinstance(quantity, Gap):

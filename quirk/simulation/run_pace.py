@@ -1,4 +1,4 @@
-"""Synchronization of a run with the wall clock."""
+"""Synchronization of a run with real time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LATEST = 0.1
 
 
 class Pace:
-    """Delay of a run until the wall clock has reached its time.
+    """Clock that delays a run until real time has reached its simulated time.
 
     Parameters
     ----------
@@ -21,11 +21,11 @@ class Pace:
         self._speed, self._t, self._since = speed, t, time.perf_counter()
 
     def set(self, t: float) -> None:
-        """Restart the clock at the time t, s."""
+        """Restart the clock now, at the simulated time t, s."""
         self._t, self._since = t, time.perf_counter()
 
     def wait(self, t: float) -> None:
-        """Wait until the wall clock has reached the time t, s."""
+        """Wait until real time has reached the simulated time t, s."""
         ahead = self._since + (t - self._t) / self._speed - time.perf_counter()
         if ahead > 0:
             time.sleep(ahead)

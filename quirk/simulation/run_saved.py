@@ -1,4 +1,4 @@
-"""Saved state of a run, from which it continues bit for bit."""
+"""Snapshots of a run, from which it continues bit for bit."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ LISTED = "the parts of the system"
 class SavedRun:
     """Snapshot of a run, returned by `Run.save`; it can be pickled.
 
-    A pickle refers to parts of the system by name, so that it can be restored in a run of the same system in another
-    process.
+    A pickle refers to bodies, constraints and forces by name, so that it can be restored in a run of the same system in
+    another process.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class SavedRun:
         return f"<SavedRun: at t = {self.time:.9g} s>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return plain data for a pickle, with names in place of parts.
+        """Return the data for a pickle, in which bodies, constraints and forces are replaced by their names.
 
         Raises
         ------
@@ -75,7 +75,9 @@ class SavedRun:
         return stream.getvalue()
 
     def content_for(self, identity: RunIdentity, names: PartNames) -> Any:
-        """Return the saved data, with the parts that have these names; the data must not be changed.
+        """Return the saved data for a run with the given identity, in which `names` finds the objects by name.
+
+        The caller must not change the data.
 
         Raises
         ------
@@ -134,9 +136,9 @@ class RunIdentity:
 
 
 class PartNames:
-    """Names of all objects that a saved run refers to: parts, events, and parts added by actions.
+    """Names of all objects to which a snapshot refers: bodies, constraints, forces, events, and those in actions.
 
-    Friction states are described by their origin.
+    Sliding or sticking friction has no name of its own, and is described by the friction element and its state.
 
     Parameters
     ----------
@@ -160,11 +162,11 @@ class PartNames:
         self._names = {id(part): name for name, part in self._named.items()}
 
     def same(self, other: PartNames) -> bool:
-        """Return whether `other` assigns equal names to equal objects."""
+        """Whether `other` gives the same names to the same objects."""
         return self._names == other._names
 
     def name(self, value: Any) -> Any:
-        """Return the name of an object, or a description; None if it has none."""
+        """Return the name or the description of an object, or None if it has neither."""
         if id(value) in self._names:
             return "part", self._names[id(value)]
         if isinstance(value, Sticking | Friction) and value.name in self._system:
@@ -172,7 +174,7 @@ class PartNames:
         return None
 
     def part(self, kind: str, name: Any) -> Any:
-        """Return the part, event or other object of the run with the given name."""
+        """Return the object of the run for a name or description; `kind` says which of both."""
         return self._named[name] if kind == "part" else rebuilt_part(name, self._system)
 
 
@@ -185,24 +187,24 @@ def _flat(actions: Any) -> Any:
 
 
 class _Writer(pickle.Pickler):
-    """Pickler that writes parts of the system by name."""
+    """Pickler that writes the name of a body, constraint or force in place of the object."""
 
     def __init__(self, stream: io.BytesIO, names: PartNames) -> None:
         super().__init__(stream, protocol=5)
         self._name = names.name
 
     def persistent_id(self, value: Any) -> Any:
-        """Return the name of a part."""
+        """Return the name of an object, or None if it is pickled itself."""
         return self._name(value)
 
 
 class _Reader(pickle.Unpickler):
-    """Unpickler that replaces names by the parts of the run."""
+    """Unpickler that puts the objects of the run in place of their names."""
 
     def __init__(self, stream: io.BytesIO, names: PartNames) -> None:
         super().__init__(stream)
         self._part = names.part
 
     def persistent_load(self, name: Any) -> Any:
-        """Return the part with a name."""
+        """Return the object of the run for a name."""
         return self._part(*name)

@@ -1,4 +1,4 @@
-"""Views of the present instant of a run."""
+"""Views of the present time of a run, such as ``run["rod"]``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .run_inputs import Inputs
 
 
 class Observers:
-    """Compiled solvers for views of the present state, one for each set of active parts.
+    """Solvers for views of the present state, one for each set of active constraints and forces.
 
     They have their own arrays, so that views do not affect the run, and use the present inputs.
 
@@ -28,7 +28,7 @@ class Observers:
         self._solvers: dict[CompiledModel, Solver] = {}
 
     def of(self, plant: CompiledModel) -> Solver:
-        """Return the solver of a compiled model, created on first use."""
+        """Return the solver of a compiled model; it is created when first needed."""
         if plant not in self._solvers:
             self._solvers[plant] = solver = plant.solver(self._beside)
             self._inputs.serve(solver)
@@ -36,17 +36,17 @@ class Observers:
 
 
 class CurrentSegment(Segment):
-    """The present instant of a run, evaluated with its present inputs by `observers`."""
+    """The present time and state of a run as a segment of a result, with the present inputs."""
 
     observers: Observers
 
     def solver(self) -> Solver:
-        """Return the solver with the present inputs."""
+        """Return a solver with the present inputs."""
         return self.observers.of(self.plant)
 
 
 class CurrentView:
-    """View of a body, a constraint or a force element at one instant: like the view of a result, without time axis.
+    """View of a body, constraint or force element at one time: as the view of a result, but without time axis.
 
     ``run["rod"].position`` has shape (3,), ``run["hinge"].angle`` is a float.
     """
@@ -73,7 +73,7 @@ class CurrentView:
 
 
 def without_time(found: Any) -> Any:
-    """Return data at one time with the time axis removed."""
+    """Return data for a single time with the time axis removed, in arrays, dicts and tuples."""
     if isinstance(found, np.ndarray):
         return found[0] if found.ndim > 1 or found.dtype == object else found[0].item()
     if isinstance(found, dict):

@@ -122,7 +122,10 @@ class ActuatorMap:
         return efforts
 
     def reached(self, pushes: Sequence[Push], row: int) -> np.ndarray:
-        """Return the accelerations (6 n, k) due to unit efforts at time index `row`, in mass-metric coordinates."""
+        """Return the accelerations (6 n, k) of n bodies for unit efforts of k actuators, at the time index `row`.
+
+        They are in coordinates of the mass metric.
+        """
         return self._solver.left_free(*self._at(row), np.stack([push.at(row) for push in pushes]))[0].T
 
     def _at(self, row: int) -> tuple[np.ndarray, float]:

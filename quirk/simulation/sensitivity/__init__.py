@@ -1,1 +1,8 @@
-"""Sensitivities of a run: derivatives of states, loads and outputs with respect to initial state and parameters."""
+"""Sensitivities of a run: derivatives of the motion with respect to initial state and parameters.
+
+Common terms: n is the number of bodies, k that of auxiliary states (internal variables and work), D that of scalar
+parameters. A variation is the derivative of the flat state with respect to a parameter, an array (D, 13 n + k); as
+motions of bodies it is (n, 12, D): displacement, rotation, and variations of velocity and angular velocity, see
+`quirk.dynamics.model.directions`. An interval is a sequence of steps without jumps of the state and with the same
+active constraints and forces (`Stretch`).
+"""

@@ -34,7 +34,9 @@ DIFFERENT, OVER_RTOL = 1e-6, 1e3
 
 @explained
 class Gradient:
-    """A scalar function of a run and its derivatives with respect to parameters: ``result.gradient[("rod", "mass")]``.
+    """A scalar function of a run and its derivatives with respect to parameters.
+
+    ``result.gradient[("rod", "mass")]`` is the derivative with respect to a mass.
 
     Attributes
     ----------
@@ -51,11 +53,11 @@ class Gradient:
 
     @property
     def parameters(self) -> list[Any]:
-        """The parameters, as passed to `simulate`."""
+        """The parameters as they were passed to `simulate`."""
         return list(self._found)
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        """Return the derivative with respect to a parameter, an array of the parameter's shape."""
+        """Return the derivative with respect to a parameter, as an array of the parameter's shape."""
         named = tuple(key) if isinstance(key, list) else key
         if named not in self._found:
             listed = ", ".join(repr(parameter) for parameter in self._found)
@@ -84,8 +86,8 @@ def gradient_of(
     Parameters
     ----------
     result : result of the run; all output times must be ends of steps
-    stretches : steps of the run
-    phases : RunFactory of the run
+    stretches : intervals of steps of the run
+    phases : factory of the runs with constant active parts
     parameters : parameters of the gradient
     objective : Objective
     """
@@ -114,7 +116,10 @@ def gradient_of(
 
 
 def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]]:
-    """Return the rows of output times in each segment, each time once: the last row if an event occurs at that time."""
+    """Return the output indices that enter the objective, for each segment; each time counts once.
+
+    If an event occurs at an output time, its last output counts. `asked` are the output times, or None for all.
+    """
     rows = [(t, s, row) for s, segment in enumerate(result.segments) for row, t in enumerate(segment.time)]
     if asked is not None:
         wanted = set(asked.tolist())
@@ -124,7 +129,7 @@ def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]
 
 
 def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> None:
-    """Warn if steps are too long for variations, tested with a random variation at the start of each interval."""
+    """Warn if steps are too long for accurate variations; each interval is tested with a random variation."""
     if any(not _serve(stretch, backwards) for stretch in stretches if stretch.steps):
         warnings.warn(
             f"{OWNER}: steps are too long for derivatives, for example of a stiff system, or of an oscillator at rest: "
@@ -135,9 +140,9 @@ def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> N
 
 
 def _serve(stretch: Stretch, backwards: Backwards) -> bool:
-    """Return whether the steps of an interval resolve a random variation of the state at its start.
+    """Whether the steps of an interval are short enough to compute a random variation accurately.
 
-    The final variation is compared with the result of subdivided steps.
+    The final variation is compared with that of subdivided steps.
     """
     model, cut, uncut = stretch.plant.model, backwards.ahead(stretch.plant), backwards.ahead(stretch.plant, cuts=False)
     moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
@@ -161,13 +166,13 @@ def _serve(stretch: Stretch, backwards: Backwards) -> bool:
 
 
 def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the derivatives (D, 13 n + k) of the initial state, before projection onto the constraints."""
+    """Return the derivatives (D, 13 n + k) of the initial flat state, before its projection onto the constraints."""
     model = stretch.plant.model
     return as_changes(model, stretch.start, *start_of(model, changes))
 
 
 def _check(stretch: Stretch, phases: RunFactory, changes: Sequence[ParameterChange]) -> None:
-    """Raise InputError if redundant rows contradict each other initially when a parameter varies."""
+    """Raise an InputError if redundant rows contradict each other initially when a parameter varies."""
     if not changes:
         return
     model, start = stretch.plant.model, _start(stretch, changes)

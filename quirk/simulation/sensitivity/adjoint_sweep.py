@@ -1,4 +1,4 @@
-"""Backward propagation of state gradients along a run, over its steps and the events between them."""
+"""Backward computation of derivatives with respect to states along a run, over its steps and events."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ CLOSE = 4 * np.finfo(float).eps
 
 
 class Backwards:
-    """Backward propagation of derivatives with respect to states along a run.
+    """Computes derivatives of a scalar function of a run with respect to its states, backwards in time.
 
     Parameters
     ----------
     system : System
-    stretches : steps of the run
-    phases : RunFactory of the run
-    changes : derivatives of the system with respect to the parameters
+    stretches : intervals of steps of the run
+    phases : factory of the runs with constant active parts
+    changes : derivatives of the system with respect to the D parameters
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Backwards:
         self._ahead: dict[tuple[CompiledModel, bool], Varied] = {}
 
     def course(self, plant: CompiledModel) -> Reversed:
-        """Return the backward propagation over steps of a compiled model, created once."""
+        """Return the backward integrator of a compiled model; it is created when first needed."""
         if plant not in self._courses:
             settings = self._phases.settings
             # Steps of Taylor series are recorded in parts, which are steps of the method `instead`.
@@ -63,7 +63,7 @@ class Backwards:
         return self._courses[plant]
 
     def ahead(self, plant: CompiledModel, *, cuts: bool = True) -> Varied:
-        """Return the forward propagation over steps of a compiled model, created once; `cuts` allows substeps."""
+        """Return the forward integrator of variations of a compiled model; `cuts` allows it to subdivide steps."""
         if (plant, cuts) not in self._ahead:
             settings = self._phases.settings if cuts else self._phases.settings._replace(rtol=0.0)
             self._ahead[plant, cuts] = Varied(plant.solver(), settings)
@@ -76,14 +76,14 @@ class Backwards:
         counted: Sequence[Sequence[int]],
         sources: Sequence[np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives with respect to the initial state (13 n + k,) and to parameters (D,).
+        """Return derivatives with respect to the initial flat state (13 n + k,) and to D parameters (D,).
 
         Parameters
         ----------
         result : result of the run
-        held : for each interval of steps, the output indices of its segment that lie in it
-        counted : output indices of each segment with partial derivatives
-        sources : partial derivatives (nt, 13 n + k) with respect to the states of each segment
+        held : for each interval, the output indices of its segment that lie in it
+        counted : for each segment, the output indices that enter the scalar function
+        sources : for each segment, the partial derivatives (nt, 13 n + k) with respect to its states
         """
         counts = [set(rows) for rows in counted]
         last = max(k for k, rows in enumerate(held) if counts[self._stretches[k].segment].intersection(rows))
@@ -112,9 +112,15 @@ class Backwards:
         angles: np.ndarray,
         behind: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives with respect to the state at the start of the steps `parts`, and to parameters.
+        """Return derivatives with respect to the state at the start of steps, and to D parameters.
 
-        `behind` are the derivatives with respect to the state at the end of these steps.
+        Parameters
+        ----------
+        stretch : interval of the steps
+        parts : steps, in groups with the same method
+        times, sources : (nt,) output times, s, and (nt, 13 n + k) partial derivatives with respect to the states there
+        angles : joint angles at the end of the steps
+        behind : (13 n + k,) derivatives with respect to the state at the end of the steps
         """
         by_parameters = np.zeros(len(self._changes))
         if not parts:
@@ -128,7 +134,7 @@ class Backwards:
         return behind, by_parameters
 
     def _over(self, k: int, behind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives with respect to the state at the end of interval k, and to parameters.
+        """Return derivatives with respect to the state at the end of interval k, and to D parameters.
 
         `behind` are the derivatives with respect to the state after the following event. The event is linear in
         variations allowed by the constraints: it is evaluated for a basis of the allowed variations of the state, and
@@ -153,7 +159,7 @@ class Backwards:
 
     @staticmethod
     def _by_state(free: NullSpaceBasis, by_basis: np.ndarray) -> np.ndarray:
-        """Return derivatives with respect to a state (13 n + k,), from those in a basis of the allowed motions."""
+        """Return derivatives with respect to a flat state (13 n + k,), from those along a basis of allowed motions."""
         point, size = free.point, FREEDOMS * free.point.bodies
         count = size + point.internal
         motions = np.eye(size, count).reshape(point.bodies, FREEDOMS, count)
@@ -164,7 +170,7 @@ class Backwards:
 
 
 def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
-    """Return the steps up to the one that ends at time t, at least the first."""
+    """Return the steps up to the one that ends at time t, s, and at least the first one."""
     needed = [steps for n, steps in enumerate(parts) if n == 0 or steps.trail[0, STEP_START] < t]
     if needed:
         trail = needed[-1].trail
@@ -176,7 +182,10 @@ def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
 
 
 def _with_rows(parts: Sequence[Steps], times: np.ndarray) -> list[tuple[Steps, np.ndarray]]:
-    """Return the steps, and for the end of each the index of the output time at it, or -1; each output time once."""
+    """Return groups of steps, each with the index of the output at the end of every step, or -1 if there is none.
+
+    Each of the output `times`, s, occurs once.
+    """
     with_rows, left = [], 0
     for steps in parts:
         ends = np.concatenate([steps.trail[:1, STEP_START], steps.trail[:, STEP_END]])

@@ -1,4 +1,4 @@
-"""Sensitivities of accelerations, loads and other quantities at one instant, from sensitivities of the state."""
+"""Derivatives of accelerations, loads and other quantities at one time, from the derivatives of the state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OWNER = "Result: sensitivity"
 
 
 class Instant:
-    """A state of a run with its derivatives.
+    """State of a run at one output time, with its derivatives with respect to D parameters.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Instant:
         self._point, self.variation, self._by = point, variation, changes
 
     def read(self, names: Sequence[str]) -> np.ndarray:
-        """Return the derivatives (q, D) of quantities by name."""
+        """Return the derivatives (q, D) of q quantities, given by name."""
         point = self._point
         listed = quantities(OWNER, "a quantity", point.system, names)
         return np.array([self._read(quantity) for quantity in listed])
@@ -49,7 +49,7 @@ class Instant:
 
     @cached_property
     def _active(self) -> set[str]:
-        """Names of the enabled constraints and force elements."""
+        """Names of the active constraints and force elements."""
         model = self._point.model
         return {*model.joint_rows, *(element.name for element, _ in model.forces)}
 
@@ -58,7 +58,7 @@ class Instant:
         return QuantityDerivatives(self._point, self.variation)
 
     def _explicit(self, one: Named) -> np.ndarray:
-        """Return the derivatives (D,) at constant state due to displacement of joint frames in their bodies."""
+        """Return the derivatives (D,) of a quantity at constant state, if parameters displace its joint frames."""
         if not isinstance(one.of, Quantity) or not any(isinstance(part, Constraint) for part in one.of.parts.values()):
             return np.zeros(len(self._by))
         return explicit_changes(one.of, self._changes, self._by)
@@ -67,7 +67,10 @@ class Instant:
 def instants(
     system: System, segment: Segment, found: np.ndarray, changes: Sequence[ParameterChange]
 ) -> Iterator[Instant]:
-    """Yield all times of a segment as Instants, given the derivatives (nt, D, 13 n + k) of its states."""
+    """Yield the states of a segment at all its output times, with their derivatives.
+
+    `found` (nt, D, 13 n + k) are the derivatives of its flat states, and `changes` those of the system.
+    """
     solver, model = segment.plant.solver(), segment.model
     changes = in_force(changes, system, segment.replaced)
     parameters, motions = directions_of(model, changes), motions_of(model, changes)

@@ -1,8 +1,9 @@
-"""Detection of singular configurations in a run that perturbed mechanisms do not have: there the motion branches.
+"""Detection of singular configurations in a run, at which the motion branches when a parameter varies.
 
-With rows of unit length U S V^T at each state, the smallest singular value, tracked along the motion with its vectors,
-passes through zero at a singular configuration. The variations dq of poses satisfy A dq = -Phi_p: there is no solution
-if the left singular vector u has a component along Phi_p, and dq becomes unbounded nearby.
+With m rows of unit length U S V^T at each state of n bodies, the smallest singular value, tracked along the motion with
+its vectors, passes through zero at a singular configuration. The variations dq of poses satisfy A dq = -Phi_p, with
+Phi_p the derivative of the residuals with respect to a parameter. There is no solution if the left singular vector u
+has a component along Phi_p, and dq becomes unbounded nearby.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ ALONG = 0.1
 
 @dataclass(frozen=True)
 class SingularRows:
-    """Smallest independent singular value of the rows at one state.
+    """Smallest singular value of the independent rows at one state.
 
     Attributes
     ----------
     t : time, s
-    value : smallest independent singular value, over the largest
-    left, right : (m,), (6 n,) singular vectors
-    missed : (D,) components of Phi_p along `left`, over its norm
+    value : the singular value, relative to the largest
+    left, right : (m,) and (6 n,) singular vectors
+    missed : (D,) components of Phi_p along `left`, relative to the norm of Phi_p
     """
 
     t: float
@@ -59,12 +60,13 @@ def warn_of_splits(
     motions: Sequence[ChangedMotion],
     names: Sequence[str],
 ) -> None:
-    """Warn of parameters without derivatives after a time because the motion branches there.
+    """Warn if the motion branches in steps for some parameters, so that no derivatives exist afterwards.
 
     Parameters
     ----------
     steps : steps along which `course` has just computed variations
-    directions, motions : directions in parameters, and variations of prescribed motions
+    course : integrator of the variations
+    directions, motions : the D parameters as directions, and variations of prescribed motions
     names : (D,) names of the parameters
     """
     seen, warned, rank = dict[int, SingularRows](), set[str](), course.rank
@@ -96,7 +98,7 @@ def warn_of_splits(
 
 
 def _closed(model: Model) -> bool:
-    """Return whether constraints form loops; without loops the rows are independent at all poses."""
+    """Whether constraints form closed loops; without loops the rows are independent at all poses."""
     joined = {n: n for n in range(len(model.mass) + 1)}
 
     def root(n: int) -> int:
@@ -114,7 +116,7 @@ def _closed(model: Model) -> bool:
 
 
 def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndarray:
-    """Return a mask (D,) of the directions that vary constraint rows."""
+    """Return a mask (D,) of the parameters that affect constraint rows."""
     mask = np.zeros(directions.count, dtype=bool)
     for inputs in directions.relations.values():
         for change in inputs.values():
@@ -124,7 +126,10 @@ def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndar
 
 
 def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
-    """Return the steps after which a variation has a local maximum, or the smallest pivot a local minimum."""
+    """Return the indices of states at which a singular configuration may be near.
+
+    There the variation has a local maximum, `extents`, or the smallest pivot a local minimum.
+    """
     large, small = (np.concatenate([[-np.inf], x, [-np.inf]]) for x in (extents, -pivots))
     peaks = (extents >= large[:-2]) & (extents >= large[2:]) & (extents > GROWN * extents.min())
     dips = (-pivots >= small[:-2]) & (-pivots >= small[2:]) & (pivots < LOW * pivots.max())
@@ -132,7 +137,7 @@ def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
 
 
 def _splits(one: SingularRows, other: SingularRows, d: int) -> float | None:
-    """Return the time between two states of a zero singular value where direction d has no derivative, or None."""
+    """Return the time between two states, s, at which the motion branches for parameter d, or None."""
     same = one.left @ other.left, one.right @ other.right
     if min(np.abs(same)) < ALIKE or same[0] * same[1] > 0:
         return None
@@ -144,7 +149,7 @@ def _splits(one: SingularRows, other: SingularRows, d: int) -> float | None:
 def _rows(
     steps: Steps, n: int, course: Varied, rank: int, directions: Directions, motions: Sequence[ChangedMotion]
 ) -> SingularRows:
-    """Return the rows at the start of step n, or at the end of the last step."""
+    """Return the smallest singular value of the rows at the start of step n, or at the end of the last step."""
     model, slots = course.solver.model, course.solver.slots
     last = n == len(steps.trail)
     t = float(steps.trail[-1, 1] if last else steps.trail[n, 0])
@@ -160,7 +165,10 @@ def _rows(
 
 
 def _scaled(model: Model, y: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of unit length over translations and rotations (times the system's length), and the lengths."""
+    """Return rows of unit length with respect to translations and rotations of the bodies, and their lengths.
+
+    Rotations are multiplied by the length of the system.
+    """
     A = tangent_rows(model, Kinematics.of(model.carried.state(y)), t).reshape(model.rows, -1, 6)
     scaled = np.concatenate([A[..., :3], A[..., 3:] / model.length], axis=2).reshape(model.rows, -1)
     lengths = np.linalg.norm(scaled, axis=1)

@@ -1,4 +1,8 @@
-"""Derivatives of a system and of its initial state with respect to parameters, as directions of its model."""
+"""Derivatives of a system and of its initial state with respect to parameters.
+
+They are expressed as directions of the compiled model: variations of its numbers, see
+`quirk.dynamics.model.directions`. "Parts" are bodies, constraints and force elements.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +42,10 @@ class ParameterChange:
 
     Attributes
     ----------
-    numbers : derivatives of numeric data of parts, see `quirk.simulation.sensitivity.part_parameters`
-    start : derivative of the initial state (12,) of bodies, by name; see `quirk.dynamics.model.directions`
-    motions : derivative of a prescribed motion, by part and name of the motion
+    numbers : derivatives of the numbers of bodies, constraints and forces, by key, see
+        `quirk.simulation.sensitivity.part_parameters`
+    start : derivatives (12,) of the initial states of bodies, by name
+    motions : derivatives of prescribed motions, by the names of the constraint or force and of the motion
     size : magnitude of the parameter, or of the vector it belongs to; 0 if unknown
     """
 
@@ -51,15 +56,15 @@ class ParameterChange:
 
     @property
     def reshapes(self) -> bool:
-        """Whether data of constraints depend on the parameter."""
+        """Whether the numbers of a constraint depend on the parameter."""
         return any(kind == RELATION or kind.startswith(GAP) for kind, _, _ in self.numbers)
 
 
 def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping[str, Any]) -> list[ParameterChange]:
-    """Return the derivatives that apply after events have replaced parts of a system by `others`, by name.
+    """Return the derivatives that apply after events have replaced constraints or forces by `others`, by name.
 
-    A parameter belongs to the original part: a force element that replaces it does not depend on it, nor does a motion
-    that a driver follows instead of its own.
+    A parameter belongs to the original object: a force element that replaces it does not depend on it, nor does a
+    motion that a driver follows instead of its own.
     """
     replaced = {name for name, part in others.items() if isinstance(part, ForceElement) and _is_new(part, system[name])}
 
@@ -80,12 +85,15 @@ def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping
 
 
 def _is_new(part: ForceElement, own: Any) -> bool:
-    """Return whether a part was constructed independently, and is not a copy of the system's own."""
+    """Whether a force element was constructed independently of the system's `own` one, and is no copy of it."""
     return made_with(part) is None or made_with(part) is not made_with(own)
 
 
 def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Directions:
-    """Return the parameters as directions of a model; parts that the model does not contain contribute nothing."""
+    """Return D parameters as directions of a model.
+
+    Bodies, constraints and forces that are not in the model contribute nothing.
+    """
     directions = Directions.none(model, len(changes))
     laws, relations = dict[int, dict[int, np.ndarray]](), dict[int, dict[int, np.ndarray]]()
     directions = replace(directions, laws=laws, relations=relations)
@@ -113,7 +121,7 @@ def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Direction
 
 
 def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: float) -> Directions:
-    """Return the directions with the derivatives of motions at time t added to the inputs of laws and relations."""
+    """Return directions to which the derivatives of prescribed motions at time t, s, have been added."""
     laws, relations = (
         {number: dict(inputs) for number, inputs in inputs_of_all.items()}
         for inputs_of_all in (directions.laws, directions.relations)
@@ -129,12 +137,12 @@ def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: fl
 
 
 def directions_at(model: Model, changes: Sequence[ParameterChange], t: float) -> Directions:
-    """Return the parameters as directions of a model at time t, with the derivatives of prescribed motions."""
+    """Return D parameters as directions of a model at time t, s, with the derivatives of prescribed motions."""
     return with_motions(directions_of(model, changes), motions_of(model, changes), t)
 
 
 def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivatives of the initial state: of the bodies (n, 12, D), and of auxiliary states (k, D)."""
+    """Return the derivatives of the initial state: of n bodies (n, 12, D), and of k auxiliary states (k, D)."""
     bodies = np.zeros((len(model.mass), FREEDOMS, len(changes)))
     internal = np.zeros((model.carried.size, len(changes)))
     for c, change in enumerate(changes):
@@ -147,7 +155,7 @@ def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarr
 
 
 def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[ChangedMotion]:
-    """Return the prescribed motions that depend on parameters, with their elements and input indices in the model."""
+    """Return the prescribed motions that depend on parameters, with their places in the model."""
     changed = []
     for c, change in enumerate(changes):
         for (name, argument), motion in change.motions.items():
@@ -167,7 +175,10 @@ def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[Changed
 
 
 def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-    """Return variations (D, 13 n + k) of a state y from motions (n, 12, D) and auxiliary variations (k, D)."""
+    """Return D variations (D, 13 n + k) of a flat state y.
+
+    They are given as motions of n bodies (n, 12, D) and variations of k auxiliary states (k, D).
+    """
     n = len(model.mass)
     orientation = model.carried.state(y).orientation
     flat = np.zeros((bodies.shape[-1], y.size))
@@ -181,7 +192,10 @@ def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.nda
 
 
 def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return motions (n, 12, D) and auxiliary variations (k, D) from variations (D, 13 n + k) of a state y."""
+    """Return D variations of a flat state y as motions of n bodies (n, 12, D), and of k auxiliary states (k, D).
+
+    `changes` (D, 13 n + k) are the variations of the flat state.
+    """
     n = len(model.mass)
     orientation = model.carried.state(y).orientation * [1.0, -1.0, -1.0, -1.0]
     of_bodies = changes[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
@@ -191,7 +205,10 @@ def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.nda
 
 
 def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.ndarray) -> np.ndarray:
-    """Return derivatives with respect to y (13 n + k,), from those for motions (n, 12) and auxiliary states."""
+    """Return the derivatives (13 n + k,) of a scalar with respect to a flat state.
+
+    They are given with respect to motions of n bodies (n, 12) and to k auxiliary states (k,).
+    """
     n = len(orientation)
     of_bodies = np.zeros((n, STATE_SIZE))
     turn = np.concatenate([np.zeros((n, 1)), by_motions[:, TURN]], axis=1)
@@ -201,7 +218,10 @@ def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.
 
 
 class _Places:
-    """Inputs of laws and relations with numeric data of parts: kind, index of the element, and indices of inputs."""
+    """Places of the numbers of bodies, constraints and forces among the inputs of the compiled model.
+
+    Each is a kind, the index of the law or relation, and the indices of its inputs.
+    """
 
     def __init__(self, model: Model) -> None:
         self.found: dict[Key, tuple[str, int, list[int]]] = {}

@@ -39,8 +39,8 @@ def warn_of_jumps(owner: str, remedy: str, parts: Sequence[Steps], solver: Solve
 
     Parameters
     ----------
-    owner : name at the beginning of the message
-    remedy : advice at its end
+    owner : name of the caller, with which the message begins
+    remedy : advice at the end of the message
     parts : steps of one interval of a run
     solver : solver of the model of these steps
     """
@@ -58,7 +58,7 @@ def warn_of_jumps(owner: str, remedy: str, parts: Sequence[Steps], solver: Solve
 
 
 def times_of_jumps(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
-    """Return the start times (k,), s, of the steps in which accelerations jump."""
+    """Return the start times (k,), s, of the k steps in which accelerations jump."""
     start, end = steps.trail[:, STEP_START], steps.trail[:, STEP_END]
     if len(start) < FEWEST:
         return np.zeros(0)
@@ -78,7 +78,7 @@ def times_of_jumps(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
 
 
 def times_met(steps: Steps, solver: Solver) -> np.ndarray:
-    """Return the end times (k,), s, of sequences of ever shorter steps at which accelerations jump.
+    """Return the times (k,), s, at which k sequences of ever shorter steps end, and accelerations jump.
 
     The states at both ends of the last step of such a sequence are on either side of the jump, and their accelerations
     differ much more than they change in the neighboring steps.
@@ -99,7 +99,10 @@ def times_met(steps: Steps, solver: Solver) -> np.ndarray:
 
 
 def _accelerations(solver: Solver, y: np.ndarray, t: float) -> np.ndarray:
-    """Return accelerations over the system's length and angular accelerations, 1/s^2, (6 n,) at a state (size,)."""
+    """Return the accelerations of n bodies as one array (6 n,), 1/s^2, for a state in the solver's memory layout.
+
+    Linear accelerations are divided by the length of the system.
+    """
     y = y.copy()
     solver.settle(y, float(t))
     rates = solver.slots.body_states(solver.rates(float(t), y)[None])[0, :, 7:]
@@ -108,7 +111,10 @@ def _accelerations(solver: Solver, y: np.ndarray, t: float) -> np.ndarray:
 
 
 def _velocities(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
-    """Return velocities over the system's length and angular velocities, 1/s, at all step ends (n + 1, 6 bodies)."""
+    """Return the velocities of n bodies at both ends of all s steps, (s + 1, 6 n), 1/s.
+
+    Linear velocities are divided by the length of the system.
+    """
     end = steps.end[: STATE_SIZE * slots.bodies].reshape(1, -1, STATE_SIZE)
     rows = np.concatenate([slots.body_states(steps.trail[:, STEP_HEAD:])[..., 7:], end[..., 7:]])
     rows[..., :3] /= model.length

@@ -1,9 +1,10 @@
-"""Variations of a state across an event, including the effect of the variation of the event's time.
+"""Variations of a state across an event, including the variation of the event's time.
 
 At an event the quantity g is zero. With a variation d of the state the event is later by d_tau = -dg / g' (g' along the
-motion before). The state at the event varies by d + f- d_tau, pass the jump, and are referred back to the original time
-by subtracting f+ d_tau, with f- and f+ the rates of the state before and after (the saltation matrix; see Leine and
-Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, section 7).
+motion before). The state at the event varies by d + f- d_tau. This variation passes the jump, and is referred back to
+the original time by subtracting f+ d_tau, with f- and f+ the rates of the state before and after (the saltation matrix;
+see Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, section 7). Variations are
+taken with respect to D parameters.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class Jump:
     ----------
     system : System
     before, after : intervals of steps
-    changes : derivatives of the system with respect to the parameters
-    courses : forward propagation in both intervals
+    changes : derivatives of the system with respect to the D parameters
+    courses : integrators of variations in both intervals
 
     Attributes
     ----------
@@ -76,11 +77,11 @@ class Jump:
         self.later = np.zeros(len(changes))
 
     def point(self) -> Point:
-        """Return the operating point before the event."""
+        """Return the operating point just before the event."""
         return self._point(self._before, self._before.end, self._courses[0])
 
     def across(self, now: np.ndarray) -> np.ndarray:
-        """Return state variations (D, 13 n + k) after the event, from the state variations before it."""
+        """Return the variations (D, 13 n + k) after the event, from those before it."""
         before, after, model = self._before, self._after, self._before.plant.model
         point = self.point()
         bodies, internal = as_motions(model, before.end, now)
@@ -110,7 +111,10 @@ class Jump:
         return as_changes(model, after.start, bodies, internal)
 
     def _past_loads(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return state variations after an event that changes neither state nor parts, but at which loads may jump."""
+        """Return the variations after an event at which nothing but loads may jump.
+
+        Variations are motions of bodies (n, 12, D) and of internal variables (k, D).
+        """
         speed = max(np.abs(_flow(point)[:, SHIFT]).max() / point.model.length, np.abs(_flow(point)[:, TURN]).max())
         if not speed > 0.0:
             return bodies, internal
@@ -124,7 +128,10 @@ class Jump:
         return bodies - moved, internal
 
     def _rates_aside(self, point: Point, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rates of bodies (n, 12) and internal variables (k,) at time h, s, from the event."""
+        """Return the rates of the bodies' states (n, 12) and of internal variables (k,), h seconds after the event.
+
+        The state there is extrapolated linearly; h may be negative.
+        """
         model, y = point.model, self._before.end
         carried = np.zeros((y.size - STATE_SIZE * point.bodies, 1))
         carried[: point.internal, 0] = h * point.internal_rates
@@ -133,7 +140,7 @@ class Jump:
         return _flow(there), there.internal_rates
 
     def _continuous(self, guard: EventFunction) -> bool:
-        """Return whether loads are continuous at the event: a contact that opens when its load falls to zero."""
+        """Whether loads are continuous at the event, as when a contact opens because its load falls to zero."""
         if not isinstance(guard.key, tuple):
             return False
         if guard.key[2] == "solvable":
@@ -155,7 +162,11 @@ class Jump:
     def _when(
         self, point: Point, bodies: np.ndarray, internal: np.ndarray, asked: Sequence[EventFunction]
     ) -> np.ndarray:
-        """Return the variation (D,) of the time of the event, s."""
+        """Return the variation (D,) of the time of the event, s.
+
+        `bodies` (n, 12, D) and `internal` (k, D) are the variations of the state, `asked` the event functions that are
+        zero.
+        """
         directions = directions_at(point.model, self._changes, point.t)
         directions.bodies[:], directions.internal[:] = bodies, internal
         at = QuantityDerivatives(point, point.variation(directions))
@@ -176,7 +187,7 @@ class Jump:
             return np.asarray(-change / rate)
 
     def _quantity(self, at: QuantityDerivatives, guard: EventFunction) -> tuple[float, np.ndarray]:
-        """Return the rate of a quantity along the motion, and the variations (D,) of the quantity."""
+        """Return the rate of an event function along the motion, and its variations (D,)."""
         quantity = guard.quantity
         if isinstance(quantity, Reading):
             of_element = self._of_element(at, quantity)
@@ -195,7 +206,7 @@ class Jump:
 
     @staticmethod
     def _of_element(at: QuantityDerivatives, reading: Reading) -> tuple[float, np.ndarray] | None:
-        """Return rate and variations of a coordinate of an enabled force element; None for other readings."""
+        """Return rate and variations (D,) of a force element's coordinate; None if it is disabled or no coordinate."""
         for element, rows in at.point.model.forces:
             if element is reading.of and reading.what in element.coordinates:
                 terms, moved = at.coordinate_terms(element, rows, element.coordinates.index(reading.what), {})
@@ -203,7 +214,7 @@ class Jump:
         return None
 
     def _of_friction(self, at: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
-        """Return the variation (D,) of the time, s, at which slip ends, or friction reaches its limit."""
+        """Return the variation (D,), s, of the time at which slip ends, or friction reaches the limit of sticking."""
         assert isinstance(guard.quantity, Reading)
         if guard.key[2] == "slip":  # type: ignore[index]
             return slip_ends(at, str(guard.quantity.of and guard.quantity.of.name))
@@ -215,7 +226,7 @@ class Jump:
         return limit_is_reached(at, QuantityDerivatives(point, point.variation(along)), guard.quantity, self._changes)
 
     def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
-        """Return the derivatives of the frames of a gap, as inputs of its law, and of its parameters (k, D)."""
+        """Return the derivatives of a gap's frames, by input of its law, and of its k parameters, (k, D)."""
         key, layout = (GAP + gap.label, gap.name, 0), gap.layout()
         count = len(gap.numbers_of_gap)
         numbers = [change.numbers.get(key, np.zeros(count + FRAME * layout.frames)) for change in self._changes]
@@ -226,24 +237,30 @@ class Jump:
 
 
 def _of_slip(guard: EventFunction) -> bool:
-    """Return whether an event is the beginning or end of slip."""
+    """Whether an event is the end of slip or its beginning."""
     return isinstance(guard.key, tuple) and guard.key[2] in ("slip", "cone")
 
 
 def _of_border(guard: EventFunction) -> bool:
-    """Return whether a contact passes between parts of a bounded surface at an event, without velocity jump."""
+    """Whether a sphere passes from one face or edge of a bounded surface to another at an event."""
     return isinstance(guard.key, tuple) and guard.key[2] == "border"
 
 
 def _jump_between(far_before: np.ndarray, before: np.ndarray, after: np.ndarray, far_after: np.ndarray) -> np.ndarray:
-    """Return the jump of rates, with each side extrapolated linearly to the event; zero if it is not distinct."""
+    """Return the jump of rates at an event, from two values on each side, extrapolated linearly to the event.
+
+    It is zero if it is no larger than the smooth changes.
+    """
     jump = (2.0 * after - far_after) - (2.0 * before - far_before)
     smooth = np.maximum(np.abs(before - far_before), np.abs(after - far_after)).max(axis=0, initial=0.0)
     return np.where(np.abs(jump) > DISTINCT * smooth, jump, 0.0)
 
 
 def _flow(point: Point) -> np.ndarray:
-    """Return the rates (n, 12) of the bodies' states along the motion; see `quirk.dynamics.model.directions`."""
+    """Return the rates (n, 12) of the states of n bodies along the motion.
+
+    The twelve numbers are those of `quirk.dynamics.model.directions`.
+    """
     rates = np.zeros((point.bodies, 12))
     rates[:, SHIFT], rates[:, TURN] = point.state.velocity, point.state.angular_velocity
     rates[:, VELOCITY], rates[:, OMEGA] = point.linear, point.angular
@@ -251,7 +268,7 @@ def _flow(point: Point) -> np.ndarray:
 
 
 def times_of(jumps: Sequence[Jump]) -> Mapping[tuple[float, str], np.ndarray]:
-    """Return the variations (D,) of the times of events, by time and name."""
+    """Return the variations (D,) of the times of events, s, by time and name of the event."""
     by_event: dict[tuple[float, str], np.ndarray] = {}
     for jump in jumps:
         for guard in jump._before.hit:

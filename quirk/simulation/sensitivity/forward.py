@@ -1,4 +1,4 @@
-"""Forward sensitivities of a run: variations of its initial state and parameters propagated along its steps."""
+"""Forward sensitivities of a run: variations with respect to D parameters are integrated along its steps."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def sensitivities_of(
     Parameters
     ----------
     result : result of the run
-    stretches : steps of the run
-    phases : RunFactory of the run
+    stretches : intervals of steps of the run
+    phases : factory of the runs with constant active parts
     parameters : parameters of the sensitivities
     """
     changes = [change for parameter in parameters for change in parameter.changes]
@@ -76,9 +76,22 @@ def _along(
     into: np.ndarray,
     first: bool,
 ) -> np.ndarray:
-    """Fill the rows of a segment with the state variations along consecutive intervals without jumps.
+    """Compute variations along consecutive intervals between which nothing jumps.
 
-    `rows` lists the rows of each interval. Returns the variations (intervals, D, 13 n + k) at the end of each interval.
+    Parameters
+    ----------
+    result : result of the run
+    stretches : the intervals
+    rows : for each interval, its output indices in the segment
+    course : integrator of variations
+    now : (D, 13 n + k) variations at the start
+    changes, names : derivatives of the system with respect to the D parameters, and their names
+    into : array of the segment's variations, which is filled
+    first : whether the intervals are the first of the run
+
+    Returns
+    -------
+    (intervals, D, 13 n + k) variations at the end of each interval
     """
     stretch, steps = stretches[0], steps_of(stretches)
     model, held = stretch.plant.model, [row for part in rows for row in part]
@@ -112,10 +125,10 @@ def _along(
 def _asked(
     result: Result, stretches: Sequence[Stretch], rows: Sequence[list[int]]
 ) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Return times (nt,), s, states (nt, 13 n + k), and the indices of the ends of intervals in these arrays.
+    """Return times (nt,), s, and flat states (nt, 13 n + k) at which variations are needed.
 
     The times are the start of the first interval, its output times, its end, and so on, without the end of the last
-    interval.
+    interval. The indices of the ends of intervals are also returned.
     """
     times, states, ends = [np.array([stretches[0].t])], [stretches[0].start[None]], list[int]()
     for stretch, held in zip(stretches, rows, strict=True):
@@ -131,7 +144,7 @@ def _asked(
 
 
 def _warn_of_fast_changes(t: float) -> None:
-    """Warn that from time t on variations are too fast for the shortest substep."""
+    """Warn that from time t, s, on variations change too fast to be resolved."""
     if t < np.inf:
         warnings.warn(
             f"{OWNER}: from t = {t:.6g} s on derivatives change too fast to be resolved, for example near a singular "
@@ -143,7 +156,7 @@ def _warn_of_fast_changes(t: float) -> None:
 
 
 def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the derivatives (D, 13 n + k) of the initial state, before projection onto the constraints."""
+    """Return the derivatives (D, 13 n + k) of the initial flat state, before its projection onto the constraints."""
     model = stretch.plant.model
     bodies, internal = start_of(model, changes)
     return as_changes(model, stretch.start, bodies, internal)
@@ -157,7 +170,10 @@ def check_rows(
     motions: Sequence[ChangedMotion],
     changes: Sequence[ParameterChange],
 ) -> None:
-    """Raise InputError if dependent rows contradict the independent ones when a parameter varies."""
+    """Raise an InputError if redundant rows contradict the independent ones when a parameter varies.
+
+    `now` (D, 13 n + k) are the variations at the start of the interval.
+    """
     model, solver = stretch.plant.model, course.solver
     if not solver.redundant or solver.model.rows == 0:
         return
@@ -178,7 +194,7 @@ def check_rows(
 
 
 def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
-    """Return for each interval of steps the rows of its segment that lie in it."""
+    """Return, for each interval of steps, the output indices of its segment that lie in it."""
     held: list[list[int]] = [[] for _ in stretches]
     for number, segment in enumerate(result.segments):
         mine = [k for k, stretch in enumerate(stretches) if stretch.segment == number]
@@ -191,7 +207,7 @@ def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
 
 
 def _behind(stretch: Stretch, following: Stretch, t: float, y: np.ndarray) -> bool:
-    """Return whether a state belongs to the interval after this one."""
+    """Whether a flat state y at time t, s, belongs to the interval `following` rather than to `stretch`."""
     if t != stretch.reached:
         return t > stretch.reached
     return not np.array_equal(y, stretch.end) and np.array_equal(y, following.start)

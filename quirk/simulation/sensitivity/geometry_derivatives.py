@@ -1,4 +1,7 @@
-"""Derivatives of quantities at constant state with respect to joint frames and to parameters of gaps."""
+"""Derivatives of quantities at constant state, with respect to joint frames and parameters of gaps.
+
+D is the number of parameters.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ STEP, HALVINGS = 1e-2, 4
 
 
 def gap_changes(gap: Gap, at: QuantityDerivatives, numbers: np.ndarray) -> np.ndarray:
-    """Return the variations (D,) of a gap at constant state, from variations (k, D) of its parameters."""
+    """Return the variations (D,) of a gap at constant state, for variations (k, D) of its k parameters."""
     total = np.zeros(numbers.shape[1])
     for k, change in enumerate(numbers):
         if not change.any():
@@ -52,7 +55,7 @@ def _extrapolated(table: list[float]) -> float:
 
 
 def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the variations (D,) of a quantity at constant state due to displacement of its joint frames."""
+    """Return the variations (D,) of a quantity at constant state, if parameters displace its joint frames."""
     total = np.zeros(len(changes))
     for d, change in enumerate(changes):
         moved = {name: _frames(part, change) for name, part in quantity.parts.items() if isinstance(part, Constraint)}
@@ -64,7 +67,7 @@ def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Seque
 
 
 def _frames(constraint: Constraint, change: ParameterChange) -> np.ndarray | None:
-    """Return the variations (24,) of both frames of a constraint, or None if both are constant."""
+    """Return the variations (24,) of both frames of a constraint, 12 numbers each; None if neither varies."""
     for (kind, name, _), numbers in change.numbers.items():
         if kind == RELATION and name == constraint.name and len(constraint.ends) == 2:
             frames = numbers[-2 * FRAME :]
@@ -82,7 +85,7 @@ def _difference(quantity: Quantity, at: QuantityDerivatives, moved: dict[str, An
 
 
 def _with_frames(part: Any, change: np.ndarray | None, step: float) -> Any:
-    """Return a constraint with displaced frames: shifted, and rotated according to the variations of their axes."""
+    """Return a copy of a constraint whose frames are displaced by `step` times their variations `change` (24,)."""
     if change is None:
         return part
     displaced = copy(part)

@@ -1,7 +1,8 @@
-"""Variations of velocities after impulses of contacts and of constraints that are enabled.
+"""Variations of velocities across impulses of contacts and of constraints that are enabled.
 
 Velocities before and after, v and w, satisfy M (w - v) = A^T L, where the rates of the rows are zero afterwards or, for
-contacts with rebound, -e times the rates before. Differentiated, that is a linear system with the same matrix.
+contacts with rebound, -e times the rates before. Differentiated, that is a linear system with the same matrix. There
+are n bodies, m rows and D parameters.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ def after_impulse(
     changes: Sequence[ParameterChange],
     later: np.ndarray,
 ) -> np.ndarray:
-    """Return motions (n, 12, D) after a velocity jump from those before it, `bodies`; its time varies by `later`."""
+    """Return variations (n, 12, D) of the bodies' states after an impulse.
+
+    `bodies` (n, 12, D) are the variations before it, and `later` (D,) those of its time, s.
+    """
     _refuse_friction(system, before, after)
     plant, t = _plant(system, before, after), before.reached
     model = plant.model
@@ -85,7 +89,10 @@ def after_impulse(
 
 
 def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
-    """Raise InputError if a closing contact has friction: its impulses depend on the slip, even if they are zero."""
+    """Raise an InputError if a contact that closes has friction.
+
+    Its impulses depend on the slip, even if they are zero.
+    """
     names = {guard.key[0] for guard in before.hit if isinstance(guard.key, tuple)} | {*after.resting.pushing}
     for force in system.forces:
         if isinstance(force, Friction) and force.name not in after.base.idle and force.on.name in names:
@@ -95,7 +102,7 @@ def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
 
 
 def _plant(system: System, before: Stretch, after: Stretch) -> CompiledModel:
-    """Return the compiled model with rows of all contacts that may have exerted an impulse."""
+    """Return the compiled model with rows for all contacts that may have exerted an impulse."""
     closed = {guard.key[0]: guard.key[1] for guard in before.hit if isinstance(guard.key, tuple)}
     for stretch in (before, after):
         closed.update({name: number for name, (number, _) in stretch.resting.pushing.items()})
@@ -119,9 +126,10 @@ def _bounces(
     changes: Sequence[ParameterChange],
     resting: Collection[str],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the restitution e (m,) of each row, -1 for bilateral ones; and the effect (m, D) of variations of e.
+    """Return the coefficient of restitution (m,) of each row, -1 for bilateral ones, and the effect of its variation.
 
-    Contacts in `resting` have no rebound, as their rate before is round-off.
+    The effect (m, D) is the variation of the rates after the impulse. Contacts in `resting` have no rebound, because
+    their rate before is round-off.
     """
     before, after = (residuals(model, Kinematics.of(state), t, 1)[:, 1] for state in states)
     bounce, by_restitution = -np.ones(model.rows), np.zeros((model.rows, len(changes)))
@@ -141,7 +149,10 @@ def _bounces(
 
 
 def _check_poses(before: Stretch, missed: np.ndarray, bodies: np.ndarray) -> None:
-    """Raise InputError if constraints that are enabled are violated by a variation of the poses."""
+    """Raise an InputError if a variation of the poses violates constraints that the event has enabled.
+
+    `missed` are the violations of the rows, `bodies` (n, 12, D) the variations.
+    """
     if missed.size and np.abs(missed).max() > MISSED * (1e-6 + np.abs(bodies[:, :6]).max()):
         named = ", ".join(guard.title for guard in before.hit)
         raise InputError(
@@ -159,7 +170,16 @@ def _free(
     bodies: np.ndarray,
     directions: Directions,
 ) -> np.ndarray:
-    """Return variations (n, 6, D) of velocities after the jump at constant impulses."""
+    """Return the variations (n, 6, D) of velocities after the impulse if the impulses themselves stayed constant.
+
+    Parameters
+    ----------
+    model, kin : model, and kinematics at the event
+    jump : jump of the velocities and of the momenta, (n, 6) each
+    loads : (n, 6, D) variations of the loads of the constant impulses
+    bodies : (n, 12, D) variations before the impulse
+    directions : variations of masses and inertias
+    """
     jumped, momentum = jump
     force = loads[:, :3] - directions.mass[:, None] * jumped[:, :3, None]
     moment = np.einsum("nji,njd->nid", kin.rotation[:-1], loads[:, 3:])

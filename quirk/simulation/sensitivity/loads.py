@@ -1,4 +1,7 @@
-"""Derivatives of accelerations and loads along a segment of a run, computed in one compiled pass over its outputs."""
+"""Derivatives of accelerations and loads along a segment of a run, computed together for all outputs.
+
+There are nt output times, n bodies, and D parameters.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ FORCE, MOMENT, ENERGY = slice(0, 3), slice(3, 6), 6
 
 
 def is_load(quantity: object) -> TypeGuard[Reading]:
-    """Return whether a quantity is a load or the energy of one constraint or force element."""
+    """Whether a quantity is a force, a torque or the energy of a single constraint or force element."""
     # Subclasses of Reading, such as loads shared by resting contacts, combine several multipliers.
     if type(quantity) is not Reading:
         return False
@@ -36,12 +39,12 @@ def is_load(quantity: object) -> TypeGuard[Reading]:
 
 
 class SegmentLoads:
-    """Derivatives along D directions of accelerations and loads at the nt times of a segment.
+    """Derivatives of accelerations and loads with respect to D parameters, at the nt outputs of a segment.
 
     Parameters
     ----------
-    found : (nt, D, 13 n + k) derivatives of the states of the segment
-    changes : derivatives of the system and its initial state, one for each direction
+    found : (nt, D, 13 n + k) derivatives of the flat states
+    changes : derivatives of the system and its initial state with respect to each parameter
 
     Attributes
     ----------
@@ -66,7 +69,7 @@ class SegmentLoads:
         return all(np.isfinite(part).all() for part in (loads.accelerations, loads.joints, loads.forces))
 
     def knows(self, reading: Reading) -> bool:
-        """Return whether the derivative of a load or energy is available, as for all parts except friction."""
+        """Whether the derivatives of a load or energy are available; those of friction are not."""
         if isinstance(reading.of, Constraint):
             return True
         assert isinstance(reading.of, ForceElement)
@@ -76,7 +79,7 @@ class SegmentLoads:
         return not isinstance(element, Friction) and reading.what not in element.coordinates
 
     def of(self, reading: Reading) -> np.ndarray:
-        """Return the derivatives (nt, D) of an available load or energy; zero for disabled parts."""
+        """Return the derivatives (nt, D) of a load or energy; zero for disabled constraints and forces."""
         model, none = self._model, np.zeros(self._found.shape[:2])
         if isinstance(reading.of, Constraint):
             names = list(model.joint_rows)
@@ -99,7 +102,7 @@ class SegmentLoads:
         return _component(self._at(loads, rows[-1], element.ends[-1][1].origin, moved), reading)
 
     def _moved_with_j(self, name: str) -> np.ndarray:
-        """Return the derivatives (3, D) of the origin of frame j of a constraint in its body."""
+        """Return the derivatives (3, D) of the origin of a constraint's frame j, in body coordinates."""
         rows = self._model.joint_rows[name]
         placed = [(r, p) for r, p in enumerate(self._relations) if rows.start <= p.rows.start < rows.stop]
         if not placed:
@@ -110,13 +113,14 @@ class SegmentLoads:
         return self._inputs(inputs, layout.first_frame + layout.frame_size)
 
     def _inputs(self, given: Mapping[int, np.ndarray], first: int) -> np.ndarray:
-        """Return the derivatives (3, D) of three inputs of a law or relation."""
+        """Return the derivatives (3, D) of three consecutive inputs of a law or relation, starting at `first`."""
         return np.array([given.get(first + c, np.zeros(self._directions.count)) for c in range(3)])
 
     def _at(self, loads: np.ndarray, body: int, origin: np.ndarray, moved: np.ndarray) -> np.ndarray:
-        """Return loads (nt, 6, 1 + D) with the moment about a point of a body instead of its center of mass.
+        """Return loads with their derivatives (nt, 6, 1 + D), with moments about a point of the body.
 
-        The point is at `origin` (3,) in the body, with derivatives `moved` (3, D).
+        `loads` have moments about the center of mass. The point is at `origin` (3,) in the body, with derivatives
+        `moved` (3, D).
         """
         count = len(self._found)
         if body == len(self._model.mass):
@@ -139,7 +143,7 @@ class SegmentLoads:
 def loads_along(
     system: System, segment: Segment, found: np.ndarray, changes: Sequence[ParameterChange]
 ) -> SegmentLoads | None:
-    """Return the derivatives along a segment, or None if one is not finite or a function fails."""
+    """Return the derivatives along a segment, or None if one of them is not finite or a function fails."""
     try:
         loads = SegmentLoads(system, segment, found, changes)
     except InputError:
@@ -148,7 +152,10 @@ def loads_along(
 
 
 def _component(load: np.ndarray, reading: Reading) -> np.ndarray:
-    """Return the derivatives (nt, D) of a component of loads (nt, 6, 1 + D), or of the magnitude."""
+    """Return the derivatives (nt, D) of one component, or the magnitude, of loads.
+
+    `load` (nt, 6, 1 + D) are the loads with their derivatives; `reading` selects the component.
+    """
     vector = load[:, MOMENT if reading.what == "torque" else FORCE]
     if reading.axis is not None:
         return vector[:, reading.axis, 1:]

@@ -1,4 +1,4 @@
-"""Derivatives of prescribed motions with respect to their parameters, as motions."""
+"""Derivatives of prescribed motions with respect to their own parameters; each is again a motion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ OWNER = "simulate: sensitivities"
 
 
 def motion_derivatives(part: Any, argument: str, motion: Motion, number: str) -> tuple[tuple[int, ...], list[Motion]]:
-    """Return the shape of a parameter of a motion, and the derivative with respect to each element, as motions."""
+    """Return the shape of a parameter of a motion, and the derivative with respect to each of its elements.
+
+    `number` is the name of the parameter, such as "rate"; `part` and `argument` name the constraint or force and its
+    motion.
+    """
     construction = made_with(motion)
     arguments: dict[str, Any] = {} if construction is None else dict(construction.arguments)
     maker = "" if construction is None else construction.maker.__name__

@@ -1,4 +1,4 @@
-"""Objective of a run: a scalar function of quantities, with its derivatives."""
+"""Objective of a run: a scalar function of quantities along it, with derivatives."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Objective:
         return f"Objective({list(self.quantities)!r})"
 
     def judged(self, values: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the objective and its derivatives (nt, q) with respect to the observed quantities (nt, q)."""
+        """Return the objective and its derivatives (nt, q), for the values (nt, q) of q quantities at nt times."""
         try:
             returned: Any = self.function(values.copy())
         except Exception as error:  # user functions may raise any exception

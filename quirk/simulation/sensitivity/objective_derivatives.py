@@ -1,4 +1,4 @@
-"""Quantities of an objective at the output times, with gradients with respect to states and parameters."""
+"""The quantities of an objective at the output times, with derivatives with respect to states and parameters."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ OWNER, ARGUMENT = "simulate: objective", "a quantity"
 
 
 class ObjectiveDerivatives:
-    """Quantities of an objective along a segment of a run.
+    """The quantities of an objective along one segment of a run.
 
     Parameters
     ----------
     system : System
     segment : segment of the result
-    rows : rows of the times used by the objective
-    solver : Solver of the segment's model
-    changes : derivatives of the system with respect to the parameters
+    rows : output indices that enter the objective
+    solver : solver of the segment's model
+    changes : derivatives of the system with respect to the D parameters
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ObjectiveDerivatives:
             self._points.append(Point.along(system, segment.plant, solver, state, t, segment.angles[row]))
 
     def values(self, names: Sequence[str]) -> np.ndarray:
-        """Return the quantities (rows, q) of the given names, and store their definitions."""
+        """Return the values (r, q) of q named quantities at r output times; the definitions are stored."""
         if not self._points:
             return np.zeros((0, len(names)))
         self._listed = quantities(OWNER, ARGUMENT, self._points[0].system, names)
@@ -66,7 +66,10 @@ class ObjectiveDerivatives:
         )
 
     def pulled_back(self, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives with respect to states (nt, 13 n + k) and parameters (D,), from `slopes` (rows, q)."""
+        """Return the derivatives of the objective with respect to the states (nt, 13 n + k) and D parameters (D,).
+
+        `slopes` (r, q) are its derivatives with respect to the quantities at r output times.
+        """
         sources = np.zeros(self._shape)
         by_parameters = np.zeros(len(self._changes))
         if not self._points:
@@ -92,7 +95,7 @@ class ObjectiveDerivatives:
             )
 
     def _by_state(self, point: Point, one: Named, slope: float, into: np.ndarray) -> None:
-        """Add the derivatives with respect to a state (13 n + k,) of a quantity, times `slope`."""
+        """Add `slope` times the derivatives (13 n + k,) of a quantity with respect to the flat state to `into`."""
         model = point.model
         bodies = [row for row in _rows(point, one) if row < len(model.mass)]
         internal = model.carried.size
@@ -106,19 +109,19 @@ class ObjectiveDerivatives:
         into += as_weights(point.state.orientation, by_motions, moved[FREEDOMS * len(bodies) :])
 
     def _varied(self, one: Named) -> list[int]:
-        """Return the indices of the parameters that affect data of the parts of a quantity."""
+        """Return the indices of the parameters that affect the constraints and forces of a quantity."""
         names = {part.name for part in _parts(one) if not isinstance(part, Body)}
         return [d for d, change in enumerate(self._changes) if any(name in names for _, name, _ in change.numbers)]
 
     def _by_parameters(self, point: Point, one: Named, changes: Sequence[ParameterChange]) -> np.ndarray:
-        """Return the derivatives of a quantity with respect to parameters at constant state."""
+        """Return the derivatives of a quantity with respect to parameters, at constant state."""
         along = _changes(point, directions_of(point.model, changes))
         moved = one.read(along)[1]
         return moved + explicit_changes(one.of, along, changes) if isinstance(one.of, Quantity) else moved
 
 
 def _changes(point: Point, directions: Directions) -> QuantityDerivatives:
-    """Return variations of poses and velocities in the given directions; acceleration variations are not needed."""
+    """Return the variations of poses and velocities along given directions; those of accelerations are left out."""
     nothing, internal = np.zeros(0), np.zeros((0, directions.count))
     tangent = Tangent(nothing, nothing, nothing, nothing, nothing, nothing)
     return QuantityDerivatives(
@@ -131,10 +134,10 @@ def _parts(one: Named) -> list[Any]:
 
 
 def _element(one: Named) -> Any:
-    """Return the element to which the quantity or its coordinate belongs."""
+    """Return the constraint or force element to which a quantity belongs."""
     return one.of.of if isinstance(one.of, Reading) else one.of
 
 
 def _rows(point: Point, one: Named) -> list[int]:
-    """Return the indices of the bodies on which a quantity depends, each once."""
+    """Return the indices of the bodies on which a quantity depends, in order and each once."""
     return sorted(set(rows_of(point, _element(one))))

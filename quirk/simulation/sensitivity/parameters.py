@@ -1,4 +1,7 @@
-"""Parameters of sensitivities by name, and the derivative of the system with respect to each."""
+"""Parameters of sensitivities by name, such as ("rod", "mass"), and the derivatives of the system for each.
+
+"Parts" are bodies, constraints and force elements. Their numbers are those that enter the equations of motion.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ GRAVITY_NAME = "gravity"
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of sensitivities.
+    """A parameter with respect to which sensitivities are computed.
 
     Attributes
     ----------
@@ -65,12 +68,12 @@ class Parameter:
 
     @property
     def size(self) -> int:
-        """Number of elements of the value."""
+        """Number of elements of the parameter's value."""
         return math.prod(self.shape)
 
 
 def parameters_of(system: System, start: State, given: Any) -> list[Parameter]:
-    """Return the parameters for the given names, for a run from state `start`."""
+    """Return the parameters that a user's list names, for a run from the state `start`."""
     if isinstance(given, str | dict) or not isinstance(given, Iterable):
         raise InputError(f'{OWNER} must be a list, such as [("rod", "mass")]; got {given!r}')
     parameters = [_parameter(system, start, what) for what in given]
@@ -87,9 +90,9 @@ def parameters_of(system: System, start: State, given: Any) -> list[Parameter]:
 def checked_parameters(
     system: System, start: State, given: Any, method: str, solver: str, checkpoint: Any, judged: bool
 ) -> list[Parameter]:
-    """Return the parameters for the given names; raise InputError if the run does not support them.
+    """Return the parameters that a user's list names; InputError if the run does not support derivatives.
 
-    With `judged` the run must support gradients of an objective, which are computed by the adjoint method.
+    With `judged` the run must support the gradient of an objective, which is computed by the adjoint method.
     """
     parameters = parameters_of(system, start, given)
     methods = (*TABLEAUX, TAYLOR, *(() if judged else (*IMPLICIT_METHODS, "auto")))
@@ -156,9 +159,10 @@ def _of_body(system: System, start: State, body: Body, parameter: str) -> tuple[
 
 
 def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return derivatives with respect to the inertia: principal moments if constructed with them, else the tensor.
+    """Return the shape of a body's inertia parameter, and the derivatives with respect to its elements.
 
-    Each of the two equal off-diagonal entries of the tensor contributes half.
+    The elements are the principal moments if the body was constructed with them, otherwise those of the tensor; each of
+    two equal off-diagonal elements then contributes half.
     """
     constructed = made_with(body)
     inertia = None if constructed is None else constructed.arguments.get("inertia")
@@ -179,9 +183,9 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Param
 
 
 def _center_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> ParameterChange:
-    """Return the derivative for displacement of the center of mass along a body axis, all other points being fixed.
+    """Return the derivatives for a displacement of the center of mass along a body axis, with all other points fixed.
 
-    Loads applied at the center of mass itself move with it.
+    Loads applied at the center of mass itself move with it. `row` is the index of the body.
     """
     R, omega = rotation.matrix(start.orientation[row]), start.angular_velocity[row]
     moved = np.concatenate([R @ axis, np.zeros(3), R @ np.cross(omega, axis), np.zeros(3)])
@@ -203,7 +207,10 @@ def _center_moved(system: System, start: State, body: Body, row: int, axis: np.n
 
 
 def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return derivatives with respect to a parameter of a part, of one of its motions, or of the pose of a frame."""
+    """Return the shape of a parameter of a constraint or force, and the derivatives with respect to its elements.
+
+    The parameter may be a number, a parameter of a motion, or the pose of a frame.
+    """
     frame, _, of_frame = parameter.partition(".")
     if isinstance(part, Constraint) and frame in ("frame_i", "frame_j") and of_frame in ("origin", "rotation"):
         return (3,), _frame_moved(system, part, frame, of_frame)
@@ -218,7 +225,10 @@ def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...]
 
 
 def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return derivatives with respect to a parameter of a law, including data computed from it at construction."""
+    """Return the shape of a parameter of a force law, and the derivatives with respect to its elements.
+
+    Other numbers that are computed from it when the element is constructed are included.
+    """
     constructed, constant = made_with(element), _constant(element, parameter)
     argument = None if constructed is None else constructed.arguments.get(parameter)
     if argument is not None and constant is not None and np.shape(argument) == np.shape(constant):
@@ -230,7 +240,7 @@ def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tupl
 
 
 def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return derivatives with respect to parameters that are inputs of laws without conversion."""
+    """Return the shape of a parameter that enters a force law unchanged, and the derivatives for its elements."""
     place = 0
     for name in element.parameters:
         constant = _constant(element, name)
@@ -248,7 +258,11 @@ def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...]
 
 
 def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[ParameterChange]:
-    """Return derivatives for displacement of a joint frame along its body's axes, or rotation about its own axes."""
+    """Return the derivatives for three displacements of a joint frame.
+
+    They are displacements of the origin along body axes, or rotations about the axes of the frame; `of` is "origin" or
+    "rotation".
+    """
     constructed = made_with(part)
     if constructed is None or "frame_i" not in construction(type(part)).parameters:
         raise InputError(f"{OWNER}: {part} was not constructed with frame_i and frame_j; use its own arguments")
@@ -269,7 +283,10 @@ def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[
 def _by_remaking(
     system: System, part: Any, parameter: str, check: Any = None
 ) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return derivatives with respect to an argument of a part, by constructing it and its dependents again."""
+    """Return the shape of an argument of a part, and the derivatives with respect to its elements.
+
+    The part, and all parts that depend on it, are constructed again with varied arguments.
+    """
     constructed = made_with(part)
     known = [] if constructed is None else _numbers_among(part, constructed)
     if parameter not in known:
@@ -302,7 +319,7 @@ def _numbers_along(
 
 
 def _all_numbers(system: System, old: Any, new: Any, others: Sequence[Any]) -> dict[Key, np.ndarray]:
-    """Return the numeric data of a part that was constructed again, and of all its dependents."""
+    """Return the numbers of a part that was constructed again, and of all parts that depend on it."""
     numbers: dict[Key, np.ndarray] = {}
     for part in with_dependents(system, old, new, others):
         numbers.update(numbers_of(part))
@@ -310,7 +327,7 @@ def _all_numbers(system: System, old: Any, new: Any, others: Sequence[Any]) -> d
 
 
 def _numbers_among(part: Any, made: Any) -> list[str]:
-    """Return the names of the arguments of a part that are numbers."""
+    """Return the names of the arguments of a part's constructor that are numbers."""
     maker = made.maker
     names = construction(maker).parameters if isinstance(maker, type) else made.arguments
     if isinstance(part, ForceElement):
@@ -319,7 +336,7 @@ def _numbers_among(part: Any, made: Any) -> list[str]:
 
 
 def _constant(element: ForceElement, parameter: str) -> Any:
-    """Return a parameter of a law, or None if it is not a number but a function, a table or missing."""
+    """Return the value of a law's parameter, or None if it is a function, a table or missing."""
     value = getattr(element, parameter)
     return value.constant if isinstance(value, Value) else value
 

@@ -1,4 +1,8 @@
-"""Numeric data of parts in the equations of motion, and derivatives by repeated construction of parts."""
+"""Numbers of bodies, constraints and forces in the equations of motion, and their derivatives.
+
+Derivatives are computed by constructing the objects again with varied arguments. "Parts" are bodies, constraints and
+force elements.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +38,11 @@ LINEAR = 1e-13
 
 
 def numbers_of(part: Any) -> dict[Key, np.ndarray]:
-    """Return the numeric data of a part.
+    """Return the numbers of a part that enter the equations of motion, by kind, name and index.
 
-    Bodies have mass and inertia; force elements the parameters of their laws, followed by their frames (12 each), and
-    initial internal variables; constraints the constants and frames of each relation, with consecutive primitives as
-    one relation; unilateral constraints the constants and frames of each gap, and restitution.
+    Bodies have mass and inertia. Force elements have the parameters of their laws, followed by their frames (12 numbers
+    each), and initial internal variables. Constraints have the constants and frames of each relation, with consecutive
+    primitives as one relation; unilateral constraints the constants and frames of each gap, and restitution.
     """
     if isinstance(part, Body):
         return {(MASS, part.name, 0): np.array([part.mass]), (INERTIA, part.name, 0): part.inertia.ravel().copy()}
@@ -57,7 +61,7 @@ def numbers_of(part: Any) -> dict[Key, np.ndarray]:
 
 
 def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
-    """Yield first row and numeric data of each relation of a constraint, with consecutive primitives as one."""
+    """Yield the first row and the numbers of each relation of a constraint; consecutive primitives count as one."""
     first = 0
     frames = [frame_numbers(frame) for frame in (constraint.frame_i, constraint.frame_j)]
     for of_primitives, group in groupby(constraint.primitives, lambda part: isinstance(part, Primitive)):
@@ -72,7 +76,7 @@ def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
 
 
 def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()) -> Any:
-    """Return a part constructed again with some arguments replaced."""
+    """Return a part that is constructed again with some arguments replaced, and others left out."""
     constructed = made_with(part)
     if constructed is None:
         raise InputError(
@@ -83,7 +87,7 @@ def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()
 
 
 def dependents(system: System, old: Any) -> list[Any]:
-    """Return all parts constructed from a part, in the order of the system.
+    """Return all constraints and forces that were constructed from a part, in the order of the system.
 
     Constraints on a body depend only on its pose; some force elements depend on its mass.
     """
@@ -99,7 +103,7 @@ def dependents(system: System, old: Any) -> list[Any]:
 
 
 def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -> list[Any]:
-    """Return a part and all `others` that depend on it, constructed again with `new` in its place."""
+    """Return the part `new` and all `others`, constructed again with it in place of `old`."""
     replaced: dict[int, Any] = {id(old): new}
     bodies = [replaced.get(id(body), body) for body in system.bodies]
     if isinstance(new, ForceElement):
@@ -114,7 +118,7 @@ def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -
 
 
 def _substituted(x: Any, replaced: Mapping[int, Any]) -> Any:
-    """Return an argument with parts replaced; the unchanged object if it contains none of these parts."""
+    """Return a constructor argument in which parts are replaced, by id; the same object if nothing is replaced."""
     if id(x) in replaced:
         return replaced[id(x)]
     if isinstance(x, tuple | list):
@@ -128,9 +132,9 @@ CHANGING = "the number of parameters of the part depends on it, so that there is
 
 
 def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, np.ndarray]:
-    """Return the derivative at 0 of numeric data as functions of one variable, by extrapolated differences.
+    """Return the derivatives at 0 of numbers that are functions of one variable, by extrapolated differences.
 
-    `size` is the magnitude of the variable; the construction of parts is smooth arithmetic.
+    `size` is the magnitude of the variable. The functions are smooth, because parts are constructed by arithmetic.
     """
     h = STEP * (size if size > 0 else 1.0)
     try:
@@ -152,7 +156,10 @@ def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, n
 
 
 def _halved(difference: Callable[[float], dict[Key, np.ndarray]], h: float) -> list[dict[Key, np.ndarray]]:
-    """Return difference quotients over h and its halves; only two if they are equal, as the dependence is linear."""
+    """Return difference quotients with the step h and its halves; only two if they are equal.
+
+    Equal quotients mean a linear dependence.
+    """
     table = [difference(h), difference(0.5 * h)]
     if all(_same(x, table[0].get(key, np.zeros(0))) for key, x in table[1].items()):
         return table

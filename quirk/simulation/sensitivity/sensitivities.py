@@ -1,4 +1,4 @@
-"""Sensitivities of a run, accessed by parameter and part."""
+"""Sensitivities of a result, accessed by parameter and by the name of a body, constraint or force."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 @explained
 class Sensitivities:
-    """Derivatives with respect to parameters: ``result.sensitivity[("rod", "mass")]["rod"].position``.
+    """Derivatives of a motion with respect to parameters.
+
+    ``result.sensitivity[("rod", "mass")]["rod"].position`` is the derivative of a position with respect to a mass.
 
     Attributes
     ----------
@@ -53,7 +55,7 @@ class Sensitivities:
 
     @property
     def parameters(self) -> list[Any]:
-        """The parameters, as passed to `simulate`."""
+        """The parameters as they were passed to `simulate`."""
         return [parameter.key for parameter in self._parameters]
 
     @property
@@ -62,7 +64,7 @@ class Sensitivities:
         return self._parameters
 
     def __getitem__(self, key: Any) -> Sensitivity:
-        """Return derivatives with respect to a parameter: the pair, or "gravity", as passed to `simulate`."""
+        """Return the derivatives with respect to one parameter: the pair, or "gravity", as passed to `simulate`."""
         for parameter in self._parameters:
             if parameter.key == (tuple(key) if isinstance(key, list) else key):
                 return Sensitivity(self, parameter)
@@ -80,12 +82,12 @@ class Sensitivities:
 
     @cached_property
     def states(self) -> np.ndarray:
-        """Derivatives (nt, D, 13 n + k) of all states with respect to all elements of all parameters."""
+        """Derivatives (nt, D, 13 n + k) of all flat states with respect to all D elements of the parameters."""
         return joined(self._segments)
 
     @cached_property
     def accelerations(self) -> np.ndarray:
-        """Derivatives (nt, n, 6, D) of accelerations, linear in the inertial frame and angular in body axes."""
+        """Derivatives (nt, n, 6, D) of accelerations: linear in the inertial frame, angular in body axes."""
         return joined([
             np.array([instant.variation.bodies[:, 6:].copy() for instant in self._instants(k)])
             if loads is None
@@ -94,7 +96,7 @@ class Sensitivities:
         ])  # fmt: skip
 
     def quantities(self, names: Sequence[str]) -> list[np.ndarray]:
-        """Return derivatives (nt, D) of quantities by name."""
+        """Return a list of the derivatives (nt, D) of quantities, given by name."""
         missing = [name for name in names if name not in self._quantities]
         if missing:
             by_segment = [self._in_segment(k, missing) for k in range(len(self._segments))]
@@ -102,7 +104,7 @@ class Sensitivities:
         return [self._quantities[name] for name in names]
 
     def _in_segment(self, k: int, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Return derivatives (nt, D) of quantities along a segment, by name."""
+        """Return the derivatives (nt, D) of quantities along segment k, by name."""
         named = {one.name: one.of for one in quantities_of(OWNER, "a quantity", self.result.system, names)}
         self._refuse_shared(k, named)
         loads = self._loads[k] if any(is_load(of) for of in named.values()) else None
@@ -116,7 +118,7 @@ class Sensitivities:
         return derivatives
 
     def _refuse_shared(self, k: int, named: Mapping[str, object]) -> None:
-        """Raise InputError if a quantity is a load shared by contacts, which the motion does not determine."""
+        """Raise an InputError if a quantity is a load that contacts share, because the motion does not determine it."""
         contacts = self.result._contact_loads[k]
         for name, of in named.items():
             if contacts is not None and is_load(of) and getattr(of.of, "name", "") in contacts.shared:
@@ -127,7 +129,7 @@ class Sensitivities:
 
     @cached_property
     def _loads(self) -> list[SegmentLoads | None]:
-        """Accelerations and loads along each segment, or None where each time must be evaluated separately."""
+        """Derivatives of accelerations and loads along each segment; None where each time is evaluated on its own."""
         pairs = zip(self.result.segments, self._segments, strict=True)
         return [loads_along(self.result.system, segment, states, self._changes) for segment, states in pairs]
 
@@ -136,7 +138,7 @@ class Sensitivities:
         return [change for parameter in self._parameters for change in parameter.changes]
 
     def _instants(self, k: int) -> Iterator[Instant]:
-        """Return an iterator over the times of a segment."""
+        """Return an iterator over the states of segment k with their derivatives."""
         return instants(self.result.system, self.result.segments[k], self._segments[k], self._changes)
 
 
@@ -160,7 +162,7 @@ class Sensitivity:
         return f"<Sensitivity by {self.parameter!r}>"
 
     def __getitem__(self, name: str) -> Any:
-        """Return derivatives of the views of a body, a constraint or a force element, by name."""
+        """Return the derivatives of the motion of a body, or of the load of a constraint or force element, by name."""
         part = self._every.result.system[name]
         if isinstance(part, Body):
             return BodySensitivity(self, self._every.result.system.bodies.index(part))
@@ -169,30 +171,36 @@ class Sensitivity:
         raise InputError(f"Result: sensitivity: {part} has no states or loads")
 
     def of(self, name: str) -> np.ndarray:
-        """Return the derivative (nt, ...) of a quantity by name, such as "hinge.angle" or "rod.velocity.x"."""
+        """Return the derivative (nt, ...) of a quantity, such as "hinge.angle" or "rod.velocity.x".
+
+        The dots stand for the shape of the parameter.
+        """
         (derivative,) = self._every.quantities([name])
         return self.shaped(derivative[:, None, self.columns])[:, 0]
 
     @property
     def event_times(self) -> np.ndarray:
-        """Derivatives (number of events, ...) of the times of `result.events`, s."""
+        """Derivatives (events, ...) of the times of `result.events`, s per unit; the dots are the parameter's shape."""
         times = self._every._times
         by_event = [times[event.time, event.name][self.columns] for event in self._every.result.events]
         return np.reshape(by_event, (len(by_event), *self.shape))
 
     @property
     def columns(self) -> slice:
-        """Columns of this parameter among the columns of all parameters."""
+        """Columns of this parameter among the D columns of all parameters."""
         return self._every._columns[self.parameter]
 
     def shaped(self, array: np.ndarray) -> np.ndarray:
-        """Return derivatives (nt, c, d) reshaped to (nt, c, ...) with the shape of the parameter."""
+        """Return derivatives (nt, c, d) reshaped to (nt, c, ...), with the shape of the parameter in place of d."""
         return array.reshape(*array.shape[:-1], *self.shape)
 
 
 @explained
 class BodySensitivity:
-    """Derivatives of the motion of a body with respect to a parameter: (nt, 3, ...) with the parameter's shape."""
+    """Derivatives of the motion of a body with respect to a parameter.
+
+    Arrays are (nt, 3, ...), where the dots stand for the shape of the parameter.
+    """
 
     def __init__(self, of: Sensitivity, row: int) -> None:
         self._of, self._row = of, row
@@ -212,12 +220,12 @@ class BodySensitivity:
 
     @property
     def orientation(self) -> np.ndarray:
-        """Derivative of the quaternion, (nt, 4, ...)."""
+        """Derivative of the quaternion of the body, (nt, 4, ...)."""
         return self._part(3, 4)
 
     @property
     def turn(self) -> np.ndarray:
-        """Derivative of the orientation as a rotation vector in body axes, rad."""
+        """Derivative of the orientation as a small rotation vector, body axes, rad."""
         q = self._of._every.result.state.orientation[:, self._row] * [1.0, -1.0, -1.0, -1.0]
         start = STATE_SIZE * self._row + 3
         changes = self._of._every.states[:, self._of.columns, start : start + 4]
@@ -247,7 +255,10 @@ class BodySensitivity:
 
 @explained
 class LoadSensitivity:
-    """Derivatives of the load of a constraint or force element with respect to one parameter."""
+    """Derivatives of the load of a constraint or force element with respect to one parameter.
+
+    Arrays are (nt, 3, ...), where the dots stand for the shape of the parameter.
+    """
 
     def __init__(self, of: Sensitivity, part: Constraint | ForceElement) -> None:
         self._of, self._part = of, part
@@ -256,11 +267,17 @@ class LoadSensitivity:
         return f"<Sensitivity of {self._part} by {self._of.parameter!r}>"
 
     def force(self) -> np.ndarray:
-        """Derivatives (nt, 3, ...) of the force on body j or on the body of the last end, inertial frame, newton."""
+        """Return the derivative (nt, 3, ...) of the force, N, inertial frame.
+
+        It is the force on body j of a constraint, or on the last body of a force element.
+        """
         return self._load("force")
 
     def torque(self) -> np.ndarray:
-        """Derivatives (nt, 3, ...) of the torque at the joint point on that body, inertial frame, newton meter."""
+        """Return the derivative (nt, 3, ...) of the torque about the joint point, N m, inertial frame.
+
+        It acts on body j of a constraint, or on the last body of a force element.
+        """
         return self._load("torque")
 
     def _load(self, what: str) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Variations of the times at which slip begins or ends, due to variations of the state and of parameters."""
+"""Variations of the times at which slip begins or ends, with respect to D parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ORIGIN = 3
 
 
 def slip_ends(at: QuantityDerivatives, name: str) -> np.ndarray:
-    """Return the variation (D,) of the time, s, at which slip falls to zero in its final direction."""
+    """Return the variation (D,) of the time, s, at which the slip of a friction element ends, by its name."""
     point = at.point
     number, element, rows = next(
         (k, candidate, rows) for k, (candidate, rows) in enumerate(point.model.forces) if candidate.name == name
@@ -41,7 +41,12 @@ def limit_is_reached(
 ) -> np.ndarray:
     """Return the variation (D,) of the time, s, at which sticking friction reaches its limit.
 
-    `flow` holds the derivatives along the motion, with time as the only direction.
+    Parameters
+    ----------
+    at : derivatives of the motion with respect to the D parameters
+    flow : derivatives of the motion with respect to time, as a single direction
+    cone : margin of the friction element to its limit
+    changes : derivatives of the system with respect to the parameters
     """
     friction = cone.of
     assert isinstance(friction, Friction)
@@ -68,7 +73,7 @@ def limit_is_reached(
 def _room(
     at: QuantityDerivatives, cone: Shared, friction: Friction, higher: np.ndarray, longer: np.ndarray
 ) -> np.ndarray:
-    """Return the variation (D,) of the margin of sticking friction to its limit, N.
+    """Return the variation (D,) of the margin of a sticking friction element to its limit, N.
 
     `higher` and `longer` (D,) are the variations of its coefficient and of its length.
     """
@@ -82,7 +87,10 @@ def _room(
 
 
 def _load(at: QuantityDerivatives, friction: Friction, longer: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the normal load of joint friction, N, and its variations (D,)."""
+    """Return the normal load of joint friction, N, and its variations (D,), N per unit.
+
+    `longer` (D,) are the variations of the length of the friction element.
+    """
     load, moved = at.joint_load(friction.on)
     point, by_relation = at.point, at.variation.directions.relations
     first = point.model.joint_rows[friction.on.name].start

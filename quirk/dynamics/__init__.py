@@ -1,1 +1,4 @@
-"""Equations of motion: the model as arrays, the dense reference solver, contact, and the compiled sparse solver."""
+"""Equations of motion.
+
+They comprise the model of a system as arrays, the dense reference solver, contact, and the compiled sparse solver.
+"""

@@ -1,4 +1,7 @@
-"""Diagnosis of contradictory constraints: the violated rows, by how much, and the constraints that they depend on."""
+"""Diagnosis of contradictory constraints for error messages.
+
+It finds the violated rows, the size of their violation, and the constraints on which they depend.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ AT_REST = 1e-9
 
 
 def units(model: Model) -> np.ndarray:
-    """Return the divisors (m,) that turn Phi and its derivatives into lengths and angles: 2 l for squared distances."""
+    """Return the divisors (m,) that turn Phi of m rows and its derivatives into lengths and angles.
+
+    For a distance l, whose Phi is a squared distance, the divisor is 2 l.
+    """
     unit = np.ones(model.rows)
     distances = model.table.kind == DISTANCE
     unit[model.table.row[distances]] = 2 * np.sqrt(model.table.offset[distances])
@@ -44,7 +50,7 @@ def units(model: Model) -> np.ndarray:
 
 
 def others(system: System, state: State, t: float, row: int) -> str:
-    """Return a clause for messages that names the other constraints on which a violated row depends."""
+    """Return a clause for messages that names the other constraints on which the violated row `row` depends."""
     model = system.model
     if model.rows > MOST_ROWS:
         return "it contradicts other constraints"
@@ -68,7 +74,7 @@ def others(system: System, state: State, t: float, row: int) -> str:
 
 
 def check_accelerations(system: System, state: State, t: float, found: ConstrainedMotion, verdict: Verdict) -> None:
-    """Raise InconsistentStateError if the accelerations violate rows that were left out as dependent."""
+    """Raise an InconsistentStateError if the accelerations violate rows that were left out as dependent."""
     model = system.model
     if verdict.kept.all():
         return
@@ -98,7 +104,10 @@ def check_accelerations(system: System, state: State, t: float, found: Constrain
 
 
 def tautness(system: System, state: State, t: float) -> str:
-    """Return a clause for messages if the poses are rigid only to second order; otherwise an empty string."""
+    """Return a clause for messages if the mechanism is rigid only to second order in its poses.
+
+    Otherwise an empty string.
+    """
     from ..analysis.mobility import mobility
 
     if system.model.rows > MOST_ROWS or not mobility(system.plant.solver(), state, t).blocked:

@@ -1,4 +1,4 @@
-"""Compiled model of a system with one set of enabled parts."""
+"""Compiled model of a system with a given set of enabled parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .user_functions import functions_in
 
 
 class CompiledModel:
-    """Model of a system with one set of enabled parts, with its tables, metric and solvers.
+    """Model of a system with a given set of enabled parts, and with its tables, metric and solvers.
 
     It is immutable, so that runs and results can share it; expensive members are computed on first use.
 
@@ -46,11 +46,11 @@ class CompiledModel:
 
     @cached_property
     def may_jump(self) -> bool:
-        """Whether accelerations may be discontinuous while no part is enabled or disabled."""
+        """Whether accelerations may be discontinuous even if no part is enabled or disabled."""
         return may_jump(self.model)
 
     def solver(self, beside: Sequence[Any] = ()) -> Solver:
-        """Return a new compiled solver, with its own arrays; it can serve one run at a time.
+        """Return a new compiled solver, with its own arrays; it can be used by one run at a time.
 
         `beside` are user functions in Python that the run calls in addition to those of the model.
         """
@@ -58,9 +58,9 @@ class CompiledModel:
 
     @property
     def for_residuals(self) -> Solver:
-        """A cached solver for residuals, which leave no state behind in it.
+        """A cached solver for computing residuals; that does not change its state.
 
-        If constraints or their motions have user functions, a new solver is made each time, as these functions may
+        If constraints or their motions have user functions, a new solver is made each time, because these functions may
         depend on data that have changed since.
         """
         if self._for_residuals is None or any(functions_in(placed.relation) for placed in self.model.relations):

@@ -1,1 +1,1 @@
-"""Contact at one state: complementarity, Coulomb friction, impacts, and distribution of loads among contacts."""
+"""Contact at one instant: complementarity, Coulomb friction, impacts, and distribution of loads among contacts."""

@@ -5,6 +5,8 @@ closed contact has the normal force n = max(0, -w_n / e), and friction the force
 |t| <= mu n. For e towards zero the accelerations w are those of rigid bodies, and the loads are those of minimum norm
 within the friction cones. For each e the loads solve a piecewise smooth system by a semismooth Newton method (Alart and
 Curnier, Comput. Methods Appl. Mech. Eng. 92 (1991)), which starts from the solution for the previous, larger e.
+
+A contact problem has r rows, one for each gap and for each component of slip; loads z and accelerations w are (r,).
 """
 
 from __future__ import annotations
@@ -34,9 +36,10 @@ LOWERED = 1e-6
 
 
 def yielding(problem: Problem, contacts: Sequence[int]) -> Case | None:
-    """Return the contact modes with loads of minimum norm: loaded contacts and sliding friction; None if not found.
+    """Return the contact modes at which the loads have minimum norm, or None if they cannot be found.
 
-    Friction that could stick is computed with the static coefficient first; if it slides, with the sliding coefficient.
+    The modes tell which contacts are loaded and which friction slides. Friction that could stick is computed with the
+    static coefficient first; if it slides, with the sliding coefficient.
     """
     grips = problem.grips
     slides = [grip.at_limit or grip.moving is not None for grip in grips]
@@ -63,7 +66,10 @@ def _limit(grip: Grip, slides: bool) -> float:
 
 
 def _loads(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z: np.ndarray) -> np.ndarray | None:
-    """Return the loads (r,) at the smallest compliance, by continuation from initial loads z; None if it fails."""
+    """Return the loads (r,) at the smallest compliance, by continuation from the loads z; None if the method fails.
+
+    `limits` are the friction coefficients in effect.
+    """
     largest = float((np.diag(problem.W) / problem.compliance).max(initial=0.0))
     answers = np.array([np.linalg.eigvalsh(problem.W[np.ix_(g.rows, g.rows)])[-1] for g in problem.grips])
     part, lower = SOFT, LOWER
@@ -82,13 +88,13 @@ def _loads(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z
 
 @dataclass(frozen=True)
 class _Soft:
-    """A contact problem with compliances.
+    """A contact problem with compliant contacts.
 
     Attributes
     ----------
     limits : friction coefficient in effect for each friction element
     soft : (r,) compliance of each row
-    answers : largest response of the rows of each friction element to a unit force along them
+    answers : largest acceleration of the rows of each friction element due to a unit force along them
     """
 
     problem: Problem
@@ -99,7 +105,7 @@ class _Soft:
 
 
 def _newton(of: _Soft, z: np.ndarray) -> np.ndarray | None:
-    """Solve for the loads (r,) by Newton's method from initial loads z; None if it fails."""
+    """Solve a compliant contact problem by Newton's method from the loads z (r,); None if the method fails."""
     rest, J = _equations(of, z)
     size = float(np.linalg.norm(rest))
     for _ in range(MOST_ITERATIONS):
@@ -124,7 +130,10 @@ def _newton(of: _Soft, z: np.ndarray) -> np.ndarray | None:
 
 
 def _equations(of: _Soft, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the residual (r,), in units of loads, and its Jacobian (r, r)."""
+    """Return the residual (r,) of a compliant contact problem at loads z, and its Jacobian (r, r).
+
+    The residual is in units of loads.
+    """
     problem, soft, contacts = of.problem, of.soft, of.contacts
     W = problem.W
     pressed = problem.w(z) + soft * z
@@ -158,7 +167,7 @@ def _equations(of: _Soft, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _case(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z: np.ndarray) -> Case:
-    """Return the contact modes for the loads at the smallest compliance: loaded contacts and sliding friction."""
+    """Return the contact modes that correspond to the loads z at the smallest compliance."""
     w, largest = problem.w(z), z[list(contacts)].max(initial=0.0)
     pushing = {c for c in contacts if z[c] > NO_LOAD * largest}
     scale = np.sqrt(np.where(np.diag(problem.W) > 0, np.diag(problem.W), 1.0))

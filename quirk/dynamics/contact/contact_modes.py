@@ -1,6 +1,8 @@
-"""Forces along the rows of contacts and friction for given contact modes (loaded or open, sticking or sliding).
+"""Forces along the rows of contacts and friction for given contact modes.
 
-`quirk.dynamics.contact.coulomb` searches for the modes that violate no inequality.
+A mode tells whether a contact is loaded or open, and whether friction sticks or slides.
+`quirk.dynamics.contact.coulomb` searches for the modes that violate no inequality. A contact problem has r rows, one
+for each gap and for each of the d components of slip of a friction element.
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ HALVED, DESCENT = tuple(0.5**n for n in range(8)), 0.1
 
 @dataclass
 class Grip:
-    """Friction of one joint or contact among the rows.
+    """Friction of one joint or contact.
 
     Attributes
     ----------
-    rows : rows of its slip components
+    rows : indices of the rows of its d slip components
     coefficient, static : friction coefficients, sliding and sticking
-    contact : row of its contact, or None for a joint
+    contact : index of the row of its contact, or None for a joint
     load : normal load of a joint's friction as a function of the forces z (r,) along all rows; None for a contact
     moving : unit direction (d,) of the slip, or None if it does not slip
     at_limit : whether its force is known to be at the limit of sticking
@@ -48,13 +50,13 @@ class Grip:
 
 @dataclass(frozen=True)
 class Problem:
-    """Contact problem: forces z along rows change their accelerations, w = W z + q.
+    """Contact problem: forces z along r rows change the accelerations along these rows, w = W z + q.
 
     Attributes
     ----------
-    W : (r, r) accelerations of all rows per unit force along each
+    W : (r, r) accelerations along all rows per unit force along each row
     q : (r,) accelerations without these forces
-    grips : friction among the rows
+    grips : all friction elements
     noise : (r,) round-off of the accelerations
     compliance : (r,) relative compliances of the rows: 1 for forces, 1/m^2 for torques
     """
@@ -66,11 +68,14 @@ class Problem:
     compliance: np.ndarray
 
     def w(self, z: np.ndarray) -> np.ndarray:
-        """Return accelerations (r,) from forces (r,)."""
+        """Return the accelerations (r,) along the rows due to forces z (r,)."""
         return np.asarray(self.W @ z + self.q)
 
     def slow(self, z: np.ndarray) -> np.ndarray:
-        """Return accelerations (r,) below which a row counts as at rest; the diagonal of W accounts for units."""
+        """Return for each row the acceleration (r,) below which it counts as zero, at forces z (r,).
+
+        The diagonal of W accounts for units.
+        """
         scale = np.sqrt(np.diag(self.W))
         known = scale > 0
         largest = (np.abs(self.W) @ np.abs(z) + np.abs(self.q))[known] / scale[known]
@@ -81,9 +86,13 @@ class Problem:
 
 @dataclass
 class Case:
-    """Contact modes: rows of loaded contacts, and force direction of each friction element, None if it sticks.
+    """Contact modes that are being tried.
 
-    `near` (r,) are the forces from which the solution for these modes starts.
+    Attributes
+    ----------
+    pushing : rows of the loaded contacts
+    sliding : force direction (d,) of each friction element, or None if it sticks
+    near : (r,) forces from which the solution for these modes starts
     """
 
     pushing: set[int]
@@ -92,7 +101,7 @@ class Case:
 
     @property
     def key(self) -> tuple:
-        """Key of the modes without directions of slip."""
+        """Key of the modes without the directions of slip."""
         return frozenset(self.pushing), tuple(e is None for e in self.sliding)
 
 
@@ -104,7 +113,7 @@ class ContactModes:
     ----------
     z, w : (r,) forces along the rows and accelerations, or impulses and velocities
     held : (r,) bool, rows with w = 0 as a constraint
-    rows : (r,) bool, a maximal set of independent rows among the rows `held`
+    rows : (r,) bool, a largest set of independent rows among the rows `held`
     sliding : unit direction of w of each sliding friction element, None if it sticks or has no load
     driven : whether the slip of each sliding friction element is determined by constrained rows, and cannot grow
     slow : (r,) magnitude of w below which a row counts as at rest
@@ -120,11 +129,12 @@ class ContactModes:
 
 
 def forces_in(problem: Problem, case: Case, *, turning: bool = True) -> np.ndarray | None:
-    """Return the forces (r,) for given contact modes, nearest to the initial forces; None if Newton's method fails.
+    """Return the forces (r,) for given contact modes that are nearest to `case.near`; None if Newton's method fails.
 
-    Newton's method is needed as normal loads of joints are norms and the force of incipient sliding depends on the
-    direction of w; with `turning` false the direction stored in the modes is used instead. Directions change fast where
-    sliding begins, so steps are halved until the residual decreases. The slip directions are stored in `case`.
+    Newton's method is needed because normal loads of joints are norms, and because the direction of incipient sliding
+    friction depends on w. If `turning` is false, the direction stored in the modes is used instead. Directions change
+    fast where sliding begins, so steps are halved until the residual decreases. The slip directions are stored in
+    `case`.
     """
     held, z = held_rows(problem.W, problem.grips, case), case.near
     scale = np.sqrt(np.diag(problem.W))
@@ -154,9 +164,10 @@ def forces_in(problem: Problem, case: Case, *, turning: bool = True) -> np.ndarr
 def _equations(
     problem: Problem, case: Case, z: np.ndarray, held: np.ndarray, turning: bool
 ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray | None]]:
-    """Return the Jacobian J (r, r), the residual (r,) at forces z, and the slip directions e.
+    """Return the Jacobian J (r, r) and residual (r,) at forces z for given contact modes, and the slip directions e.
 
-    The residual is w in constrained rows, and z + mu N e in rows of sliding friction.
+    The residual is w in the rows `held`, and z + mu N e in rows of sliding friction. If `turning` is false, the slip
+    directions are those stored in the modes.
     """
     W, w = problem.W, problem.w(z)
     J, rest, sliding = np.eye(len(z)), z.copy(), [*case.sliding]
@@ -177,7 +188,10 @@ def _equations(
 
 
 def held_rows(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:
-    """Return the mask (r,) of rows with w = 0: loaded contacts and sticking friction, where the response is nonzero."""
+    """Return a mask (r,) of the rows with the constraint w = 0: loaded contacts and sticking friction.
+
+    Rows along which a force causes no acceleration are left out.
+    """
     held = np.isin(np.arange(len(W)), sorted(case.pushing))
     for grip, e in zip(grips, case.sliding, strict=True):
         if e is None and acts(grip, case):
@@ -186,12 +200,12 @@ def held_rows(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:
 
 
 def acts(grip: Grip, case: Case) -> bool:
-    """Return whether friction has a normal load: its contact is loaded, or it belongs to a joint."""
+    """Whether friction has a normal load: its contact is loaded, or it belongs to a joint."""
     return grip.contact is None or grip.contact in case.pushing
 
 
 def load_of(grip: Grip, z: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
-    """Return the normal load N of a friction element, and its gradient (r,)."""
+    """Return the normal load N of a friction element, and its gradient (r,) with respect to the forces z."""
     slopes = np.zeros(len(z))
     if grip.contact is not None:
         if grip.contact not in case.pushing:
@@ -202,17 +216,17 @@ def load_of(grip: Grip, z: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
 
 
 def load_of_joint(grip: Grip, z: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the normal load N of joint friction, and its gradient (r,)."""
+    """Return the normal load N of friction in a joint, and its gradient (r,) with respect to the forces z."""
     assert grip.load is not None
     return grip.load(z)
 
 
 def excess(grip: Grip, z: np.ndarray, case: Case) -> float:
-    """Return the distance of a sticking force outside its friction cone, N or N s."""
+    """Return by how much a sticking force exceeds the limit of its friction cone, N or N s."""
     return float(np.linalg.norm(z[grip.rows])) - grip.static * max(load_of(grip, z, case)[0], 0.0)
 
 
 def ahead_of(slip: np.ndarray) -> np.ndarray | None:
-    """Return the unit direction (d,) of a slip, or None if it is zero."""
+    """Return the unit vector (d,) along a slip (d,), or None if the slip is zero."""
     size = np.linalg.norm(slip)
     return slip / size if size > 0 else None

@@ -1,13 +1,13 @@
 """Coulomb friction with unilateral contact: search for the modes, loads and accelerations (or impulses and velocities).
 
-Rows are the gaps of contacts and the components of slip; forces z along them change their accelerations, w = W z + q.
-Contacts satisfy z >= 0, w >= 0 and z w = 0. Sticking friction has w = 0 and a force within the cone, |z| <= static N,
-with N the normal load of its contact or joint; sliding friction has the force -coefficient N e, opposite to the slip
-or, for incipient sliding, with w along e. The modes are found by changing the one with the worst violation at a time;
-for given modes z solves equations that are linear except for the normal loads N of joints, which are norms, and for
-directions of slip.
+The r rows are the gaps of contacts and the components of slip; forces z along them change their accelerations, w = W z
++ q. Contacts satisfy z >= 0, w >= 0 and z w = 0. Sticking friction has w = 0 and a force within the cone, |z| <= static
+N, with N the normal load of its contact or joint; sliding friction has the force -coefficient N e, opposite to the slip
+or, for incipient sliding, with w along e. A mode tells whether a contact is loaded or open, or whether friction sticks
+or slides. The modes are found by changing the one with the worst violation at a time; for given modes z solves
+equations that are linear except for the normal loads N of joints, which are norms, and for directions of slip.
 
-Where rows are dependent, forces may be distributed among contacts in many ways; one distribution is returned. A maximal
+Where rows are dependent, forces may be distributed among contacts in many ways; one distribution is returned. A largest
 set of independent rows is then added to the equation of motion, and all forces follow from their multipliers.
 """
 
@@ -63,12 +63,12 @@ def coulomb(
 
     Parameters
     ----------
-    W : (r, r) accelerations of all rows per unit force along each
+    W : (r, r) accelerations along r rows per unit force along each row
     q : (r,) accelerations without these forces
-    contacts : rows of all closed contacts
+    contacts : indices of the rows of all closed contacts
     grips : all friction elements
     noise : (r,) round-off of w
-    compliance : (r,) relative compliances of the rows
+    compliance : (r,) relative compliances of the rows, for dependent contacts
     """
     shape = q.shape
     problem = Problem(W, q, grips, np.broadcast_to(noise, shape), np.broadcast_to(compliance, shape))
@@ -92,7 +92,10 @@ def _dependent(problem: Problem, contacts: Sequence[int]) -> bool:
 
 
 def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """Return modes in which all contacts and non-sliding friction are at rest, if their loads fit into the cones."""
+    """Return modes in which all contacts and all non-sliding friction are at rest.
+
+    None if their loads violate a limit.
+    """
     if any(grip.at_limit for grip in problem.grips):
         return None
     loads = held_by_all(problem.W, problem.q, contacts, problem.grips)
@@ -103,7 +106,7 @@ def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
 
 
 def _shared_out(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """Return the modes of the compliance limit, with loads refined to round-off."""
+    """Return the modes in the limit of vanishing compliance, with loads that are accurate to round-off."""
     case = yielding(problem, contacts)
     if case is None:
         return None
@@ -115,7 +118,7 @@ def _shared_out(problem: Problem, contacts: Sequence[int]) -> ContactModes | Non
 
 
 def _agrees(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
-    """Return whether forces violate no inequality by more than the accuracy of the compliance limit."""
+    """Whether forces violate no inequality by more than the accuracy of the limit of vanishing compliance."""
     w, largest = problem.w(z), np.abs(z).max(initial=0.0)
     slow = problem.slow(z) * SHARED / NOTHING
     if (z[list(contacts)] < -SHARED * largest).any() or (w[list(contacts)] < -slow[list(contacts)]).any():
@@ -131,15 +134,18 @@ def _agrees(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case
 
 
 def _lowered(grip: Grip) -> Grip:
-    """Return friction with slightly lower coefficients, to separate elements that reach their limits simultaneously."""
+    """Return a friction element with slightly lower coefficients.
+
+    This separates elements that reach their limits simultaneously.
+    """
     return replace(grip, coefficient=(1.0 - LOWERED) * grip.coefficient, static=(1.0 - LOWERED) * grip.static)
 
 
 def _found(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """Search for contact modes from several initial guesses; contacts may be dependent.
+    """Search for contact modes that violate no inequality, from several initial guesses; contacts may be dependent.
 
-    Initial guesses are: all friction without slip sticks; all of it slides in the direction it would take without
-    friction; and the modes after increasing numbers of projected Gauss-Seidel sweeps.
+    In the initial guesses, all friction without slip sticks; or all of it slides in the direction it would take without
+    friction; or the modes are those after increasing numbers of projected Gauss-Seidel sweeps.
     """
     q, grips, none = problem.q, problem.grips, np.zeros(len(problem.q))
     slow = problem.slow(none)
@@ -163,7 +169,7 @@ def _found(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
 
 
 def _search(problem: Problem, contacts: Sequence[int], case: Case) -> ContactModes | None:
-    """Change contact modes until they violate no inequality; None if the search cycles."""
+    """Change one contact mode at a time until no inequality is violated; None if the search cycles."""
     seen: Counter[tuple] = Counter()
     for _ in range(MOST_CHANGES):
         z = forces_in(problem, case)
@@ -179,7 +185,7 @@ def _search(problem: Problem, contacts: Sequence[int], case: Case) -> ContactMod
 
 
 def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
-    """Change the mode with the worst violation; return whether there is one."""
+    """Change the contact mode that violates its inequality most; return False if none is violated."""
     small, slow, w = NOTHING * np.abs(z).max(initial=0.0), problem.slow(z), problem.w(z)
     # Friction that should slide may, while constrained, load or open its contact: check it first.
     if _slips(z, w, slow, small, problem.grips, case):
@@ -197,7 +203,7 @@ def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Cas
 
 
 def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: Sequence[Grip], case: Case) -> bool:
-    """Let the friction with the largest violation of sticking slide; return whether there is one.
+    """Let the friction element slide whose sticking is violated most; return False if there is none.
 
     Sticking is violated by a force outside the cone, and infinitely by a nonzero slip.
     """
@@ -225,7 +231,7 @@ def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: 
 
 
 def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -> bool:
-    """Let a sliding friction element stick if its slip opposes e; return whether there is one."""
+    """Let a sliding friction element stick if its slip opposes its direction e; return False if there is none."""
     for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
         if e is None or grip.moving is not None or not acts(grip, case):
             continue
@@ -236,7 +242,7 @@ def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -
 
 
 def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
-    """Return the ContactModes of modes and forces z without violations."""
+    """Return the result for modes and forces z that violate no inequality."""
     W, grips, r = problem.W, problem.grips, len(z)
     held = held_rows(W, grips, case)
     pushing = np.isin(np.arange(r), sorted(case.pushing)) & held
@@ -246,7 +252,7 @@ def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
 
 
 def _follows(W: np.ndarray, held: np.ndarray, grip: Grip, e: np.ndarray) -> bool:
-    """Return whether the slip of a friction element along e is determined by constrained rows."""
+    """Whether the slip of a friction element along e is determined by the rows in the mask `held`."""
     row, response = e @ W[grip.rows], float(e @ W[np.ix_(grip.rows, grip.rows)] @ e)
     if not held.any():
         return False

@@ -4,6 +4,8 @@ Among all loads z with V^T z = c and |t_k| <= mu_k n_k in each contact k, those 
 projection onto the cones of the loads of equal springs under a rigid displacement y: a contact compressed by y is
 loaded, and slides where its spring force is outside the cone. y is computed by Newton's method for the convex dual
 problem, the minimum of |P(V y)|^2 / 2 - c y (Rockafellar, Convex Analysis (1970), ch. 31).
+
+Loads (3 m,) of m contacts are the normal force and two tangential forces of each.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ SERVES = 1e-9
 
 
 def least_norm(V: np.ndarray, c: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
-    """Return the loads z (3 m,) of minimum norm inside the cones with V^T z = c, or None if the search fails.
+    """Return the loads z (3 m,) of minimum norm inside the friction cones with V^T z = c; None if the search fails.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ def least_norm(V: np.ndarray, c: np.ndarray, coefficients: np.ndarray) -> np.nda
 
 
 def inside(z: np.ndarray, coefficients: np.ndarray) -> bool:
-    """Return whether loads (3 m,) are inside all friction cones."""
+    """Whether the loads (3 m,) of m contacts are inside their friction cones."""
     loads = z.reshape(-1, LOADS)
     across = np.linalg.norm(loads[:, 1:], axis=1)
     limit = np.where(np.isfinite(coefficients), coefficients, 1.0) * loads[:, 0]
@@ -58,7 +60,7 @@ def inside(z: np.ndarray, coefficients: np.ndarray) -> bool:
 
 
 def _projected(z: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest loads (3 m,) inside the cones, and the Jacobian (3 m, 3 m) of this projection."""
+    """Return the loads (3 m,) nearest to z that are inside the friction cones, and the Jacobian (3 m, 3 m) of this map."""
     projected, slope = np.zeros_like(z), np.zeros((len(z), len(z)))
     for k, mu in enumerate(coefficients):
         part = slice(LOADS * k, LOADS * (k + 1))

@@ -1,4 +1,7 @@
-"""Projected Gauss-Seidel sweeps over contacts and friction, for initial guesses of the contact modes."""
+"""Projected Gauss-Seidel iteration for contact and friction, which gives initial guesses of the contact modes.
+
+In one sweep each row, or friction element, is solved in turn.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ SWEPT = 1e-6
 
 
 def swept(problem: Problem, contacts: Sequence[int]) -> Iterator[Case]:
-    """Yield contact modes after increasing numbers of sweeps, which solve each row, or friction element, in turn.
+    """Yield contact modes after increasing numbers of Gauss-Seidel sweeps.
 
     Nonlinear Gauss-Seidel method: Jean, Comput. Methods Appl. Mech. Eng. 177 (1999).
     """

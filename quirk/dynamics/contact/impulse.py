@@ -7,6 +7,8 @@ With A v+ = c(t) after the jump and M (v+ - v-) = A^T Lambda, v+ is the solution
 
 For c = 0 the energy loss is (v- - v+).M (v- - v+) / 2 = -Lambda.A v- / 2, half the sum of impulses times the row rates
 before the jump.
+
+Flat states y are (13 n + k,): 13 numbers for each of n bodies, then k auxiliary states.
 """
 
 from __future__ import annotations
@@ -43,9 +45,9 @@ class Impulse:
 
 
 def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str, Impulse]]:
-    """Return y (13 n + k,) with the nearest velocities that satisfy all rows, and the impulses of constraints by name.
+    """Return the state with the nearest velocities that satisfy all rows, and the impulses of constraints by name.
 
-    The independent rows in `solver` must be selected at this state.
+    States are y (13 n + k,). The independent rows in `solver` must be selected at this state.
     """
     model, y = solver.model, y.copy()
     if not model.rows:
@@ -62,14 +64,20 @@ def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str,
 
 
 def with_change(y: np.ndarray, change: np.ndarray) -> np.ndarray:
-    """Return y (13 n + k,) with velocity jumps (n, 6) added: linear in the inertial frame, angular in body axes."""
+    """Return y (13 n + k,) with velocity jumps (n, 6) added.
+
+    They are linear velocities in the inertial frame and angular velocities in body axes.
+    """
     y, n = y.copy(), len(change)
     y[: STATE_SIZE * n].reshape(n, STATE_SIZE)[:, 7:] += change
     return y
 
 
 def impulses(solver: Solver, y: np.ndarray, multipliers: np.ndarray) -> dict[str, Impulse]:
-    """Return the impulse of each enabled constraint by name, from the multipliers (m,) of all rows at a state."""
+    """Return the impulse of each enabled constraint by name.
+
+    `multipliers` (m,) are the impulses along all m rows at state y.
+    """
     state = solver.model.carried.state(y)
     position = np.append(state.position, np.zeros((1, 3)), axis=0)
     R = rotation.matrix(np.append(state.orientation, [rotation.IDENTITY], axis=0))
@@ -79,7 +87,7 @@ def impulses(solver: Solver, y: np.ndarray, multipliers: np.ndarray) -> dict[str
 
 
 def moved_onto(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
-    """Return y with the nearest poses that satisfy all rows, and unchanged velocities; None if projection fails."""
+    """Return y with the nearest poses that satisfy all rows, and unchanged velocities; None if the projection fails."""
     lanes = solver.slots.state_to_lanes(y)
     if not solver.project(lanes, t):
         return None
@@ -89,14 +97,17 @@ def moved_onto(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
 
 
 def distance(model: Model, y: np.ndarray, other: np.ndarray) -> float:
-    """Return the distance of the bodies between two states, m; rotations count times the length of the system."""
+    """Return the largest distance of a body between two states, m.
+
+    A rotation counts as its angle times the characteristic length of the system.
+    """
     first, second = model.carried.state(y), model.carried.state(other)
     turn = 2 * rotation.multiply(rotation.conjugate(first.orientation), second.orientation)[:, 1:]
     return float(max(np.abs(first.position - second.position).max(), model.length * np.abs(turn).max()))
 
 
 def with_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarray, bodies: np.ndarray) -> np.ndarray:
-    """Return y with a spin added to the bodies in a mask, so that their angular momentum equals that in `before`.
+    """Return y with a rigid rotation rate added to some bodies, so that their angular momentum equals that in `before`.
 
     Moving bodies onto a constraint changes the angular momentum of the bodies attached to them. `bodies` is a mask
     (n,); they must be free to rotate as one rigid body.

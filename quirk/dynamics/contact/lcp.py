@@ -4,6 +4,8 @@ Find x >= 0 with w = W x + q >= 0 and x.w = 0, for a symmetric positive semidefi
 rates w (Moreau 1988; Glocker and Pfeiffer 1995). The solution is the minimum of x.W x / 2 + q.x over x >= 0, computed
 as a nonnegative least-squares problem (Lawson and Hanson, Solving Least Squares Problems (1974), ch. 23): among
 dependent columns only independent ones get an impulse.
+
+Vectors are (c,) for c contacts.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
 
 
 def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
-    """Return the solution x (c,) of the complementarity problem of W (c, c) and q (c,), or None without a solution.
+    """Return impulses x (c,) that solve the complementarity problem of W (c, c) and q (c,); None without a solution.
 
     The positive entries of x belong to independent columns of W.
     """

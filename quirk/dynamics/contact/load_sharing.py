@@ -1,4 +1,8 @@
-"""Distribution of forces among dependent contacts and friction."""
+"""Distribution of forces among dependent contacts and friction.
+
+A contact problem has r rows, one for each gap and for each component of slip. A redistribution of load is a change of
+the forces along the rows that has no effect on the motion.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +20,18 @@ NO_PART = 1e-6
 
 @dataclass(frozen=True)
 class Sharing:
-    """Forces along all constrained rows as functions of the multipliers x of an independent set of rows.
+    """Forces z along all constrained rows as functions of the multipliers x of h independent rows.
 
-    z = weights x is the distribution of minimum norm; z = offset + weights x is the distribution nearest to the
-    computed forces.
+    The distribution of minimum norm is z = weights x; the distribution nearest to forces computed before is z = offset
+    + weights x.
 
     Attributes
     ----------
     rows : (h,) indices of the independent rows, with multipliers x
     weights : (r, h) forces along all rows per unit multiplier
     offset : (r,) constant part of the distribution nearest to the computed forces
-    groups : lists of rows that can take over load from each other
-    ways : (r, d) force redistributions without effect on the motion, an orthonormal basis in units of the rows
+    groups : lists of rows among which load can be redistributed
+    ways : (r, d) orthonormal basis of all redistributions of load
     """
 
     rows: np.ndarray
@@ -37,7 +41,7 @@ class Sharing:
     ways: np.ndarray
 
     def ways_of(self, group: Sequence[int]) -> np.ndarray:
-        """Return an orthonormal basis (r, k) of the redistributions of load within a group."""
+        """Return an orthonormal basis (r, k) of the redistributions of load within one group of rows."""
         restricted = np.zeros_like(self.ways)
         restricted[list(group)] = self.ways[list(group)]
         vectors, sizes, _ = np.linalg.svd(restricted, full_matrices=False)
@@ -65,7 +69,7 @@ def sharing(W: np.ndarray, found: ContactModes, grips: Sequence[Grip], complianc
 
 
 def dependent(part: np.ndarray, every: Sequence[int], together: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return groups of rows that can take over load from each other.
+    """Return groups of rows among which load can be redistributed.
 
     Parameters
     ----------
@@ -91,10 +95,10 @@ def dependent(part: np.ndarray, every: Sequence[int], together: Sequence[Sequenc
 def held_by_all(
     W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip]
 ) -> tuple[np.ndarray, float] | None:
-    """Return forces (r,) that keep contacts and non-sliding friction at rest, and their distance inside the cones.
+    """Return forces (r,) that keep all contacts and non-sliding friction at rest, and their margin inside the cones.
 
-    The forces are those of minimum norm if these are inside the cones, otherwise those farthest inside (or least
-    outside). None if no forces keep all at rest.
+    The forces are those of minimum norm if these are inside the friction cones, otherwise those farthest inside (or
+    least outside, with a negative distance). None if no forces keep all at rest.
     """
     columns, cones = list[np.ndarray](), list[float]()
     held = np.zeros(len(q), dtype=bool)

@@ -1,4 +1,8 @@
-"""Test for several solutions of contact with friction, where friction affects its own normal loads (Painleve 1895)."""
+"""Test for several solutions of contact with friction (Painleve 1895).
+
+They are possible where friction affects its own normal loads. A contact problem has r rows, one for each gap and for
+each component of slip.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,10 @@ AGREES = 1e-7
 def has_one_solution(
     W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], found: ContactModes
 ) -> bool:
-    """Return whether no other subset of contacts could be loaded, at equal slip directions, with other accelerations.
+    """Whether the solution `found` of a contact problem is the only one at equal slip directions.
 
-    For joint friction the test is that the normal load produced by a unit friction force is less than 1.
+    It is, if no other subset of contacts could be loaded with other accelerations. For friction in joints the test is
+    that the normal load due to a unit friction force is less than 1.
     """
     held = np.flatnonzero(found.rows & ~np.isin(np.arange(len(W)), contacts))
     answer, rest = np.eye(len(W)), np.zeros(len(W))
@@ -54,7 +59,10 @@ def _subsets(count: int) -> Sequence[Sequence[int]]:
 
 
 def _differs(V: np.ndarray, q: np.ndarray, own: list[int], w: np.ndarray, scale: np.ndarray, moves: float) -> bool:
-    """Return whether exactly these contacts could be loaded, with accelerations that are not all equal to w."""
+    """Whether exactly the contacts `own` could be loaded, with accelerations that are not all equal to w.
+
+    V and q are the accelerations per unit force and without forces; `moves` times `scale` is their accuracy.
+    """
     n = np.zeros(len(q))
     if own:
         n[own] = np.linalg.lstsq(V[np.ix_(own, own)], -q[own], rcond=DEPENDENT)[0]

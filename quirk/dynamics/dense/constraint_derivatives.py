@@ -1,8 +1,8 @@
 """Right-hand sides of the constraints differentiated to any order, and kappa = (d/dt A^T) lambda.
 
-Source: "Two-dimensional constraints", which prints A q' = nu, A q'' = gamma, and so on up to sigma, and
-kappa = (d/dt A^T) lambda, for planar joints. Here q' is (v_0, omega_0, v_1, ...), and one recurrence covers all
-constraints and orders.
+Source: "Two-dimensional constraints", which prints A q' = nu, A q'' = gamma, and so on up to sigma, and kappa = (d/dt
+A^T) lambda, for planar joints. Here q' is (v_0, omega_0, v_1, ...), and one recurrence covers all constraints and
+orders. There are n bodies and m constraint rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .rows import phi_tower, row_tower, tangent_rows
 
 @dataclass(frozen=True)
 class ConstraintDerivatives:
-    """Constraint rows at one instant of a motion, with their derivatives.
+    """The m constraint rows of n bodies at one instant of a motion, with their time derivatives up to order K.
 
     Attributes
     ----------
@@ -45,9 +45,10 @@ class ConstraintDerivatives:
 def constraint_derivatives(
     model: Model, kin: Kinematics, t: float, linear: np.ndarray, angular: np.ndarray
 ) -> ConstraintDerivatives:
-    """Evaluate the constraint rows and their derivatives at a state with given derivatives of the velocities.
+    """Return the constraint rows and their time derivatives at a state.
 
-    `linear` and `angular` (K - 1, n, 3) are accelerations, jerks, ..., in the inertial frame and in body axes.
+    `linear` and `angular` (K - 1, n, 3) are the accelerations, jerks, ... of n bodies, in the inertial frame and in
+    body axes.
     """
     n, order = len(kin.position), len(linear) + 1
     position, omega = np.zeros((2, n, order + 1, 3))

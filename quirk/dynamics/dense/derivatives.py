@@ -52,9 +52,10 @@ class Derivatives:
 def derivatives(
     model: Model, metric: Metric, state: State, t: float, order: int, kept: np.ndarray | None = None
 ) -> Derivatives:
-    """Return the accelerations at a state that satisfies the constraints, with `order` - 1 time derivatives.
+    """Return the accelerations at a state that satisfies the constraints, and their time derivatives.
 
-    `kept` (m,) marks the independent rows, by default all; see `constrained_motion`.
+    `order` is K, the number of results: accelerations and K - 1 time derivatives. `kept` (m,) marks the independent
+    rows of the m rows, by default all; see `constrained_motion`.
     """
     n, kin = len(model.mass), Kinematics.of(state)
     motion, R = MotionTower.of(kin, order + 1), kin.rotation[:-1]
@@ -92,7 +93,7 @@ def derivatives(
 
 
 def _free_turn(model: Model, motion: MotionTower, torque: np.ndarray, k: int) -> np.ndarray:
-    """Return derivative k + 1 of the angular velocities (n, 3), inertial frame, without constraints.
+    """Return time derivative k + 1 of the angular velocities (n, 3) without constraints, in the inertial frame.
 
     It follows from derivative k of the torques (n, 3): (J omega)^(k+1) = tau^(k), with J in the inertial frame.
     """
@@ -107,10 +108,10 @@ def _free_turn(model: Model, motion: MotionTower, torque: np.ndarray, k: int) ->
 
 
 class DenseSharing:
-    """Multipliers of minimum norm, with their time derivatives, where rows are redundant.
+    """Multipliers of minimum norm where rows are redundant, with their time derivatives.
 
-    With row scales D, lambda has minimum norm at all times if D^2 lambda = A y with a function y(t), which is
-    differentiated as well.
+    With row scales D, lambda has minimum norm at all times if D^2 lambda = A y with a function y(t). The object stores
+    the derivatives of y from one order to the next.
     """
 
     def __init__(self, model: Model, rank: int) -> None:
@@ -122,8 +123,8 @@ class DenseSharing:
 
         Parameters
         ----------
-        multipliers : (m,) any multipliers that satisfy the equations of this order
-        rows : (m, n, k + 1, 6) constraint rows with k time derivatives
+        multipliers : (m,) any multipliers that satisfy the equations of this order k
+        rows : (m, n, k + 1, 6) the m constraint rows over n bodies with k time derivatives
         """
         k, D = rows.shape[2] - 1, self.scale
         scaled = rows.reshape(len(D), -1, k + 1, 6) / D[:, None, None, None]

@@ -1,4 +1,4 @@
-"""The equations of motion of a whole model at one state, dense."""
+"""Dense solution of the equations of motion of a whole model at one state."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def motion(
     kept: np.ndarray | None = None,
     least: float = ROUND_OFF,
 ) -> ConstrainedMotion:
-    """Solve the equations of motion at one state; see `constrained_motion`."""
+    """Solve the equations of motion at one state; arguments as for `constrained_motion`."""
     acts, solve = _equations(model, t, kin, baumgarte, kept, least)
     return with_friction(model, t, kin, acts, solve)[1]
 
 
 def with_magnitudes(model: Model, t: float, kin: Kinematics, kept: np.ndarray | None = None) -> Model:
-    """Return the model with the friction magnitudes at a state set in the friction laws."""
+    """Return the model with the friction magnitudes at a state stored in its friction elements."""
     acts, solve = _equations(model, t, kin, (0.0, 0.0), kept, ROUND_OFF)
     forces = list(model.forces)
     for k, (_, size) in magnitudes(model, t, kin, acts, solve).items():
@@ -43,7 +43,10 @@ def with_magnitudes(model: Model, t: float, kin: Kinematics, kept: np.ndarray | 
 def _equations(
     model: Model, t: float, kin: Kinematics, baumgarte: tuple[float, float], kept: np.ndarray | None, least: float
 ) -> tuple[list[Exerted], Solve]:
-    """Return all loads, with the friction magnitudes in the laws, and a function that solves the equations."""
+    """Return the loads of all force elements, and a function that solves the equations of motion for given loads.
+
+    Friction has the magnitudes that are stored in the friction elements.
+    """
     rows, moving = constraint_rows(model, kin, t), MotionTower.of(kin, 1)
 
     def solve(force: np.ndarray, torque: np.ndarray) -> ConstrainedMotion:

@@ -1,4 +1,7 @@
-"""Right-hand side y' = f(t, y) of a system over flat states, and projection of y onto the constraints, dense."""
+"""Right-hand side f of y' = f(t, y) for a whole system, and projection of y onto the constraints, dense.
+
+A flat state y (13 n + k,) holds 13 numbers for each of n bodies, then k auxiliary states. There are m constraint rows.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +35,17 @@ WORSE = 0.1
 
 
 class Chooser(Protocol):
-    """Selector of independent rows; the compiled solver implements it."""
+    """Selects independent rows; the compiled solver implements this protocol."""
 
     @property
     def kept(self) -> np.ndarray:
-        """Mask (m,) of the rows selected as independent."""
+        """Mask (m,) of the rows that are selected as independent."""
 
     def settle_state(self, state: State, t: float) -> int:
-        """Select the rows that are independent almost everywhere near a state; return their number."""
+        """Select the rows that are independent at almost all states near the given one; return their number."""
 
     def choose_state(self, state: State, t: float) -> None:
-        """Select an equal number of independent rows at another state on the constraints."""
+        """Select the same number of independent rows at another state on the constraints."""
 
 
 class Flow:
@@ -58,7 +61,7 @@ class Flow:
     trouble : Exception or None
         Cause of the failure of the last evaluation, such as an error in a user function.
     working_loads : WorkingLoads
-        Sums over the working loads at the state of the last evaluation.
+        Sums over the loads that do work, at the state of the last evaluation.
     """
 
     def __init__(
@@ -95,16 +98,19 @@ class Flow:
         self.refer(t, *np.zeros((2, len(model.joints.ends), 3)))
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
-        """Set the reference for counting turns: joint angles (K, 3), rad, and rates (K, 3), rad/s, at time t, s."""
+        """Set the reference for counting full turns.
+
+        It consists of the angles (K, 3), rad, of K joints and their rates (K, 3), rad/s, at time t, s.
+        """
         self._reference = t, angles, rates
 
     def angles(self, t: float) -> dict[str, np.ndarray]:
-        """Return approximate joint angles (3,), rad, at a time, by name: extrapolated linearly from the reference."""
+        """Return joint angles (3,), rad, at time t, by name of the joint, extrapolated linearly from the reference."""
         since, angles, rates = self._reference
         return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n + k,), or nan where it cannot be computed; `trouble` then has the cause."""
+        """Return y' (13 n + k,), or NaN where it cannot be computed; `trouble` then holds the cause."""
         self.evaluations += 1
         hand_on()
         if np.isfinite(y).all():
@@ -117,7 +123,7 @@ class Flow:
         return np.full_like(y, np.nan)
 
     def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n + k,), or raise the exception of the evaluation."""
+        """Return y' (13 n + k,), or raise the exception that the evaluation causes."""
         state = self.model.carried.state(y)
         if self.model.reads_angles:
             state.angles = self.angles(t)
@@ -141,7 +147,7 @@ class Flow:
         return np.append(rate, self._carried_rates(kin, acts, rows, solution.multipliers))
 
     def _acting(self) -> Model:
-        """Return the model with the current slip directions set in its friction elements."""
+        """Return the model with the current directions of slip stored in its friction elements."""
         if not self._heading:
             return self.model
         forces: list[tuple[ForceElement, tuple[int, ...]]] = []
@@ -153,7 +159,7 @@ class Flow:
         return replace(self.model, forces=forces)
 
     def turn(self, t: float, y: np.ndarray) -> None:
-        """Update the slip direction of each friction element from a state (13 n + k,), unless the slip has reversed."""
+        """Update the direction of slip of each friction element from a state y, unless the slip has reversed."""
         if not self._heading:
             return
         kin = Kinematics.of(self.model.carried.state(y))
@@ -166,7 +172,10 @@ class Flow:
     def _carried_rates(
         self, kin: Kinematics, acts: list[Exerted], rows: ConstraintRows, multipliers: np.ndarray
     ) -> np.ndarray:
-        """Return the rates (k,) of internal variables and of work."""
+        """Return the rates (k,) of the auxiliary states: of internal variables and of work.
+
+        `acts` are the loads of the force elements, and `multipliers` those of the constraint rows.
+        """
         model, carried = self.model, self.model.carried
         moves = np.concatenate([kin.velocity, kin.spin], axis=1)
         internal, power = {}, {}
@@ -188,7 +197,10 @@ class Flow:
         return rates(carried, internal, power)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return y with unit quaternions, projected if the run uses that; None if y is too far from the constraints."""
+        """Return y with unit quaternions, projected onto the constraints if the run uses projection.
+
+        None is returned if y is too far from the constraints.
+        """
         state = self.model.carried.state(y).copy()
         state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
         if self.on_constraints:
@@ -206,9 +218,9 @@ class Flow:
         return np.append(state.pack(), self.model.carried.numbers(y))
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
-        """Return the component of an error (13 n + k,) of the y projected last that is tangential to the constraints.
+        """Return the part of an error (13 n + k,) of the last projected state that is tangential to the constraints.
 
-        The normal component has no effect, as projection removes it.
+        The normal part has no effect, because projection removes it.
         """
         if self._projected is None:
             return error
@@ -230,14 +242,14 @@ class Flow:
         return max(ROUND_OFF, self.model.rank_tolerance * self._chosen)
 
     def _lengths(self, rows: ConstraintRows) -> np.ndarray:
-        """Return approximate lengths (m,) of rows in the mass metric; rotations are twice quaternion variations."""
+        """Return approximate lengths (m,) of the constraint rows in the mass metric."""
         A = rows.A.reshape(self.model.rows, -1, 7)
         scaled = np.concatenate([A[..., :3] * self._roots[:-1, :1], 0.5 * A[..., 3:] * self._roots[:-1, 1:]], axis=2)
         return np.asarray(np.linalg.norm(scaled.reshape(len(A), -1), axis=1))
 
     @property
     def _least_pivot(self) -> float:
-        """Return the approximate smallest pivot, over the squared length of its row, at the last projection."""
+        """Return the approximate smallest pivot, relative to the squared length of its row, at the last projection."""
         s = np.ones(1) if self._projected is None else self._projected.pseudo_inverse.s
         return float(s[-1] / s[0]) ** 2 if s.size else 1.0
 

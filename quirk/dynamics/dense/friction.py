@@ -1,4 +1,8 @@
-"""Friction proportional to constraint loads, dense: reference for `quirk.dynamics.sparse.kernels.friction`."""
+"""Friction proportional to constraint loads, dense.
+
+It is the reference for `quirk.dynamics.sparse.kernels.friction`. The magnitude of a friction force is f = mu N, and the
+normal load N depends on the magnitudes of all friction forces.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,13 @@ MOST_ITERATIONS, CONVERGED = 50, 1e-14
 def with_friction(
     model: Model, t: float, kin: Kinematics, acts: Sequence[Exerted], solve: Solve
 ) -> tuple[list[Exerted], ConstrainedMotion]:
-    """Return the loads of all force elements, friction included, and the motion under them.
+    """Return the loads of all force elements, with friction, and the motion due to them.
 
     Parameters
     ----------
-    acts : loads of each force element, with zero friction magnitudes
-    solve : function that returns the motion under applied forces (n, 3), inertial frame, and torques (n, 3), body axes
+    acts : loads of each force element, without friction
+    solve : function that returns the motion of n bodies under forces (n, 3), inertial frame, and torques (n, 3), body
+        axes
     """
     acts = list(acts)
     for k, (unit, size) in magnitudes(model, t, kin, acts, solve).items():
@@ -42,7 +47,10 @@ def with_friction(
 def magnitudes(
     model: Model, t: float, kin: Kinematics, acts: Sequence[Exerted], solve: Solve
 ) -> dict[int, tuple[Exerted, float]]:
-    """Return the loads at unit magnitude and the magnitude of each friction element, by index; see `with_friction`."""
+    """Return for each friction element, by index, its loads at unit magnitude and its magnitude.
+
+    Arguments are as for `with_friction`.
+    """
     frictions = {k: element for k, (element, _) in enumerate(model.forces) if isinstance(element, Friction)}
     if not frictions:
         return {}
@@ -58,7 +66,7 @@ def magnitudes(
 
 
 def _motion(model: Model, kin: Kinematics, acts: Sequence[Exerted], solve: Solve) -> ConstrainedMotion:
-    """Return the motion under the loads of all force elements."""
+    """Return the motion due to the loads of all force elements."""
     force, torque = summed(model, (acting.loads[:, 0] for acting in acts))
     return solve(force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque))
 
@@ -102,7 +110,7 @@ def _load(
 
 
 def share_of(friction: Friction, model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows (k,) whose multipliers determine the normal load of a contact, and their weights (k,)."""
+    """Return the rows (k,) whose multipliers determine the normal load of a contact, and their weights (k,) in it."""
     known = model.joint_rows
     shares = [(known[name].start + row, weight) for name, row, weight in friction.shares if name in known]
     rows, weights = np.array(shares, dtype=float).reshape(-1, 2).T
@@ -110,7 +118,10 @@ def share_of(friction: Friction, model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _solved(loads: Sequence[Load]) -> np.ndarray:
-    """Return the friction magnitudes with f = mu N(f), by Newton's method."""
+    """Return the friction magnitudes f that satisfy f = mu N(f), by Newton's method.
+
+    Each function in `loads` returns mu N of one friction element and its gradient.
+    """
     f = np.zeros(len(loads))
     for _ in range(MOST_ITERATIONS):
         values = [load(f) for load in loads]

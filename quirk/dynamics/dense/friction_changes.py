@@ -1,5 +1,8 @@
 """Directional derivatives of friction, dense: the reference for `quirk.dynamics.sparse.tangent.friction`.
 
+A direction is a change of the state, the time or parameters; a tangent holds the derivatives of accelerations and
+multipliers in D directions.
+
 The tangent at constant friction magnitudes f is computed for the requested directions and for each magnitude. From f =
 mu N follows (I - mu dN/df) df = dmu N + mu dN; the tangent for the magnitudes times df is then added.
 """
@@ -30,13 +33,13 @@ ORIGIN = 3
 
 @dataclass(frozen=True)
 class AtConstantFriction:
-    """Tangent in D directions, followed by the magnitudes of C friction elements as directions.
+    """Tangent at constant friction magnitudes, in D directions and then in the magnitudes of C friction elements.
 
     Attributes
     ----------
     tangent : tangent in all D + C directions
     multipliers : (m,) multipliers of the motion
-    rows : (m, n + 1, 6, D + C) derivatives of rows over velocities and angular velocities in the inertial frame
+    rows : (m, n + 1, 6, D + C) derivatives of the m rows over the velocities of n bodies and the ground, inertial frame
     """
 
     tangent: Tangent
@@ -45,7 +48,7 @@ class AtConstantFriction:
 
 
 def along_magnitudes(model: Model, directions: Directions) -> Directions:
-    """Return the directions, followed by one direction for the magnitude of each friction element."""
+    """Return the given directions, and one more direction for the magnitude of each friction element."""
     frictions = frictions_of(model)
     D, C = directions.count, len(frictions)
 
@@ -67,7 +70,7 @@ def along_magnitudes(model: Model, directions: Directions) -> Directions:
 def with_changed_friction(
     model: Model, kin: Kinematics, t: float, directions: Directions, constant: AtConstantFriction
 ) -> Tangent:
-    """Return the tangent in D directions with friction magnitudes that vary with the normal loads."""
+    """Return the tangent in D directions for friction magnitudes that vary with the normal loads."""
     frictions, D = frictions_of(model), directions.count
     loads = [_normal(model, kin, t, friction, directions, constant) for friction in frictions.values()]
     N, dN = np.array([one for one, _ in loads]), np.array([change for _, change in loads])
@@ -85,12 +88,12 @@ def with_changed_friction(
 
 
 def frictions_of(model: Model) -> dict[int, Friction]:
-    """Return all sliding friction, by index of the force element."""
+    """Return all sliding friction elements of a model, by index of the force element."""
     return {e: element for e, (element, _) in enumerate(model.forces) if isinstance(element, Friction)}
 
 
 def _input(inputs: Mapping[int, Mapping[int, np.ndarray]], number: int, place: int, count: int) -> np.ndarray:
-    """Return the derivatives (count,) of one input of a law or relation."""
+    """Return the derivatives (count,) of input `place` of force element or relation `number`."""
     change = inputs.get(number, {}).get(place, np.zeros(count))
     return np.concatenate([change, np.zeros(count - len(change))])
 
@@ -113,7 +116,10 @@ def _normal(
 def _bearing(
     model: Model, kin: Kinematics, t: float, friction: Friction, directions: Directions, constant: AtConstantFriction
 ) -> tuple[Changing, Changing, Changing]:
-    """Return a joint's axis and its force and torque on body j at the joint point of j, with derivatives."""
+    """Return the axis of a joint, and its force and torque on body j about the joint point of j, each with derivatives.
+
+    All are in the inertial frame.
+    """
     count = len(constant.tangent.multipliers)
     own_rows = model.joint_rows[friction.on.name]
     i, j = next(pair for one, pair in model.joint_bodies if one.name == friction.on.name)
@@ -123,7 +129,10 @@ def _bearing(
     layout = layout_of(placed.relation, 2, 2)
 
     def fixed(body: int, side: int, vector: np.ndarray, places: tuple[int, ...]) -> Changing:
-        """Return a vector (3,) fixed in a body, inertial frame, with derivatives; `places` index its coordinates."""
+        """Return a vector (3,) fixed in a body, in the inertial frame, with derivatives.
+
+        `places` are the indices of its coordinates among the inputs.
+        """
         first = layout.first_frame + side * layout.frame_size
         moved = np.array([_input(directions.relations, number, first + place, count) for place in places])
         R = kin.rotation[body]

@@ -1,4 +1,4 @@
-"""Joint loads from multipliers, dense."""
+"""Dense computation of joint loads from multipliers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .rows import row_tower
 def joint_loads(
     model: Model, kin: Kinematics, t: float, multipliers: np.ndarray
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the load of each enabled joint by name: force and torque (3,) of body i on body j, inertial frame.
+    """Return the load of each enabled joint by name: force and torque (3,) of body i on body j, in the inertial frame.
 
-    The torque is about the origin of frame j.
+    `multipliers` are (m,) for m rows. The torque is about the origin of frame j.
     """
     force, torque = load_derivatives(model, MotionTower.of(kin, 0), t, multipliers[None])
     return {name: (force[0, c], torque[0, c]) for c, name in enumerate(model.joint_rows)}
@@ -27,10 +27,10 @@ def joint_loads(
 def load_derivatives(
     model: Model, motion: MotionTower, t: float, multipliers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return joint loads with time derivatives along a motion, from multipliers with derivatives (K, m).
+    """Return joint loads with time derivatives along a motion.
 
-    Row k with multiplier lambda_k exerts lambda_k times its force and moment on body j; the moment is shifted from the
-    center of mass to the joint point.
+    `multipliers` (K, m) are those of m rows with K - 1 time derivatives. Row k with multiplier lambda_k exerts lambda_k
+    times its force and moment on body j; the moment is shifted from the center of mass to the joint point.
 
     Returns
     -------

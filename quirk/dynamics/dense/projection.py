@@ -36,7 +36,7 @@ def displaced(state: State, translation: np.ndarray, turn: np.ndarray) -> State:
 
     Parameters
     ----------
-    translation : (n, 3) displacement of the centers of mass, m, inertial frame
+    translation : (n, 3) displacement of the centers of mass of n bodies, m, inertial frame
     turn : (n, 3) rotation vector, rad, body axes
     """
     turned = rotation.multiply(state.orientation, rotation.exp(turn))
@@ -53,20 +53,23 @@ def factorise(
     least: float = ROUND_OFF,
     limit: int | None = None,
 ) -> PseudoInverse:
-    """Return the pseudo-inverse of the constraint rows over (v, omega) in a metric; see `PseudoInverse.of`."""
+    """Return the pseudo-inverse of the constraint rows over (v, omega) in a metric.
+
+    The remaining arguments are as for `PseudoInverse.of`.
+    """
     return PseudoInverse.of(metric.rows(tangent_rows(model, kin, t)), kept, least, limit)
 
 
 @dataclass(frozen=True)
 class Projected:
-    """A state on the constraints.
+    """A state that satisfies the constraints.
 
     Attributes
     ----------
     state : State
     pseudo_inverse : PseudoInverse of the rows over (v, omega) at that state
     correction : float
-        First correction of the poses, in rad or relative to the length of the system.
+        Size of the first correction of the poses, in rad or relative to the characteristic length of the system.
     """
 
     state: State
@@ -77,12 +80,12 @@ class Projected:
 def project(
     model: Model, metric: Metric, state: State, t: float, kept: np.ndarray | None = None, least: float = ROUND_OFF
 ) -> Projected | None:
-    """Return the nearest state on the constraints, or None if `state` is too far from them.
+    """Return the nearest state that satisfies the constraints, or None if `state` is too far from them.
 
     Parameters
     ----------
     kept : (m,) bool, optional
-        Independent rows on the constraints; see `constrained_motion`.
+        Mask of the independent rows among the m rows; see `constrained_motion`.
     least : see `PseudoInverse.of`
     """
     kin = Kinematics.of(state)
@@ -112,7 +115,7 @@ def with_projected_velocity(
 ) -> State:
     """Return the state with the nearest velocities that satisfy Phi_dot = 0.
 
-    The rows may be those of a nearby pose, so a second correction removes the remainder of the first.
+    The pseudo-inverse may be that of a nearby pose, so a second correction removes the remainder of the first.
     """
     for _ in range(2):
         translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, t, 1)[:, 1]))

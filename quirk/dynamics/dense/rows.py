@@ -1,4 +1,7 @@
-"""Constraint rows A, b, Phi and Phi_dot of a model, dense."""
+"""Constraint rows A, b, Phi and Phi_dot of a model, dense.
+
+There are n bodies and m rows; K is the number of time derivatives. Body n, after the others, is the ground.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from ..model.time_derivatives import MotionTower, factorials
 
 @dataclass(frozen=True)
 class ConstraintRows:
-    """Rows A xdd = b over xdd = (rdd_0, qdd_0, rdd_1, qdd_1, ...), with Phi and its rate.
+    """The m rows of A xdd = b over xdd = (rdd_0, qdd_0, rdd_1, qdd_1, ...) for n bodies, with Phi and its rate.
 
     Attributes
     ----------
@@ -44,7 +47,10 @@ class ConstraintRows:
 
 
 def constraint_rows(model: Model, kin: Kinematics, t: float) -> ConstraintRows:
-    """Evaluate all constraint rows; A_q = A_omega T as in the ball-joint notes, where the rate of T cancels."""
+    """Return all constraint rows at a state.
+
+    The columns over quaternions are A_q = A_omega T as in the ball-joint notes, where the rate of T cancels.
+    """
     phi = residuals(model, kin, t, 2)
     A_body = tangent_rows(model, kin, t).reshape(model.rows, len(model.mass), 6)
     T = rotation.T_matrix(kin.orientation[:-1])
@@ -57,15 +63,16 @@ Known = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 def residuals(model: Model, kin: Kinematics, t: float, order: int, known: Known | None = None) -> np.ndarray:
-    """Return Phi and its time derivatives up to `order` (m, order + 1), for bodies without acceleration.
+    """Return Phi and its time derivatives up to `order`, (m, order + 1), for bodies without acceleration.
 
-    Column 2 is then -b, the second derivative of Phi minus A xdd.
+    Column 2 is then -b, the second derivative of Phi minus A xdd. `known` are values of the relations that are known
+    already.
     """
     return phi_tower(model, MotionTower.of(kin, order), t, known)
 
 
 def phi_tower(model: Model, motion: MotionTower, t: float, known: Known | None = None) -> np.ndarray:
-    """Return Phi and its time derivatives (m, K + 1) along a motion."""
+    """Return Phi and its time derivatives (m, K + 1) along a motion; `known` are known values of the relations."""
     order = motion.order
     phi = np.zeros((model.rows, order + 1))
     scratch = np.zeros((3, order + 1, 3))
@@ -83,7 +90,7 @@ def relation_rows(
     Returns
     -------
     derivatives : (rows, K + 1) Phi and its time derivatives
-    gradients : (rows, frames, gradient_order + 1, 6), inertial frame, with their time derivatives
+    gradients : (rows, frames, gradient_order + 1, 6) gradients by poses, with their time derivatives, inertial frame
     """
     relation = placed.relation
     # At least one derivative: relations on velocities are defined by it.
@@ -98,7 +105,7 @@ def relation_rows(
 
 
 def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: MotionTower, t: float) -> np.ndarray:
-    """Return the inputs of a relation along a motion; `RelationLayout` describes their order."""
+    """Return the inputs of a relation along a motion, in the order of `RelationLayout`."""
     relation, order = placed.relation, layout.order
     parts = [np.array(relation.numbers)]
     factorial = factorials(order)[:, None]
@@ -113,10 +120,10 @@ def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: Moti
 
 
 def spatial_rows(model: Model, kin: Kinematics, t: float, known: Known | None = None) -> np.ndarray:
-    """Return rows (m, n + 1, 6) over velocities and angular velocities in the inertial frame; body n is the ground.
+    """Return the rows (m, n + 1, 6) over velocities and angular velocities in the inertial frame.
 
     A unit multiplier of a row exerts the first three numbers as a force on a body, and the last three as a moment about
-    its center of mass.
+    its center of mass. `known` are known values of the relations.
     """
     # User-defined rows may depend on velocities.
     return row_tower(model, MotionTower.of(kin, 1), t, 0, known)[..., 0, :]
@@ -127,7 +134,7 @@ def row_tower(
 ) -> np.ndarray:
     """Return the rows of `spatial_rows` with K time derivatives along a motion, (m, n + 1, K + 1, 6).
 
-    K is `order`, by default the order of the motion, and 0 if `known` is used.
+    K is `order`, by default the order of the motion, and 0 if `known` values of the relations are used.
     """
     order = motion.order if order is None else order
     low = motion.up_to(order)
@@ -146,12 +153,12 @@ def row_tower(
 
 
 def tangent_rows(model: Model, kin: Kinematics, t: float) -> np.ndarray:
-    """Return rows (m, 6 n) over (v_0, omega_0, v_1, ...), v in the inertial frame and omega in body axes."""
+    """Return the rows (m, 6 n) over (v_0, omega_0, v_1, ...), with v in the inertial frame and omega in body axes."""
     return in_body_axes(model, kin, spatial_rows(model, kin, t))
 
 
 def in_body_axes(model: Model, kin: Kinematics, spatial: np.ndarray) -> np.ndarray:
-    """Convert rows (m, n + 1, 6) of `spatial_rows` to rows (m, 6 n) as in `tangent_rows`."""
+    """Convert rows (m, n + 1, 6) as returned by `spatial_rows` to rows (m, 6 n) as returned by `tangent_rows`."""
     A = spatial[:, :-1]
     turned = np.einsum("nkl,mnk->mnl", kin.rotation[:-1], A[..., 3:])
     return np.concatenate([A[..., :3], turned], axis=2).reshape(model.rows, 6 * len(model.mass))

@@ -5,7 +5,8 @@ same matrix as for the accelerations,
 
     M da - A^T dlambda = dQ - dM a + dA^T lambda,      A da = -(d Phi'' at constant a),
 
-where Phi'' is the second derivative of Phi along the motion. Laws and relations are evaluated on dual numbers.
+where Phi'' is the second derivative of Phi along the motion. Force laws and relations are evaluated on dual numbers,
+which carry derivatives. There are n bodies, m rows and D directions.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ from .udwadia_kalaba import CORRECTIONS, PseudoInverse
 def tangent(
     model: Model, metric: Metric, state: State, t: float, directions: Directions, kept: np.ndarray | None = None
 ) -> Tangent:
-    """Return the tangent at a state on the constraints; `kept` (m,) marks the independent rows, by default all."""
+    """Return the tangent at a state that satisfies the constraints.
+
+    `kept` (m,) marks the independent rows, by default all.
+    """
     if not frictions_of(model):
         return _at_constant_friction(model, metric, state, t, directions, kept).tangent
     kin = Kinematics.of(state)
@@ -51,7 +55,7 @@ def tangent(
 def _at_constant_friction(
     model: Model, metric: Metric, state: State, t: float, directions: Directions, kept: np.ndarray | None
 ) -> AtConstantFriction:
-    """Return the tangent at constant friction magnitudes, which are stored in the friction laws."""
+    """Return the tangent at the friction magnitudes that are stored in the friction elements of the model."""
     kin = Kinematics.of(state)
     accelerations = derivatives(model, metric, state, t, 1, kept)
     motion = MotionTower.of(kin, 2)
@@ -115,7 +119,10 @@ def row_changes(
 def _free(
     model: Model, kin: Kinematics, linear: np.ndarray, angular: np.ndarray, loads: np.ndarray, directions: Directions
 ) -> np.ndarray:
-    """Return derivatives (n, 6, D) of accelerations at constant multipliers, from derivatives (n, 6, D) of loads."""
+    """Return the derivatives (n, 6, D) of the accelerations at constant multipliers.
+
+    `linear` and `angular` (n, 3) are the accelerations, and `loads` (n, 6, D) the derivatives of the loads.
+    """
     R, omega, J = kin.rotation[:-1], kin.angular_velocity[:-1], model.inertia
     momentum = np.einsum("nij,nj->ni", J, omega)
     torque = np.einsum("nij,nj->ni", J, angular) + np.cross(omega, momentum)
@@ -131,14 +138,14 @@ def _free(
 
 
 class _Eight:
-    """Derivatives in eight directions at constant accelerations and multipliers.
+    """Derivatives in eight directions at constant accelerations and multipliers, for n bodies and m rows.
 
     Attributes
     ----------
     loads : (n, 6, 8) derivatives of forces and moments about the centers of mass on all bodies, inertial frame
     levels : (m, 3, 8) derivatives of Phi and its first two time derivatives
     rows : (m, n + 1, 6, 8) derivatives of the rows over velocities and angular velocities in the inertial frame
-    rates : (k, 8) derivatives of the rates of internal variables
+    rates : (k, 8) derivatives of the rates of the k auxiliary states
     """
 
     def __init__(
@@ -166,12 +173,15 @@ class _Eight:
         self.loads = self.loads[:-1] + np.einsum("mncd,m->ncd", self.rows[:, :-1], multipliers)
 
     def _eight(self, x: np.ndarray) -> np.ndarray:
-        """Return the eight columns in use of an array (..., D), padded with zeros."""
+        """Return the columns of an array (..., D) that belong to these eight directions, padded with zeros."""
         taken = x[..., self.columns]
         return np.concatenate([taken, np.zeros((*x.shape[:-1], WIDTH - taken.shape[-1]))], axis=-1)
 
     def _move(self, n: int) -> None:
-        """Compute the derivatives of the poses and of their time derivatives; rotations are in the inertial frame."""
+        """Compute the derivatives of poses, velocities and accelerations of n bodies.
+
+        Rotations are in the inertial frame.
+        """
         motion = self.motion
         bodies = np.concatenate([self._eight(self.directions.bodies), np.zeros((1, 12, WIDTH))])
         turn, omega = (np.einsum("nij,njd->nid", motion.rotation, bodies[:, part]) for part in (TURN, OMEGA))
@@ -241,11 +251,11 @@ class _Eight:
             self.rows[placed.rows, body] += gradient[:, f, :6]
 
     def _change(self, deltas: np.ndarray, inputs: Inputs) -> None:
-        """Add the directions in parameters to the derivatives of the inputs."""
+        """Add the directions in parameters to the derivatives (inputs, 8) of the inputs of a force law or relation."""
         for place, change in inputs.items():
             deltas[place] += self._eight(change)
 
 
 def _dual(values: np.ndarray, deltas: np.ndarray) -> DualArray:
-    """Return a flat array of dual numbers (N,) from values (N,) and derivatives (N, 8)."""
+    """Return an array of N dual numbers with the given values (N,) and derivatives (N, 8)."""
     return DualArray(np.concatenate([values, deltas.ravel()]), len(values))

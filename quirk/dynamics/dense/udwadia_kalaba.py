@@ -28,9 +28,10 @@ CORRECTIONS = 3
 
 @dataclass(frozen=True)
 class PseudoInverse:
-    """Pseudo-inverse of A in a metric: (A W)^+ = V s^-1 U^T D, with D scaling rows to unit length.
+    """Pseudo-inverse of constraint rows A in a metric W: (A W)^+ = V s^-1 U^T D, with D scaling rows to unit length.
 
-    U (m, r), s (r,), Vt (r, k) belong to the r singular values counted as nonzero; U is zero in rows not used.
+    U (m, r), s (r,) and Vt (r, k) belong to the r singular values counted as nonzero, for m rows and k columns; U is
+    zero in rows that are not used. D is (m,).
     """
 
     U: np.ndarray
@@ -42,7 +43,7 @@ class PseudoInverse:
     def of(
         cls, AW: np.ndarray, kept: np.ndarray | None = None, least: float = ROUND_OFF, limit: int | None = None
     ) -> PseudoInverse:
-        """Return the pseudo-inverse of rows A W (m, k), by singular value decomposition.
+        """Return the pseudo-inverse of `AW` (m, k), the rows A W, by singular value decomposition.
 
         Parameters
         ----------
@@ -61,11 +62,11 @@ class PseudoInverse:
         return cls(U, s[:rank], Vt[:rank], D)
 
     def solve(self, residual: np.ndarray) -> np.ndarray:
-        """Return the minimum-norm z (k,) with A W z = residual (m,), by least squares where rows are inconsistent."""
+        """Return the minimum-norm z (k,) with A W z = residual (m,), or its least-squares solution if rows contradict."""
         return self.Vt.T @ ((self.U.T @ (self.D * residual)) / self.s)
 
     def multipliers(self, residual: np.ndarray) -> np.ndarray:
-        """Return multipliers lambda (m,) with W^T A^T lambda = solve(residual)."""
+        """Return multipliers lambda (m,) with W^T A^T lambda = z, where z is the result of `solve`."""
         return self.D * (self.U @ ((self.U.T @ (self.D * residual)) / self.s**2))
 
 
@@ -86,7 +87,7 @@ def constrained_motion(
     ----------
     t : time, s
     rows : constraint rows of the model at this state
-    force : (n, 3) applied forces, inertial frame
+    force : (n, 3) applied forces on n bodies, inertial frame
     torque : (n, 3) applied torques about the centers of mass, body axes
     baumgarte : alpha and beta, 1/s: b is reduced by 2 alpha Phi_dot + beta^2 Phi
     kept : (m,) bool, optional
@@ -149,9 +150,9 @@ def constrained_motion(
 
 
 def least_norm(A: np.ndarray, multipliers: np.ndarray, scale: np.ndarray, rank: int) -> np.ndarray:
-    """Return the multipliers with the same forces A^T lambda and the minimum norm of loads.
+    """Return the multipliers with the same forces A^T lambda for which the norm of the loads is least.
 
-    Loads are multipliers times `scale`, both (m,); `rank` is the number of independent rows of A.
+    Loads are multipliers times `scale`, both (m,) for m rows; `rank` is the number of independent rows of A.
     """
     U, s, Vt = np.linalg.svd((A / scale[:, None]).T, full_matrices=False)
     shortest = np.zeros_like(multipliers)

@@ -19,7 +19,10 @@ AHEAD = np.geomspace(1e-7, 1e-2, 11)
 
 
 def without_value(model: Model, state: State, t: float) -> str | None:
-    """Return a clause naming a constraint that is undefined at a state, and why; None if all are defined."""
+    """Return a clause for messages that names a constraint that is undefined at a state, and why.
+
+    None if there is none.
+    """
     if not model.relations:
         return None
     motion = MotionTower.of(Kinematics.of(state), 1)
@@ -31,9 +34,9 @@ def without_value(model: Model, state: State, t: float) -> str | None:
 
 
 def lost_ahead(model: Model, state: State, t: float, step: float) -> str | None:
-    """Return a clause naming a constraint or force that is undefined shortly after a state, and why, or None.
+    """Return a clause for messages that names a constraint or force undefined shortly after a state, and why, or None.
 
-    States ahead are extrapolated with constant velocities up to a step.
+    The states examined are extrapolated with constant velocities over times up to `step`, s.
     """
     speed = np.abs(state.velocity).max() + model.length * np.abs(state.angular_velocity).max()
     soon = AHEAD * max(abs(t), 1.0)

@@ -40,11 +40,11 @@ DIFFERENCE = 1e-4
 def asked_values(
     model: Model, angles: Callable[[float], Mapping[str, np.ndarray]], fixed: bool
 ) -> Callable[[float, np.ndarray], np.ndarray] | None:
-    """Return a function of (t, y) that returns the sampled values of all user functions; None without user functions.
+    """Return a function of (t, y) that evaluates all user functions of a model; None if there are none.
 
-    The values are loads, derivatives of motions, and entries of b; nan if a function fails. Without `fixed` step size
-    the loads of laws that switch on and off are sampled as well. `angles` returns approximate joint angles at a time,
-    with turns.
+    The values are loads, derivatives of motions, and entries of b; NaN if a function fails. Unless the step size is
+    `fixed`, the loads of force laws that switch on and off are evaluated as well. `angles` returns approximate joint
+    angles at a time, with full turns.
     """
     elements = [(element, rows) for element, rows in model.forces if _asks(element, fixed)]
     motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
@@ -73,7 +73,7 @@ def asked_values(
 
 
 def _asks(element: ForceElement, fixed: bool) -> bool:
-    """Return whether an element is sampled: it has or follows a user function, or its law may switch on and off."""
+    """Whether a force element is sampled: it has or follows a user function, or its law may switch on and off."""
     of_law = element.of_user if fixed else element.wakes
     return of_law or any(element.motion(name).kind == FUNCTION for name in element.motions)
 
@@ -95,7 +95,7 @@ class ChangeMonitor:
         self._noisy = False
 
     def __call__(self, step: Sampled, fixed: bool = False) -> bool:
-        """Search a step; return whether it must be repeated because a break was added within it."""
+        """Search a step for jumps; return whether it must be repeated because a break was added within it."""
         h, piece = step.t_new - step.t, self._breaks.piece(step.t)
         if self._noisy or h <= self._gap:
             return False
@@ -127,7 +127,7 @@ class ChangeMonitor:
         return any(added)
 
     def _placed(self, value: Values, slope: np.ndarray, step: Sampled, a: float, b: float, fixed: bool) -> bool:
-        """Add a break at a jump between times a and b that exceeds the usual slope; return whether it was added."""
+        """Add a break at a jump between times a and b that exceeds the usual slope; return whether one was added."""
         change = located(lambda t: value(t) - slope * (t - a), a, b)
         if change is not None and change.jump:
             before, after = step.near(change.before), step.near(change.after)
@@ -144,7 +144,7 @@ class ChangeMonitor:
         return self._breaks.add(max(step.t, seen - self._gap), self._gap)
 
     def _off(self, step: Sampled, t: float) -> float:
-        """Return the largest difference between y' and the slope of the step's interpolant at time t."""
+        """Return the largest difference at time t between y' and the slope of the interpolant of the step."""
         return float(np.abs(self._f(t, step.near(t)) - self._slope(step, t)).max())
 
     def _slope(self, step: Sampled, t: float) -> np.ndarray:

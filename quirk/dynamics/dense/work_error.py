@@ -19,7 +19,7 @@ class WorkingLoads:
 
     Attributes
     ----------
-    forces, moments, multipliers : sums of magnitudes: forces, N, moments, N m, and multipliers of constraint rows
+    forces, moments, multipliers : sums of the magnitudes of forces, N, moments, N m, and multipliers of constraint rows
     power : sum of the magnitudes of the power of the constraint rows, W
     scaled, largest : sum over the working loads, and the largest of all loads, in the mass metric, N / kg^(1/2)
     least : smallest pivot of all rows, over the squared length of its row
@@ -73,17 +73,17 @@ class WorkingLoads:
 
 
 class WorkError:
-    """Error of the work over its tolerance in the steps of a run; see `quirk.dynamics.model.work_tolerance`."""
+    """Ratio of error to tolerance of the work in each step of a run; see `quirk.dynamics.model.work_tolerance`."""
 
     def __init__(self, model: Model, rtol: float, atol: float, y: np.ndarray) -> None:
         self._model, self._rtol, self._atol = model, rtol, atol
         self._start, self._exchanged = y, model.carried.exchanged(y)
 
     def ratio(self, loads: WorkingLoads, error: np.ndarray, y: np.ndarray, y_new: np.ndarray, h: float) -> float:
-        """Return the ratio of error to tolerance for a step of length h, s, from y to y_new (13 n + k,).
+        """Return the ratio of error to tolerance of the work in a step of length h, s, from y to y_new (13 n + k,).
 
         `error` (13 n + k,) is the error estimate of y_new; `loads` belong to the end of the step. Steps must be passed
-        in order.
+        in order. States hold 13 numbers for each of n bodies and k auxiliary states.
         """
         carried = self._model.carried
         wrong = float(np.abs(carried.works(error)).sum())

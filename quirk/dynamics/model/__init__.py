@@ -1,1 +1,1 @@
-"""Equations of motion as data: bodies, constraint rows and loads, numbered and stored in arrays."""
+"""The model of a system: bodies, constraint rows and loads, numbered and stored in arrays."""

@@ -1,4 +1,8 @@
-"""Loads of force elements on bodies, computed in Python on floats or jets: the reference for the compiled solver."""
+"""Loads of force elements on bodies, computed in Python on floats or jets: the reference for the compiled solver.
+
+A jet is a number with time derivatives and a gradient. The law of a force element reads a flat array of inputs and
+writes a flat array of outputs, whose order `LawLayout` describes. There are n bodies.
+"""
 
 from __future__ import annotations
 
@@ -52,12 +56,12 @@ def exerted(
     angles: Mapping[str, np.ndarray],
     internal: Mapping[str, np.ndarray],
 ) -> Exerted:
-    """Evaluate the law of a force element along a motion, with time derivatives of its loads.
+    """Evaluate the law of a force element along a motion, and return its loads with time derivatives.
 
     Parameters
     ----------
     element : ForceElement
-    rows : rows of the element's bodies in `motion`
+    rows : indices of the element's bodies in `motion`
     motion : MotionTower
         Poses with time derivatives; velocities are needed with `order` derivatives.
     t : time, s
@@ -84,10 +88,10 @@ def exerted(
 def coordinate_at(
     element: ForceElement, rows: Sequence[int], motion: MotionTower, t: float, angles: Mapping[str, np.ndarray]
 ) -> Jet:
-    """Return the only coordinate of an element without functions as a jet with two time derivatives.
+    """Return the coordinate of a force element without functions, as a jet with two time derivatives.
 
-    The jet also has the gradient with respect to the poses of the bodies. The motion must have accelerations; they may
-    be zero if the second derivative is not used.
+    The jet also has the gradient with respect to the poses of the bodies. `rows` are the indices of the element's
+    bodies in `motion`. The motion must have accelerations; they may be zero if the second derivative is not used.
 
     Raises
     ------
@@ -109,7 +113,7 @@ def coordinate_at(
 
 
 def shown_at(element: ForceElement, rows: Sequence[int], motion: MotionTower, t: float) -> Jet:
-    """Return the displayed quantity of an element without functions at time t, s, with its rate, as a jet."""
+    """Return the plotted quantity of a force element without functions, at time t, s, as a jet with its rate."""
     layout = element.layout(1)
     inputs = law_inputs(element, layout, rows, motion, t, {})
     frames = [Place(layout, f, inputs, False) for f in range(layout.frames)]
@@ -118,7 +122,7 @@ def shown_at(element: ForceElement, rows: Sequence[int], motion: MotionTower, t:
 
 
 def fill(element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
-    """Evaluate a law on floats and write its outputs.
+    """Evaluate the law of a force element on floats, and write its outputs.
 
     Raises
     ------
@@ -147,7 +151,7 @@ def undefined(
 
 
 def read(layout: LawLayout, outputs: np.ndarray) -> Exerted:
-    """Return loads, energy and coordinates from the outputs (..., outputs) of a law."""
+    """Return loads, energy and coordinates of a force element from the outputs (..., outputs) of its law."""
     lead = outputs.shape[:-1]
     loads = outputs[..., : layout.energy].reshape(*lead, layout.frames, layout.order + 1, LANES)[..., :6]
     coordinates = outputs[..., layout.first_coordinate : layout.first_rate].reshape(*lead, -1, COORDINATE)
@@ -161,13 +165,13 @@ def read(layout: LawLayout, outputs: np.ndarray) -> Exerted:
 
 
 def _rates(layout: LawLayout, outputs: np.ndarray) -> np.ndarray:
-    """Return the Taylor coefficients (..., s, K + 1) of the rates of internal variables in the outputs of a law."""
+    """Return the Taylor coefficients (..., s, K + 1) of the rates of s internal variables from a law's outputs."""
     taken = outputs[..., layout.first_rate : layout.function_output]
     return taken.reshape(*outputs.shape[:-1], layout.internal, layout.order + 1)
 
 
 def fixed_inputs(element: ForceElement, layout: LawLayout) -> np.ndarray:
-    """Return the inputs of a law with its parameters and the frames in their bodies filled in; the rest is zero."""
+    """Return the inputs of a law with its parameters and its frames in body coordinates set; all others are zero."""
     inputs = np.zeros(layout.inputs)
     inputs[: layout.parameters] = element.numbers
     for f, (_, frame) in enumerate(element.ends):
@@ -185,7 +189,7 @@ def law_inputs(
     t: float,
     angles: Mapping[str, np.ndarray],
 ) -> np.ndarray:
-    """Return all inputs (inputs,) of a law at time t, s, of a motion; `LawLayout` describes their order."""
+    """Return all inputs (inputs,) of the law of a force element at time t, s, of a motion."""
     inputs, order = fixed_inputs(element, layout), layout.order
     for place, near in enumerate(element.turns_near(angles)):
         o = layout.parameters + REFERENCE * place
@@ -208,7 +212,7 @@ def law_inputs(
 
 
 def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sum of gravity and all force elements on each body at a state.
+    """Return the sum of gravity and the loads of all force elements on each of n bodies at a state.
 
     Returns
     -------
@@ -236,14 +240,17 @@ def applied_derivative(
 
     Returns
     -------
-    force, torque : (n, 3) each, inertial frame, the torque about the centers of mass
+    force, torque : (n, 3) each, for n bodies, inertial frame, the torque about the centers of mass
     """
     evaluated = (exerted(element, rows, motion, t, order, angles, internal) for element, rows in model.forces)
     return summed(model, (acts.loads[:, order] for acts in evaluated), order)
 
 
 def gross_accelerations(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
-    """Return sums (n,) of the magnitudes of accelerations due to each load: linear, m/s^2, and angular, rad/s^2."""
+    """Return for each of n bodies the sum of the magnitudes of the accelerations due to each load.
+
+    Both results are (n,): linear accelerations, m/s^2, and angular ones, rad/s^2.
+    """
     motion, R, n = MotionTower.of(kin, 1), kin.rotation[:-1], len(model.mass)
     linear, angular = np.full(n, np.linalg.norm(model.gravity)), np.zeros(n)
     for element, rows in model.forces:
@@ -258,7 +265,9 @@ def gross_accelerations(model: Model, t: float, kin: Kinematics) -> tuple[np.nda
 
 
 def summed(model: Model, loads: Iterable[np.ndarray], order: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Add up gravity and the loads (frames, 6) of all force elements on each body.
+    """Return the sum of gravity and the loads of all force elements on each body.
+
+    The loads of an element are (frames, 6), on the bodies of its frames.
 
     Gravity is added for order 0 only, as its derivatives are zero.
 

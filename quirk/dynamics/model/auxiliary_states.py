@@ -1,4 +1,7 @@
-"""Auxiliary states: internal variables of force elements, and work, integrated along with the motion of bodies."""
+"""Auxiliary states: internal variables of force elements, and work, integrated along with the motion of bodies.
+
+A flat state y (13 n + k,) holds 13 numbers for each of n bodies, followed by k auxiliary states.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ class Carried:
 
     @property
     def counted(self) -> int:
-        """Number of leading components of y whose errors are controlled by rtol and atol: all but work.
+        """Number of leading components of y whose errors are controlled by rtol and atol: all except work.
 
         No other quantity depends on work; its error has a separate tolerance, see `work_tolerance`.
         """
@@ -68,14 +71,14 @@ class Carried:
 
     @property
     def starts(self) -> np.ndarray:
-        """Index of the first component of each group of components of y with a common error norm.
+        """Index of the first component of each group of components of y whose error is measured by a common norm.
 
         Groups are vectors and quaternions of bodies, and each internal variable.
         """
         return np.append(vector_starts(self.bodies), np.arange(STATE_SIZE * self.bodies, self.counted))
 
     def flat(self, state: State) -> np.ndarray:
-        """Return the flat state y (13 n + k,) of `state`, with zero work."""
+        """Return a state as a flat state y (13 n + k,), with zero work."""
         numbers = self.start.copy()
         for name, where in self.internal.items():
             if name in state.internal:
@@ -83,30 +86,30 @@ class Carried:
         return np.concatenate([state.pack(), numbers])
 
     def state(self, y: np.ndarray) -> State:
-        """Return the State of flat states y (..., 13 n + k), as views, with the internal variables."""
+        """Return flat states y (..., 13 n + k) as a State, with internal variables; it shares their memory."""
         state = State.unpack(y[..., : STATE_SIZE * self.bodies])
         state.internal, state.bodies = self.internal_by_name(y), self.names
         return state
 
     def numbers(self, y: np.ndarray) -> np.ndarray:
-        """Return the k auxiliary states (..., k) of flat states y (..., 13 n + k)."""
+        """Return the auxiliary states (..., k) in flat states y (..., 13 n + k)."""
         return y[..., STATE_SIZE * self.bodies :]
 
     def works(self, y: np.ndarray) -> np.ndarray:
-        """Return all work (..., w), J, of flat states y (..., 13 n + k)."""
+        """Return the work (..., w), J, of all w parts that may do work, from flat states y (..., 13 n + k)."""
         return y[..., self.counted :]
 
     def exchanged(self, y: np.ndarray) -> float:
-        """Return the sum of the magnitudes of all work, J, in a flat state y (13 n + k,)."""
+        """Return the sum of the magnitudes of the work of all parts, J, in a flat state y (13 n + k,)."""
         return float(np.abs(self.works(y)).sum())
 
     def internal_by_name(self, y: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the internal variables (..., s) of flat states y (..., 13 n + k), by name of the force element."""
+        """Return internal variables (..., s) by name of the force element, from flat states y (..., 13 n + k)."""
         numbers = self.numbers(y)
         return {name: numbers[..., where] for name, where in self.internal.items()}
 
     def owner(self, component: int, body_names: Sequence[str]) -> str:
-        """Return the title, for messages, of the body or part to which a component of y belongs."""
+        """Return the title, for messages, of the body or part to which the component of y with this index belongs."""
         if component < STATE_SIZE * self.bodies:
             return f'body "{body_names[component // STATE_SIZE]}"'
         number = component - STATE_SIZE * self.bodies
@@ -117,12 +120,12 @@ class Carried:
 def rates(carried: Carried, internal: Mapping[str, np.ndarray], power: Mapping[str, float]) -> np.ndarray:
     """Return the rates (k,) of the auxiliary states.
 
+    Rates of disabled parts, which are in neither argument, are zero.
+
     Parameters
     ----------
     internal : rates of the internal variables, by name of the force element
     power : power, W, by name of the part that may do work
-
-    The rates of disabled parts, which are in neither, are zero.
     """
     result = np.zeros(carried.size)
     for name, where in carried.internal.items():

@@ -1,4 +1,4 @@
-"""Accelerations and constraint forces over (r, q), as returned by the dense and the compiled solver."""
+"""Accelerations and constraint forces over positions r and quaternions q, as returned by both solvers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .model import Model
 
 @dataclass(frozen=True)
 class ConstrainedMotion:
-    """Solution of A xdd = b nearest to the unconstrained acceleration in the mass metric.
+    """Solution of A xdd = b that is nearest to the unconstrained acceleration in the mass metric.
 
     Attributes
     ----------
-    acceleration : (n, 7) accelerations of each body: rdd, m/s^2, in the inertial frame, and qdd, 1/s^2
+    acceleration : (n, 7) accelerations of n bodies: rdd, m/s^2, in the inertial frame, and qdd, 1/s^2
     constraint_force : (n, 7) Q_c = A^T lambda: force, N, in the inertial frame, and generalized force along q
-    multipliers : (m,) multipliers lambda, of minimum norm in the model's row scale where rows are redundant
+    multipliers : (m,) multipliers lambda of m rows, of minimum norm in the model's row scale where rows are redundant
     rank : number of independent constraint rows
     """
 
@@ -31,7 +31,7 @@ class ConstrainedMotion:
 
 
 def gyroscopic(model: Model, omega: np.ndarray) -> np.ndarray:
-    """Return omega x J omega (..., n, 3), N m, body axes.
+    """Return omega x J omega (..., n, 3), N m, of n bodies, in body axes.
 
     The middle principal moment is subtracted from all three, which leaves the product unchanged and reduces its
     round-off for slender bodies.
@@ -44,9 +44,10 @@ def gyroscopic(model: Model, omega: np.ndarray) -> np.ndarray:
 def quaternion_mass(
     model: Model, q: np.ndarray, omega: np.ndarray, torque: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return M_q (n, 4, 4), positive definite, and the applied loads Q_q (n, 4) of torques (n, 3), N m, in body axes.
+    """Return the mass matrices M_q (n, 4, 4) over quaternions, and the applied loads Q_q (n, 4) along quaternions.
 
-    M_q = T^T J T + 4 J_0 q q^T. Any J_0 > 0 gives the same motion, as the norm rows determine the motion along q.
+    `torque` (n, 3), N m, are the torques on n bodies in body axes. M_q = T^T J T + 4 J_0 q q^T is positive definite.
+    Any J_0 > 0 gives the same motion, because the norm rows determine the motion along q.
     """
     T = rotation.T_matrix(q)
     J_0 = np.trace(model.inertia, axis1=1, axis2=2) / 3
@@ -57,5 +58,5 @@ def quaternion_mass(
 
 
 def angular_acceleration(motion: ConstrainedMotion, kin: Kinematics) -> np.ndarray:
-    """Return omega_dot = T qdd (n, 3), rad/s^2, body axes."""
+    """Return the angular accelerations T qdd (n, 3), rad/s^2, of n bodies, in body axes."""
     return np.einsum("nij,nj->ni", rotation.T_matrix(kin.orientation[:-1]), motion.acceleration[:, 3:])

@@ -1,4 +1,4 @@
-"""Directions in the state, the time and the parameters of a system, for directional derivatives."""
+"""Directions for directional derivatives: changes of the state, the time and the parameters of a system."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Inputs = Mapping[int, np.ndarray]
 
 @dataclass(frozen=True)
 class Directions:
-    """D directions for directional derivatives; components of missing entries are zero.
+    """D directions for directional derivatives of a system with n bodies; what has no entry does not vary.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Directions:
     time : (D,) variation of time, s
     internal : (k, D) variations of the auxiliary states; entries of work have no effect
     mass, inertia, gravity : (n, D), (n, 3, 3, D) and (3, D), variations of these parameters
-    laws, relations : variations of inputs, by index of the force element or of the relation
+    laws, relations : variations (D,) of inputs by index of the input, by index of the force element or relation
         Relations are counted as in `quirk.dynamics.model.primitives_as_relations`.
     """
 
@@ -48,7 +48,7 @@ class Directions:
 
     @classmethod
     def none(cls, model: Model, count: int) -> Directions:
-        """Return `count` zero directions, in arrays to be filled."""
+        """Return `count` directions with no variations, in arrays to be filled."""
         n = len(model.mass)
         return cls(
             bodies=np.zeros((n, FREEDOMS, count)),
@@ -61,9 +61,9 @@ class Directions:
 
     @classmethod
     def of_shapes(cls, model: Model, shapes: np.ndarray, internal: np.ndarray) -> Directions:
-        """Return 2 k directions: the real parts of k complex variations of the state, then the imaginary parts.
+        """Return 2 k directions for k complex variations of the state: first the real, then the imaginary parts.
 
-        `shapes` (k, n, 12) are variations of the bodies, `internal` (k, s) variations of the internal variables.
+        `shapes` (k, n, 12) are variations of n bodies, `internal` (k, s) variations of s internal variables.
         """
         directions = cls.none(model, 2 * len(shapes))
         moved, inside = np.moveaxis(shapes, 0, -1), internal.T

@@ -8,7 +8,7 @@ from quirk.forces.friction import ACROSS, ALONG, Friction
 
 
 class NormalLoad:
-    """Normal load N of the friction in a joint, as a function of forces z (r,) along rows; see `Friction`.
+    """Normal load N of the friction in a joint, as a function of forces z (r,) along r rows; see `Friction`.
 
     Parameters
     ----------
@@ -57,7 +57,8 @@ def load_with_changes(
     Parameters
     ----------
     friction : friction of a joint
-    axis, force, torque : axis and load of the joint in the inertial frame, the torque about the joint point
+    axis, force, torque : axis and load of the joint with their derivatives, inertial frame, the torque about the joint
+        point
     longer : (D,) derivatives of the friction's `length`, m
     """
     parts = [force]

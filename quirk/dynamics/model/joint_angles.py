@@ -36,12 +36,12 @@ CROSS = np.array([[1, 0, 0, -1], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, -1, 0]], dty
 
 
 class CountedJoints:
-    """Joint frames of all constraints of a system between which angles are counted: K distinct pairs.
+    """All pairs of joint frames of a system whose relative angles are counted over full turns: K distinct pairs.
 
     Attributes
     ----------
     number : index of the pair by name of the constraint; a driver has the index of its joint
-    ends : (K, 2) indices of bodies i and j; the ground is n
+    ends : (K, 2) indices of bodies i and j; the ground is n, the number of bodies
     forms : (K, 4, 4) matrices H; H conj(q_i) q_j are the components of both plane vectors
     crossed : (K,) whether the angles are those of a cross
     """
@@ -63,7 +63,7 @@ class CountedJoints:
         self.forms = np.where(self.crossed[:, None, None], CROSS, ANGLES_123) @ np.swapaxes(p, 1, 2)
 
     def plane_vectors(self, orientation: np.ndarray) -> np.ndarray:
-        """Return both plane vectors (..., K, 2, 2) of all joints at orientations (..., n, 4)."""
+        """Return both plane vectors (..., K, 2, 2) of all K joints at orientations (..., n, 4) of n bodies."""
         q_i, q_j = self._of_ends(orientation, rotation.IDENTITY)
         r = rotation.multiply(rotation.conjugate(q_i), q_j)
         return np.einsum("krc,...kc->...kr", self.forms, r).reshape(*r.shape[:-1], 2, 2)
@@ -73,7 +73,7 @@ class CountedJoints:
         return quadrants_of(self.plane_vectors(orientation))
 
     def whole_turns(self, orientation: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """Return the full turns (K, 3), rad, of initial angles (K, 3), rad, at initial orientations (n, 4)."""
+        """Return the full turns (K, 3), rad, in angles (K, 3), rad, at orientations (n, 4) of n bodies."""
         vectors = self.plane_vectors(orientation)
         counted = self.angles(vectors, quadrants_of(vectors))
         return np.asarray(2 * np.pi * np.round((angles - counted) / (2 * np.pi)))
@@ -92,19 +92,22 @@ class CountedJoints:
         return angles
 
     def next_to(self, state: State, near: np.ndarray) -> np.ndarray:
-        """Return the angles (K, 3), rad, at a state that are nearest to `near` (K, 3), rad, up to full turns."""
+        """Return the angles (K, 3), rad, at a state.
+
+        Of angles that differ by full turns, those nearest to `near` (K, 3), rad.
+        """
         vectors = self.plane_vectors(state.orientation)
         # A cross has no third angle, and the second 1-2-3 angle lies between -90 and 90 degrees.
         turning = np.arange(3) != np.where(self.crossed, 2, 1)[:, None]
         return nearest(self.angles(vectors, np.zeros((len(vectors), 2))), np.where(turning, near, 0.0))
 
     def rates(self, state: State) -> np.ndarray:
-        """Return the rates (K, 3), rad/s, of the angles that can exceed a turn; zero for all other angles."""
+        """Return the rates (K, 3), rad/s, of the angles that can exceed a turn; zero for all others."""
         half = self.half_rates(state)
         return self._columns(half[:, 0] + half[:, 1], np.zeros(len(half)), half[:, 0] - half[:, 1])
 
     def half_rates(self, state: State) -> np.ndarray:
-        """Return rates (K, 2), rad/s, of the polar angles of both plane vectors; zero where a vector vanishes."""
+        """Return the rates (K, 2), rad/s, of the polar angles of both plane vectors; zero where a vector vanishes."""
         q_i, q_j = self._of_ends(state.orientation, rotation.IDENTITY)
         omega_i, omega_j = (_pure(w) for w in self._of_ends(state.angular_velocity, np.zeros(3)))
         r = rotation.multiply(rotation.conjugate(q_i), q_j)
@@ -120,6 +123,7 @@ class CountedJoints:
         Parameters
         ----------
         room : maximum number of output states whose quadrants are stored
+        slots : order of the bodies in compiled arrays
         blind : whether steps have a fixed size
         """
         count = len(self.ends)
@@ -142,24 +146,31 @@ class CountedJoints:
         )
 
     def _of_ends(self, rows: np.ndarray, ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows (..., K, c) of bodies i and j of all joints, from rows (..., n, c) and `ground` (c,)."""
+        """Return the entries of bodies i and j of all joints, (..., K, c) each, from those of all bodies (..., n, c).
+
+        `ground` (c,) is the entry of the ground.
+        """
         whole = np.concatenate([rows, np.broadcast_to(ground, (*rows.shape[:-2], 1, len(ground)))], axis=-2)
         return whole[..., self.ends[:, 0], :], whole[..., self.ends[:, 1], :]
 
     def _columns(self, plus: np.ndarray, second: np.ndarray, minus: np.ndarray) -> np.ndarray:
-        """Return angles (..., K, 3) from sum and difference of the polar angles and from the second 1-2-3 angle."""
+        """Return angles (..., K, 3) in the order of the joint angles.
+
+        `plus` and `minus` are sum and difference of the polar angles, `second` is the second 1-2-3 angle, (..., K)
+        each.
+        """
         zero = np.zeros_like(second)
         return np.stack([plus, np.where(self.crossed, minus, second), np.where(self.crossed, zero, minus)], axis=-1)
 
 
 @dataclass(frozen=True)
 class Turns:
-    """Joint angles with full turns along a run, from counted quadrants.
+    """Joint angles with full turns along a run, for K joints at nt output times.
 
     Attributes
     ----------
     joints : CountedJoints
-    quadrants : (nt, K, 2) quadrants of the plane vectors
+    quadrants : (nt, K, 2) quadrants of the plane vectors, counted along the run
     whole : (K, 3) full turns before the start of the count, rad
     """
 
@@ -169,26 +180,32 @@ class Turns:
 
     @classmethod
     def since(cls, joints: CountedJoints, orientation: np.ndarray, angles: np.ndarray, quadrants: np.ndarray) -> Turns:
-        """Return turns from `quadrants` (nt, 2 K), counted from orientations (n, 4) with `angles` (K, 3), rad."""
+        """Return the turns for a count that starts at orientations (n, 4) with `angles` (K, 3), rad.
+
+        `quadrants` (nt, 2 K) are the counted quadrants.
+        """
         whole = joints.whole_turns(orientation, angles)
         return cls(joints, quadrants.reshape(len(quadrants), len(whole), 2), whole)
 
     @classmethod
     def at_rest(cls, joints: CountedJoints, state: State) -> Turns:
-        """Return the turns of a single state: angles nearest to those specified in it, or in (-pi, pi]."""
+        """Return the turns of a single state: angles nearest to those stored in it, otherwise in (-pi, pi]."""
         first = joints.first_quadrants(state.orientation).reshape(1, -1)
         return cls.since(joints, state.orientation, joints.next_to(state, _known(joints, state)), first)
 
     def angles(self, orientation: np.ndarray, row: int | slice = slice(None)) -> np.ndarray:
-        """Return angles (nt, K, 3), rad, at orientations (nt, n, 4); or (K, 3) at orientations (n, 4) of one time."""
+        """Return angles (nt, K, 3), rad, at orientations (nt, n, 4).
+
+        Or (K, 3) at orientations (n, 4) of output time `row`.
+        """
         return self.joints.angles(self.joints.plane_vectors(orientation), self.quadrants[row]) + self.whole
 
 
 def angles_at(model: Model, state: State, t: float) -> np.ndarray:
-    """Return the angles (K, 3), rad, of all joints at a state, with full turns.
+    """Return the angles (K, 3), rad, of all K joints at a state, with full turns.
 
-    An angle prescribed by a driver has the turns of the prescribed motion; all other angles are nearest to the angles
-    that the state specifies, or in (-pi, pi].
+    An angle prescribed by a driver has the turns of the prescribed motion. All other angles are nearest to the angles
+    stored in the state, or in (-pi, pi] if it has none.
     """
     joints = model.joints
     near = _known(joints, state)
@@ -201,12 +218,12 @@ def angles_at(model: Model, state: State, t: float) -> np.ndarray:
 
 
 def angles_by_name(joints: CountedJoints, angles: np.ndarray) -> dict[str, np.ndarray]:
-    """Return angles (K, 3) as a dict of arrays (3,) by name of the constraint."""
+    """Return angles (K, 3) of K joints as arrays (3,) by name of the constraint."""
     return {name: angles[k] for name, k in joints.number.items()}
 
 
 def _known(joints: CountedJoints, state: State) -> np.ndarray:
-    """Return the angles (K, 3), rad, that a state specifies; zero for all other angles."""
+    """Return the angles (K, 3), rad, that are stored in a state; zero for all others."""
     near = np.zeros((len(joints.ends), 3))
     for name, angles in state.angles.items():
         if name in joints.number:
@@ -221,5 +238,5 @@ def quadrants_of(vectors: np.ndarray) -> np.ndarray:
 
 
 def _pure(omega: np.ndarray) -> np.ndarray:
-    """Return quaternions (..., 4) with vector parts (..., 3) and zero scalar part."""
+    """Return quaternions (..., 4) with vector parts `omega` (..., 3) and scalar part zero."""
     return np.concatenate([np.zeros((*omega.shape[:-1], 1)), omega], axis=-1)

@@ -1,10 +1,10 @@
 """Layout of the flat arrays of the compiled solver.
 
-Bodies are stored in blocks of eight, one per lane of a vector register: component c of the body in slot b is element
-`(b // 8) * 8 * size + 8 * c + b % 8` of an array with `size` numbers per body. The ground is in slot n, and the last
-block is padded with bodies that never move. Their inverse mass is zero, as is the ground's, so that kernels treat all
-slots alike. In states the auxiliary states (`quirk.dynamics.model.auxiliary_states`) follow the last block, padded with
-zeros to a multiple of eight.
+Bodies are stored in blocks of eight, one per lane (entry) of a vector register. The position of a body in this order is
+its slot: component c of the body in slot b is element `(b // 8) * 8 * size + 8 * c + b % 8` of an array with `size`
+numbers per body. The ground is in slot n, and the last block is padded with bodies that never move. Their inverse mass
+is zero, as is the ground's, so that kernels treat all slots alike. In states the auxiliary states
+(`quirk.dynamics.model.auxiliary_states`) follow the last block, padded with zeros to a multiple of eight.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ G_SIZE = 72
 
 @dataclass(frozen=True)
 class Slots:
-    """Slots of n bodies and the ground: their order in arrays in blocks of eight.
+    """Order of n bodies and the ground in arrays in blocks of eight.
 
     Attributes
     ----------
-    slot : (n + 1,) slot of each body, the ground last
-    carried : number k of auxiliary states behind the bodies in states
+    slot : (n + 1,) slot (position) of each body, the ground last
+    carried : number k of auxiliary states, which follow the bodies in states
     """
 
     slot: np.ndarray
@@ -67,7 +67,10 @@ class Slots:
 
     @staticmethod
     def along(joints: Sequence[tuple[int, ...]], n: int, carried: int = 0) -> Slots:
-        """Return slots in the order in which the bodies occur in `joints`, so that neighboring bodies share a block."""
+        """Return slots in the order in which the bodies occur in `joints`, so that neighboring bodies share a block.
+
+        Each joint is a tuple of body indices; `n` is the number of bodies, and `carried` that of auxiliary states.
+        """
         order = dict.fromkeys(body for ends in joints for body in ends if body != n)
         slot = np.empty(n + 1, dtype=np.int64)
         slot[[*order, *(body for body in range(n + 1) if body not in order)]] = np.arange(n + 1)
@@ -80,26 +83,26 @@ class Slots:
 
     @property
     def lanes(self) -> int:
-        """Number of slots in all blocks: bodies, ground and padding."""
+        """Number of slots in all blocks: those of bodies, ground and padding."""
         return (self.bodies // WIDTH + 1) * WIDTH
 
     @property
     def first_carried(self) -> int:
-        """Index in a state of the first auxiliary state, behind the bodies."""
+        """Index in a state of the first auxiliary state, after the bodies."""
         return self.lanes * STATE_SIZE
 
     @property
     def state_size(self) -> int:
-        """Number of elements of a state, padding included."""
+        """Number of elements of a state in blocks of eight, with padding."""
         return self.first_carried + -(-self.carried // WIDTH) * WIDTH
 
     def offset(self, body: int, size: int) -> int:
-        """Return the index of a body's first number in an array of `size` numbers per body."""
+        """Return the index of the first number of a body in an array with `size` numbers per body."""
         slot = int(self.slot[body])
         return slot // WIDTH * WIDTH * size + slot % WIDTH
 
     def to_lanes(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows (n, size) of bodies as a flat array in blocks of eight; empty slots are zero."""
+        """Convert an array (n, size) of n bodies to a flat array in blocks of eight; empty slots are zero."""
         size = rows.shape[1]
         padded = np.zeros((self.lanes, size))
         padded[self.slot[:-1]] = rows
@@ -108,13 +111,13 @@ class Slots:
         return flat
 
     def from_lanes(self, flat: np.ndarray, size: int) -> np.ndarray:
-        """Return rows (..., n, size) of bodies from flat arrays (..., lanes * size) in blocks of eight."""
+        """Convert flat arrays (..., lanes * size) in blocks of eight to arrays (..., n, size) of n bodies."""
         lead = flat.shape[:-1]
         rows = flat.reshape(*lead, self.lanes // WIDTH, size, WIDTH).swapaxes(-1, -2)
         return rows.reshape(*lead, self.lanes, size)[..., self.slot[:-1], :]
 
     def state_to_lanes(self, y: np.ndarray) -> np.ndarray:
-        """Return a state (13 n + k,) as a flat array in blocks of eight; all other slots are at rest at the origin.
+        """Convert a state (13 n + k,) to a flat array in blocks of eight; ground and padding are at rest at the origin.
 
         If the auxiliary states are missing, (13 n,), they are set to zero.
         """
@@ -129,11 +132,11 @@ class Slots:
         return flat
 
     def body_states(self, flat: np.ndarray) -> np.ndarray:
-        """Return states of bodies, or y', (..., n, 13) from flat arrays (..., size) in blocks of eight."""
+        """Convert states, or y', in blocks of eight (..., size) to the states of n bodies (..., n, 13)."""
         return self.from_lanes(flat[..., : self.first_carried], STATE_SIZE)
 
     def state_from_lanes(self, flat: np.ndarray) -> np.ndarray:
-        """Return states (..., 13 n + k) from flat arrays (..., size) in blocks of eight."""
+        """Convert states in blocks of eight (..., size) to flat states (..., 13 n + k)."""
         rows = self.body_states(flat)
         carried = flat[..., self.first_carried : self.first_carried + self.carried]
         return np.concatenate([rows.reshape(*rows.shape[:-2], STATE_SIZE * self.bodies), carried], axis=-1)

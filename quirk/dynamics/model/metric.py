@@ -42,7 +42,7 @@ class Metric:
         return cls(np.ones(len(model.mass)), np.eye(3) / body_lengths(model)[:, None, None])
 
     def rows(self, A: np.ndarray) -> np.ndarray:
-        """Return A W for rows A (m, 6 n)."""
+        """Return the product A W for m rows A (m, 6 n)."""
         n = len(self.translation)
         A = A.reshape(-1, n, 6)
         translation = A[..., :3] * self.translation[:, None]
@@ -51,23 +51,26 @@ class Metric:
         )
 
     def vector(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return W z as translations (n, 3) in the inertial frame and rotations (n, 3) in body axes."""
+        """Return W z as translations (n, 3) in the inertial frame and rotations (n, 3) in body axes, for z (6 n,)."""
         z = z.reshape(-1, 6)
         return self.translation[:, None] * z[:, :3], np.einsum("nij,nj->ni", self.rotation, z[:, 3:])
 
     def coordinates(self, translation: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        """Return z (6 n,) with W z = (translation, turn), each (n, 3)."""
+        """Return z (6 n,) for which W z consists of the translations and rotations, (n, 3) each."""
         turned = np.linalg.solve(self.rotation, turn[..., None])[..., 0]
         return np.concatenate([translation / self.translation[:, None], turned], axis=1).ravel()
 
 
 def inverse_root(inertia: np.ndarray) -> np.ndarray:
-    """Return W (n, 3, 3), upper triangular, with W W^T = J^-1, from J (n, 3, 3)."""
+    """Return upper triangular matrices W (n, 3, 3) with W W^T = J^-1, for inertia tensors J (n, 3, 3) of n bodies."""
     return np.swapaxes(np.linalg.inv(np.linalg.cholesky(inertia)), 1, 2)
 
 
 def body_lengths(model: Model) -> np.ndarray:
-    """Return the length (n,), m, of each body: its longest arm to a joint point, or radii of gyration without arms."""
+    """Return a characteristic length (n,), m, of each of n bodies.
+
+    It is the longest arm to a joint point, or the radius of gyration for a body without arms.
+    """
     n = len(model.mass)
     arms = np.zeros(n + 1)
     for constraint, bodies in model.joint_bodies:

@@ -1,4 +1,7 @@
-"""The model of a system: bodies, constraint rows and force elements as arrays for the numerical code."""
+"""The model of a system: bodies, constraint rows and force elements as arrays for the numerical code.
+
+A relation is a constraint given by a function of moving frames; a primitive is one of four elementary constraints.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +38,14 @@ LARGEST_RANK_TOLERANCE = 0.1
 
 @dataclass(frozen=True)
 class PlacedRelation:
-    """A relation between bodies of a system, with its rows in the model.
+    """A relation (constraint function) between bodies of a system, with its rows in the model.
 
     Attributes
     ----------
     relation : Relation
-    rows : range of the relation's rows in the model
-    bodies : index of the body of each of the f frames
-    frames : (f, 12) position and orientation of the frames in their bodies
+    rows : range of its rows in the model
+    bodies : indices of the bodies of its f frames
+    frames : (f, 12) position and axes of the frames in body coordinates
     owner : title of the constraint, for messages
     """
 
@@ -53,12 +56,15 @@ class PlacedRelation:
     owner: str
 
     def fill(self, layout: RelationLayout, resting: bool, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
-        """Fill `outputs` by `Relation.fill`; raise InputError if a user function fails."""
+        """Evaluate the relation by `Relation.fill`; raise an InputError if a user function fails."""
         with self._named(t):
             self.relation.fill(layout, resting, t, inputs, outputs)
 
     def fill_dual(self, layout: RelationLayout, t: Dual, inputs: DualArray, outputs: DualArray) -> None:
-        """Fill `outputs` with values and derivatives in eight directions; raise InputError if a user function fails."""
+        """Evaluate the relation on dual numbers by `Relation.fill_dual`.
+
+        Raise an InputError if a user function fails.
+        """
         with self._named(t.value):
             self.relation.fill_dual(layout, t, inputs, outputs)
 
@@ -86,13 +92,13 @@ class Model:
     gravity : (3,) inertial frame, m/s^2
     table : PrimitiveTable
         Body index n is the ground.
-    relations : relations of all rows that do not belong to primitives
+    relations : relations, with all rows that do not belong to primitives
     row_primitive : (m,) index of the primitive of each row, -1 for rows of relations
     row_torque : (m,) whether the multiplier of a row is a torque and its Phi an angle
     labels : names of the m rows
     joint_rows : slice of rows by name of each enabled constraint
     joint_bodies : each enabled constraint with the indices of its two bodies
-    forces : each enabled force element with the rows of its bodies in the kinematics
+    forces : each enabled force element with the indices of its bodies
     joints : joint frames of all constraints, enabled or not, for their angles
     carried : layout of the auxiliary states
     row_scale : (m,)
@@ -136,18 +142,18 @@ class Model:
         return len(self.labels)
 
     def owner(self, row: int) -> str:
-        """Return the name of the constraint to which a row belongs."""
+        """Return the name of the constraint to which row `row` belongs."""
         return next(name for name, rows in self.joint_rows.items() if rows.start <= row < rows.stop)
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Layout of states and results of a system, the same for any set of enabled parts.
+    """Order of bodies, joints and auxiliary states in states and results; it is the same for any set of enabled parts.
 
     Attributes
     ----------
-    bodies : list
-    joints : joint frames of all constraints, between which angles are counted
+    bodies : list of all bodies
+    joints : joint frames of all constraints whose angles are counted over full turns
     carried : layout of the auxiliary states
     """
 
@@ -159,7 +165,7 @@ class Arrangement:
     def of(
         cls, bodies: Sequence[Body], constraints: Sequence[Constraint], forces: Sequence[ForceElement]
     ) -> Arrangement:
-        """Return the layout for a system with these bodies, constraints and force elements."""
+        """Return the arrangement of a system with these bodies, constraints and force elements."""
         working = [constraint.name for constraint in constraints if _works(constraint)]
         ends = _ends(bodies, constraints)
         return cls(
@@ -184,7 +190,7 @@ def flatten(
     rank_tolerance: float = RANK_TOLERANCE,
     closure_tolerance: float = 0.0,
 ) -> Model:
-    """Return the model of a system whose parts have been validated.
+    """Return the model of a system with validated parts.
 
     Parameters
     ----------
@@ -195,7 +201,7 @@ def flatten(
     gravity : (3,) acceleration of gravity, m/s^2, inertial frame
     load_length : length, m, that makes torques comparable with forces
     rank_tolerance : lower limit of the model's rank tolerance
-    closure_tolerance : m
+    closure_tolerance : closure tolerance of the assembly, m
         The rank tolerance is at least DEPENDENT times this over the length of the system: rounded coordinates of parts
         make redundant rows independent by about that much.
     """
@@ -267,17 +273,14 @@ def flatten(
 
 
 def _works(constraint: Constraint) -> bool:
-    """Return whether a constraint may do work.
-
-    It may if it has motions, or user functions, which may depend on time in any way.
-    """
+    """Whether a constraint may do work: it has prescribed motions, or user functions, which may depend on time."""
     gaps = constraint.gaps if isinstance(constraint, Unilateral) else ()
     relations = [part for part in (*constraint.primitives, *gaps) if isinstance(part, Relation)]
     return any(relation.motions or relation.of_user for relation in relations)
 
 
 def _table(entries: Sequence[tuple]) -> PrimitiveTable:
-    """Return the arrays of primitives: kind, row, bodies, arms, directions and offset of each."""
+    """Return primitives as arrays; each entry holds kind, row, bodies, arms, directions and offset."""
     kind, row, body, arm, direction, offset = zip(*entries, strict=True) if entries else ((),) * 6
     return PrimitiveTable(
         kind=np.array(kind, dtype=np.int64),
@@ -292,7 +295,10 @@ def _table(entries: Sequence[tuple]) -> PrimitiveTable:
 def _row_scale(
     table: PrimitiveTable, relations: Sequence[PlacedRelation], torque: np.ndarray, load_length: float
 ) -> np.ndarray:
-    """Return the force (m,) exerted by a unit multiplier of each row: 1, for torques 1 / length, for distances 2 l."""
+    """Return the force (m,) that a unit multiplier exerts, for m rows.
+
+    It is 1 for forces, 1 / `load_length` for torques, and 2 l for distances l.
+    """
     scale = np.where(torque, 1 / load_length, 1.0)
     for placed in relations:
         scale[placed.rows] *= placed.relation.scale

@@ -8,7 +8,14 @@ import numpy as np
 
 
 class Rows(NamedTuple):
-    """Output states: times (nt,), s, flat states (nt, 13 n + k), and quadrants (nt, 2 K) of the joint angles."""
+    """States of a run at nt output times.
+
+    Attributes
+    ----------
+    time : (nt,) s
+    flat : (nt, 13 n + k) states of n bodies and k auxiliary states
+    quadrants : (nt, 2 K) counted quadrants of the angles of K joints
+    """
 
     time: np.ndarray
     flat: np.ndarray
@@ -16,12 +23,12 @@ class Rows(NamedTuple):
 
 
 class OutputBuffer:
-    """Buffer that collects output states until they are taken.
+    """Buffer that collects output states until they are taken out.
 
     Attributes
     ----------
     numbers : number of floats in the buffer
-    last : time of the state added last, s, whether taken or not
+    last : time of the last added state, s, whether or not it is still in the buffer
     """
 
     def __init__(self) -> None:
@@ -35,6 +42,6 @@ class OutputBuffer:
         self.last = float(time[-1])
 
     def take(self) -> Rows:
-        """Return all states added since the last call, of which there must be at least one, and empty the buffer."""
+        """Return all states in the buffer, at least one, and empty it."""
         parts, self._parts, self.numbers = self._parts, [], 0
         return parts[0] if len(parts) == 1 else Rows(*map(np.concatenate, zip(*parts, strict=True)))

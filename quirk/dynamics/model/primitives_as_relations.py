@@ -1,4 +1,7 @@
-"""All constraint rows as relations: primitives written as functions of moving frames."""
+"""Constraint rows of primitives as functions of moving frames, so that all rows can be treated alike.
+
+A relation is a constraint given by such a function; a primitive is one of four elementary constraints.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from .model import Model, PlacedRelation
 
 
 def as_relations(model: Model) -> list[PlacedRelation]:
-    """Return relations for all rows of a model: one relation per group of primitives, then the model's relations."""
+    """Return relations for all rows of a model: one for each group of primitives, then the model's own relations."""
     placed = []
     for constraint, bodies in model.joint_bodies:
         first = model.joint_rows[constraint.name].start
@@ -33,7 +36,7 @@ def as_relations(model: Model) -> list[PlacedRelation]:
 def _placed(
     constraint: Constraint, bodies: tuple[int, int], primitives: list[Primitive], rows: slice
 ) -> PlacedRelation:
-    """Return consecutive primitives of a constraint as one relation."""
+    """Return consecutive primitives of a constraint as one relation with the given rows."""
     relation = Relation(
         _function(tuple((primitive.kind, primitive.axis_i, primitive.axis_j) for primitive in primitives)),
         tuple(label for primitive in primitives for label in primitive.labels),
@@ -46,7 +49,7 @@ def _placed(
 
 @functools.cache
 def _function(recipe: tuple[tuple[int, int, int], ...]) -> Function:
-    """Return the function that computes the rows of primitives, each specified by its kind and the axes on i and j."""
+    """Return the function that computes the rows of primitives; each is given by its kind and its axes on i and j."""
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> list[Jet]:
         frame_i, frame_j = frames

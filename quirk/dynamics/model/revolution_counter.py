@@ -49,7 +49,7 @@ Four = tuple[float, float, float, float]
 
 @record
 class Counter(NamedTuple):
-    """State of the revolution counter for K joints.
+    """Counts the quadrants passed by the plane vectors of K joints.
 
     Attributes
     ----------
@@ -57,8 +57,8 @@ class Counter(NamedTuple):
     where : (2 K,) index in y of the orientations of bodies i and j
     forms : (16 K,) matrices H, by rows
     quadrants : (2 K,) quadrant of each vector, counted over full turns
-    due : (K,) value of TURNED up to which no quadrant can be missed
-    counted : (K,) value of TURNED at the last evaluation of the joint
+    due : (K,) turn of the bodies (see TURNED) up to which no quadrant can be missed
+    counted : (K,) turn of the bodies (see TURNED) at the last evaluation of the joint
     lead : (2 K,) difference of extrapolated and counted polar angles, rad, summed over steps too long for the cubic
     spare : (2 K,) scratch for `lead`
     blind : whether steps have a fixed size, so that all of them may be too long
@@ -81,7 +81,7 @@ class Counter(NamedTuple):
 
 @shared
 def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
-    """Begin a step of size h from y to y_new: update at y the joints that may pass more than a quadrant in the step."""
+    """Begin a step of size h from y to y_new: evaluate at y the joints that may pass more than a quadrant in it."""
     if counter.due.shape[0] == 0:
         return
     counter.clock[FASTEST_NEW] = fastest(y_new, counter.blocks)
@@ -98,7 +98,7 @@ def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> 
 
 @shared
 def note_turns(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: float) -> None:
-    """Store the quadrants of a state, at time h after y within the step, in kept[row]."""
+    """Store the quadrants of a state within the step, at time h after y, as output `row`."""
     count = counter.due.shape[0]
     turned = counter.clock[TURNED] + counter.clock[AHEAD]
     for k in range(count):
@@ -112,7 +112,7 @@ def note_turns(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: 
 
 @shared
 def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
-    """End a step of size h: update at y_new the joints that may have passed more than a quadrant in the step."""
+    """End a step of size h from y to y_new: evaluate at y_new all joints that may have passed more than a quadrant."""
     turned = counter.clock[TURNED] + counter.clock[AHEAD]
     for k in range(counter.due.shape[0]):
         if counter.due[k] < turned:
@@ -125,7 +125,10 @@ def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> Non
 
 @shared
 def count_from(counter: Counter, row: int, state: np.ndarray) -> None:
-    """Continue the count from a state within a step with quadrants kept[row], and discard the rest of the step."""
+    """Continue the count from a state within the last step, and discard the rest of the step.
+
+    The quadrants of that state have been stored as output `row`.
+    """
     count = counter.due.shape[0]
     if counter.blind:
         # Extrapolated directions are ahead of the counted ones by the difference accumulated up to the state.
@@ -142,7 +145,10 @@ def count_from(counter: Counter, row: int, state: np.ndarray) -> None:
 
 @shared
 def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
-    """Set the turn of the bodies at which joint k, just evaluated with vectors u, must be evaluated again."""
+    """Set the turn of the bodies at which joint k must be evaluated again.
+
+    It has just been evaluated at the turn `turned`, with plane vectors u.
+    """
     shorter = min(u[0] * u[0] + u[1] * u[1], u[2] * u[2] + u[3] * u[3])
     counter.counted[k] = turned
     counter.due[k] = turned + REACH * math.sqrt(shorter)
@@ -150,7 +156,7 @@ def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
 
 @shared
 def fastest(y: np.ndarray, blocks: int) -> float:
-    """Return the largest angular velocity of a body, rad/s."""
+    """Return the largest angular velocity of a body in the state y, rad/s."""
     largest = splat(0.0)
     for block in range(blocks):
         omega = load3(y, block * STATE + 8 * OMEGA)
@@ -160,7 +166,7 @@ def fastest(y: np.ndarray, blocks: int) -> float:
 
 @shared
 def relative_quaternion(counter: Counter, k: int, y: np.ndarray) -> Four:
-    """Return the quaternion r = conj(q_i) q_j of the bodies of joint k."""
+    """Return the quaternion r = conj(q_i) q_j of the two bodies of joint k."""
     i, j = counter.where[2 * k], counter.where[2 * k + 1]
     aw, ax, ay, az = at(y, i), at(y, i + 8), at(y, i + 16), at(y, i + 24)
     bw, bx, by, bz = at(y, j), at(y, j + 8), at(y, j + 16), at(y, j + 24)
@@ -174,7 +180,7 @@ def relative_quaternion(counter: Counter, k: int, y: np.ndarray) -> Four:
 
 @shared
 def plane_vectors(counter: Counter, k: int, y: np.ndarray) -> Four:
-    """Return u = H r, both plane vectors of joint k at a state."""
+    """Return both plane vectors of joint k at the state y, u = H r."""
     return formed(counter, k, relative_quaternion(counter, k, y))
 
 
@@ -194,7 +200,7 @@ def plane_velocities(counter: Counter, k: int, y: np.ndarray) -> Four:
 
 @shared
 def formed(counter: Counter, k: int, quaternion: Four) -> Four:
-    """Return the matrix H of joint k times a quaternion."""
+    """Return the product of the matrix H of joint k and a quaternion."""
     f, o = counter.forms, 16 * k
     w, x, y, z = quaternion
     return (
@@ -216,7 +222,10 @@ def count_through(
     o: int,
     lead: np.ndarray,
 ) -> None:
-    """Write the quadrants of joint k at y_new, a time h after y, to quadrants[o : o + 2], and update `lead`."""
+    """Write the quadrants of joint k at y_new, a time h after y, to quadrants[o : o + 2].
+
+    The differences of extrapolated and counted angles in `lead` are updated.
+    """
     u, u_new = plane_vectors(counter, k, y), plane_vectors(counter, k, y_new)
     v, v_new = plane_velocities(counter, k, y), plane_velocities(counter, k, y_new)
     for side in range(2):
@@ -235,7 +244,10 @@ def count_through(
 
 @shared
 def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> int:
-    """Return the quadrant of entries a and a + 1 at the end of a cubic with ends u and rates v that starts in q."""
+    """Return the quadrant in which a plane vector ends that moves along a cubic and starts in quadrant q.
+
+    Its components are entries a and a + 1 of u at the start and of u_new at the end, with rates v and v_new.
+    """
     b, x_last, y_last = a + 1, u[a], u[a + 1]
     if on_one_side(u[a], u[b], h * v[a], h * v[b], u_new[a], u_new[b], h * v_new[a], h * v_new[b]):
         return passed(q, u_new[a], u_new[b], x_last * u_new[b] - y_last * u_new[a])
@@ -253,7 +265,7 @@ def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 def on_one_side(
     x: float, y: float, dx: float, dy: float, x_new: float, y_new: float, dx_new: float, dy_new: float
 ) -> bool:
-    """Return whether a cubic with given ends and rates stays on one side of a line through the origin.
+    """Whether a plane cubic with given ends and rates stays on one side of a line through the origin.
 
     The cubic lies within the convex hull of its four control points (Farin, Curves and Surfaces for CAGD (2002), 5.3).
     If so, its polar angle changes by less than half a turn and follows from the vectors at both ends.
@@ -269,9 +281,10 @@ def on_one_side(
 
 @shared
 def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> float:
-    """Return the polar angle of entries a and a + 1 of u, extrapolated over h with the mean rate of both ends.
+    """Return the polar angle of a plane vector after a time h, extrapolated with the mean rate of both ends, rad.
 
-    The vector starts in quadrant q. The rate of a vector of zero length counts as zero.
+    Its components are entries a and a + 1 of u, with quadrant q, and of u_new; v and v_new are their rates. The rate of
+    a vector of zero length counts as zero.
     """
     b = a + 1
     size, size_new = u[a] * u[a] + u[b] * u[b], u_new[a] * u_new[a] + u_new[b] * u_new[b]
@@ -282,7 +295,7 @@ def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 
 @shared
 def passed(q: int, x: float, y: float, sense: float) -> int:
-    """Return the quadrant of (x, y) nearest to q, full turns counted.
+    """Return the quadrant of (x, y) that is nearest to q, counted over full turns.
 
     If the quadrant is opposite to q, the sign of `sense` decides the direction.
     """

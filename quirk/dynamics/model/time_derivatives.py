@@ -1,4 +1,4 @@
-"""Poses of bodies at one instant with their time derivatives of any order.
+"""Poses of bodies at one instant with their time derivatives of any order K.
 
 Angular velocities and their derivatives are in the inertial frame, as the derivatives of vectors fixed in a body follow
 from these (`quirk.constraints.tower`); users see angular velocities omega_b and their derivatives in body axes. With
@@ -41,7 +41,10 @@ class MotionTower:
 
     @classmethod
     def of(cls, kin: Kinematics, order: int) -> MotionTower:
-        """Return the motion from a state with constant velocities, and constant angular velocities in inertial axes."""
+        """Return a motion with the velocities of a state, which are constant: both kinds in the inertial frame.
+
+        `order` is the number K of time derivatives.
+        """
         position = np.zeros((len(kin.position), order + 1, 3))
         spin = np.zeros((len(kin.position), max(order, 1), 3))
         position[:, 0], spin[:, 0] = kin.position, kin.spin
@@ -50,7 +53,10 @@ class MotionTower:
 
     @classmethod
     def in_body_axes(cls, position: np.ndarray, orientation: np.ndarray, omega: np.ndarray) -> MotionTower:
-        """Return a motion from positions (n, K + 1, 3), orientations (n, 4) and body-axes spins (n, K, 3)."""
+        """Return a motion of n bodies from their poses and from angular velocities in body axes.
+
+        Positions (n, K + 1, 3) and angular velocities (n, K, 3) include time derivatives; orientations are (n, 4).
+        """
         spin = np.zeros_like(omega)
         tower = cls(position, orientation, rotation.matrix(orientation), spin)
         for k in range(spin.shape[1]):
@@ -58,16 +64,23 @@ class MotionTower:
         return tower
 
     def up_to(self, order: int) -> MotionTower:
-        """Return this motion truncated to `order` derivatives, or unchanged if it has fewer."""
+        """Return this motion with at most `order` time derivatives."""
         spin = self.spin[:, : max(order, 1)]
         return MotionTower(self.position[:, : order + 1], self.orientation, self.rotation, spin)
 
     def points(self, local: np.ndarray) -> np.ndarray:
-        """Return inertial positions (n, K + 1, 3), with derivatives, of points at `local` (3,) in body axes."""
+        """Return the positions (n, K + 1, 3) of a point fixed in each body in the inertial frame, with time
+        derivatives.
+
+        `local` (3,) are the coordinates of the point in body axes, m.
+        """
         return self.position + self.rotations(self.order) @ local
 
     def rotations(self, order: int) -> np.ndarray:
-        """Return R and its derivatives (n + 1, order + 1, 3, 3); requires `spin` with order - 1 derivatives."""
+        """Return the rotation matrices R and their time derivatives (n + 1, order + 1, 3, 3).
+
+        This requires `spin` with order - 1 derivatives.
+        """
         R = np.zeros((len(self.rotation), order + 1, 3, 3))
         R[:, 0] = self.rotation
         for k in range(order):
@@ -77,7 +90,10 @@ class MotionTower:
         return R
 
     def jets(self, order: int) -> Kinematics:
-        """Return this motion as `Kinematics` of jets; requires velocities with `order` derivatives."""
+        """Return this motion as `Kinematics` of jets, numbers with time derivatives.
+
+        Velocities need `order` derivatives.
+        """
         R, spin, body = self.rotations(order), self.spin[:, : order + 1], self.body_spins(order)
         q = np.zeros((len(R), order + 1, 4))
         q[:, 0] = self.orientation
@@ -95,19 +111,19 @@ class MotionTower:
         )
 
     def body_spins(self, order: int) -> np.ndarray:
-        """Return angular velocities in body axes with the derivatives of their components (n + 1, order + 1, 3)."""
+        """Return the angular velocities in body axes and the derivatives of their components, (n + 1, order + 1, 3)."""
         back = np.swapaxes(self.rotations(order), 2, 3)
         return np.stack([_product(back, self.spin, k) for k in range(order + 1)], axis=1)
 
 
 def _product(matrices: np.ndarray, vectors: np.ndarray, k: int) -> np.ndarray:
-    """Return the k-th derivative (n, 3) of matrices times vectors, both with time derivatives along axis 1."""
+    """Return time derivative k (n, 3) of products of matrices and vectors; the derivatives of both are along axis 1."""
     parts = [comb(k, m) * np.einsum("nij,nj->ni", matrices[:, m], vectors[:, k - m]) for m in range(k + 1)]
     return np.sum(parts, axis=0)
 
 
 def _jets(tower: np.ndarray) -> np.ndarray:
-    """Return an array (n, ...) of jets from time derivatives (n, K + 1, ...)."""
+    """Return an array (n, ...) of jets from values with time derivatives (n, K + 1, ...)."""
     series = np.moveaxis(tower, 1, -1) / factorials(tower.shape[1] - 1)
     jets = np.empty(series.shape[:-1], dtype=object)
     for place in np.ndindex(*jets.shape):

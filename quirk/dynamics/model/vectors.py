@@ -1,4 +1,8 @@
-"""Algebra of 3-vectors in kernels: tuples of three numbers or of three lanes (SIMD vectors of eight bodies)."""
+"""Algebra of vectors with three components in compiled code.
+
+A vector is a tuple of three numbers for one body, or of three SIMD vectors for eight bodies. Arrays in blocks of eight
+hold a component of eight bodies in adjacent elements.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,19 @@ from .layout import METRIC, ROTATION
 
 @traced
 def three(array: np.ndarray, o: int) -> Any:
-    """Load the 3-vector of one body whose first component is element `o` of an array in blocks of eight."""
+    """Load the vector of one body whose first component is element `o` of an array in blocks of eight."""
     return at(array, o), at(array, o + 8), at(array, o + 16)
 
 
 @traced
 def load3(array: np.ndarray, o: int) -> Any:
-    """Load the 3-vectors of eight bodies: three consecutive vectors of lanes from element `o`."""
+    """Load the vectors of eight bodies, from element `o` of an array in blocks of eight."""
     return load(array, o), load(array, o + 8), load(array, o + 16)
 
 
 @traced
 def store3(array: np.ndarray, o: int, a: Any) -> None:
-    """Store the 3-vectors of eight bodies as three consecutive vectors of lanes from element `o`."""
+    """Store the vectors of eight bodies, from element `o` of an array in blocks of eight."""
     store(array, o, a[0])
     store(array, o + 8, a[1])
     store(array, o + 16, a[2])
@@ -34,7 +38,7 @@ def store3(array: np.ndarray, o: int, a: Any) -> None:
 
 @traced
 def add3(array: np.ndarray, o: int, a: Any, sign: float) -> None:
-    """Add `sign` times a 3-vector to the vector of one body at element `o` of an array in blocks of eight."""
+    """Add `sign` times a vector to the vector of one body at element `o` of an array in blocks of eight."""
     add(array, o, sign * a[0])
     add(array, o + 8, sign * a[1])
     add(array, o + 16, sign * a[2])
@@ -54,7 +58,7 @@ def minus(a: Any, b: Any) -> Any:
 
 @traced
 def times(a: Any, c: Any) -> Any:
-    """Return a c, with c a number or lanes."""
+    """Return the product a c of a vector and a number."""
     return a[0] * c, a[1] * c, a[2] * c
 
 
@@ -66,7 +70,7 @@ def dot(a: Any, b: Any) -> Any:
 
 @traced
 def magnitudes(a: Any, b: Any) -> Any:
-    """Return the sum of the magnitudes of the three products in a . b."""
+    """Return the sum of the magnitudes of the three products in the scalar product a . b."""
     products = [x * y for x, y in zip(a, b, strict=True)]
     x, y, z = (greater(product, -1.0 * product) for product in products)
     return x + y + z
@@ -74,20 +78,20 @@ def magnitudes(a: Any, b: Any) -> Any:
 
 @traced
 def cross(a: Any, b: Any) -> Any:
-    """Return the vector product a x b."""
+    """Return the cross product a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @traced
 def turned(kin: np.ndarray, k: int, a: Any) -> Any:
-    """Return R a: transform from body axes, of the body whose kinematics start at `k`, to the inertial frame."""
+    """Return R a: a vector in body axes, transformed to the inertial frame; the kinematics of the body start at `k`."""
     R = k + 8 * ROTATION
     return dot(three(kin, R), a), dot(three(kin, R + 24), a), dot(three(kin, R + 48), a)
 
 
 @traced
 def back(kin: np.ndarray, k: int, a: Any) -> Any:
-    """Return R^T a: transform from the inertial frame to body axes of the body whose kinematics start at `k`."""
+    """Return R^T a: an inertial vector, transformed to body axes; the kinematics of the body start at `k`."""
     R = k + 8 * ROTATION
     return (
         at(kin, R) * a[0] + at(kin, R + 24) * a[1] + at(kin, R + 48) * a[2],
@@ -98,7 +102,7 @@ def back(kin: np.ndarray, k: int, a: Any) -> Any:
 
 @traced
 def scaled(kin: np.ndarray, k: int, a: Any) -> Any:
-    """Return W^T a with W W^T = J^-1: scale a moment in body axes so that its square is a . J^-1 a."""
+    """Return W^T a with W W^T = J^-1: a moment in body axes, scaled so that its square is a . J^-1 a."""
     W = k + 8 * METRIC
     return (
         at(kin, W) * a[0] + at(kin, W + 24) * a[1] + at(kin, W + 48) * a[2],
@@ -109,13 +113,13 @@ def scaled(kin: np.ndarray, k: int, a: Any) -> Any:
 
 @traced
 def rows_times(array: np.ndarray, o: int, a: Any) -> Any:
-    """Return M a for eight bodies at a time; the matrices M (3, 3) are stored row by row from element `o`."""
+    """Return M a for eight bodies at a time, with matrices M (3, 3) stored by rows from element `o`."""
     return dot(load3(array, o), a), dot(load3(array, o + 24), a), dot(load3(array, o + 48), a)
 
 
 @traced
 def columns_times(array: np.ndarray, o: int, a: Any) -> Any:
-    """Return M^T a for eight bodies at a time; the matrices M (3, 3) are stored row by row from element `o`."""
+    """Return M^T a for eight bodies at a time, with matrices M (3, 3) stored by rows from element `o`."""
     return (
         load(array, o) * a[0] + load(array, o + 24) * a[1] + load(array, o + 48) * a[2],
         load(array, o + 8) * a[0] + load(array, o + 32) * a[1] + load(array, o + 56) * a[2],
@@ -125,18 +129,18 @@ def columns_times(array: np.ndarray, o: int, a: Any) -> Any:
 
 @traced
 def cyclic(a: Any, b: Any) -> Any:
-    """Return the positive products of the vector product: a x b = cyclic(a, b) - cyclic(b, a)."""
+    """Return the three products with positive sign in the cross product: a x b = cyclic(a, b) - cyclic(b, a)."""
     return a[1] * b[2], a[2] * b[0], a[0] * b[1]
 
 
 @traced
 def each(a: Any, b: Any) -> Any:
-    """Return the product of two vectors component by component."""
+    """Return the componentwise product of two vectors."""
     return a[0] * b[0], a[1] * b[1], a[2] * b[2]
 
 
 @traced
 def column(array: np.ndarray, o: int, c: int) -> Any:
-    """Return column c of eight matrices (3, 3) stored as in `rows_times`."""
+    """Return column c of eight matrices (3, 3), stored as for `rows_times`."""
     o = o + 8 * c
     return load(array, o), load(array, o + 24), load(array, o + 48)

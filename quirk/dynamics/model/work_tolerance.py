@@ -30,12 +30,15 @@ EPSILON = float(np.finfo(float).eps)
 
 @shared
 def of_energies(energies: float, rtol: float) -> float:
-    """Return the first term of the tolerance, J, from 2 E + X, J."""
+    """Return the first term of the tolerance, J; `energies` is 2 E + X, J."""
     return ALLOWED * rtol * energies
 
 
 @shared
 def per_time(loads: float, power: float, shaken: float, least: float, rtol: float, atol: float) -> float:
-    """Return the second term of the tolerance over the step length, W, from F, P (W), h S (W) and p."""
+    """Return the second term of the tolerance divided by the step length, W.
+
+    `loads` is F, `power` is P, W, `shaken` is h S, W, and `least` is p.
+    """
     noise = NOISE * EPSILON / max(least, EPSILON)
     return ALLOWED * (atol * loads + rtol * power + noise * (power + shaken))

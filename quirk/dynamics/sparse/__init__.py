@@ -1,1 +1,1 @@
-"""Compiled sparse solver: the Udwadia-Kalaba equation at a cost linear in the number of bodies."""
+"""Compiled solver of the Udwadia-Kalaba equation at a cost linear in the number of bodies."""

@@ -1,1 +1,1 @@
-"""Compiled adjoint of a run: gradients are propagated backward in time to the initial state and parameters."""
+"""Adjoint of a run: gradients are propagated backward in time to the initial state and parameters."""

@@ -1,4 +1,8 @@
-"""Compiled adjoint: gradient of a scalar function of a run with respect to initial state and parameters."""
+"""Gradient of a scalar function of a run with respect to initial state and parameters.
+
+A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states. A varied motion is a prescribed
+motion that depends on a parameter.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +31,11 @@ from .state import NUMBERS, Pull
 
 @dataclass(frozen=True)
 class Sought:
-    """Inputs of one kind of element (laws or relations) with respect to which derivatives are required.
+    """Inputs of all force laws, or of all relations, with respect to which derivatives are required.
 
     Attributes
     ----------
-    places : indices of the inputs with derivatives, by index of the element
+    places : indices of the inputs, by index of the force element or relation
     motions : varied motions of these elements, each with its index among all varied motions
     """
 
@@ -40,13 +44,16 @@ class Sought:
 
     @classmethod
     def of(cls, directions: Directions, motions: Sequence[ChangedMotion], of_relations: bool) -> Sought:
-        """Return the inputs of relations, or of laws, that depend on the directions or on varied motions."""
+        """Return the inputs of relations, or of force laws, that depend on the directions or on varied motions."""
         inputs_of = directions.relations if of_relations else directions.laws
         mine = [(m, motion) for m, motion in enumerate(motions) if motion.of_relation == of_relations]
         return cls({e: list(inputs) for e, inputs in inputs_of.items()}, mine)
 
     def entries(self, elements: int) -> list[list[tuple[int, int]]]:
-        """Return for each element pairs (index of the input, index of the varied motion written to it or -1)."""
+        """Return the required inputs of each element.
+
+        An input is a pair: its index, and the index of the varied motion that determines it, or -1.
+        """
         entries: list[list[tuple[int, int]]] = [[] for _ in range(elements)]
         for e, places in self.places.items():
             entries[e] += [(place, -1) for place in places]
@@ -55,14 +62,17 @@ class Sought:
         return entries
 
     def wanted(self, elements: int) -> Wanted:
-        """Return the required inputs of all elements as arrays for kernels."""
+        """Return the required inputs of all elements as arrays for compiled code."""
         entries = self.entries(elements)
         flat = np.array([pair for of_element in entries for pair in of_element], dtype=np.int64).reshape(-1, 2)
         first = np.cumsum([0, *(len(of_element) for of_element in entries)])
         return Wanted(first, flat[:, 0].copy(), flat[:, 1].copy(), np.zeros(len(flat)))
 
     def sum_up(self, wanted: Wanted, given: Mapping[int, Mapping[int, np.ndarray]], into: np.ndarray) -> None:
-        """Add the derivatives in all directions to `into` (D,), from the derivatives with respect to inputs."""
+        """Add the derivatives in all D directions to `into` (D,).
+
+        They follow from the derivatives with respect to inputs, in `wanted`, and the variations of the inputs, `given`.
+        """
         directions = {m: motion.direction for m, motion in self.motions}
         for e in range(len(wanted.first) - 1):
             for p in range(wanted.first[e], wanted.first[e + 1]):
@@ -73,7 +83,7 @@ class Sought:
 
 
 class Reversed:
-    """Backward propagation of state gradients along a run, with exclusive use of a solver.
+    """Backward propagation of the gradient along the steps of a run; no other object may use the solver meanwhile.
 
     Parameters
     ----------
@@ -98,12 +108,12 @@ class Reversed:
         last_angles: np.ndarray,
         behind: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives with respect to the initial state (13 n + k,) and to parameters (D,).
+        """Return the derivatives with respect to the initial state (13 n + k,) and to parameters (D,).
 
         Parameters
         ----------
-        steps : Steps
-        rows : (steps + 1,) index in `sources` for the start of each step and for the end, or -1
+        steps : steps of the run
+        rows : (steps + 1,) index in `sources` of the start of each step and of the end, or -1 if it is no output time
         sources : (nt, 13 n + k) partial derivatives of the function with respect to the states at output times
         directions, motions : directions in parameters, and variations of prescribed motions
         last_angles : (K, 3) joint angles at the end, rad
@@ -194,13 +204,16 @@ class Reversed:
         return Pull(tangents=tangents, sums=sums, seeds=flat, numbers=np.zeros(NUMBERS * S), gravity=aligned(8))
 
     def _by_bodies(self, pull: Pull, directions: Directions) -> np.ndarray:
-        """Return the contributions (D,) of masses, inertias and gravity to the derivatives in all directions."""
+        """Return the parts (D,) of the derivatives in all D directions that are due to masses, inertias and gravity."""
         numbers = pull.numbers.reshape(-1, NUMBERS)[self.solver.slots.slot[: len(self.solver.model.mass)]]
         by_inertia = np.einsum("nij,nijd->d", numbers[:, 1:].reshape(-1, 3, 3), directions.inertia)
         return numbers[:, 0] @ directions.mass + by_inertia + pull.gravity[:3] @ directions.gravity
 
     def _to_lanes(self, sources: np.ndarray) -> np.ndarray:
-        """Return state gradients (nt, 13 n + k) in the kernels' layout, concatenated; empty slots are zero."""
+        """Return state gradients (nt, 13 n + k) in the layout of compiled code, one after the other.
+
+        Empty slots are zero.
+        """
         slots, size = self.solver.slots, self.solver.size
         flat = aligned(len(sources) * size)
         for n, source in enumerate(sources):

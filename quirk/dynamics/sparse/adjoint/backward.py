@@ -29,17 +29,17 @@ from .state import Pull, pull_landing, pull_rates
 
 @record
 class Adjoint(NamedTuple):
-    """Gradient with respect to a state, and its position in a run.
+    """Gradient with respect to a state of a run, and the data needed to propagate it; a state has `size` elements.
 
     Attributes
     ----------
-    pull : data of the transposed tangent
+    pull : data for the gradient at one state
     weights : coefficients of the Runge-Kutta method, s stages
     alpha, beta : Baumgarte's rates, 1/s
     projects : whether the run is projected onto the constraints
     rank : largest number of independent rows so far
     trail : steps as in `RunState`, followed by the final state
-    rows : (steps + 1,) index in `sources` for the start of each step and for the end, or -1
+    rows : (steps + 1,) index in `sources` of the start of each step and of the end, or -1 if it is no output time
     sources : (nt size,) partial derivatives of the scalar function with respect to the states at output times
     states, slopes : (s size,) states and y' at the stages
     given : (s size,) gradients of the slopes
@@ -65,14 +65,14 @@ class Adjoint(NamedTuple):
 
 @kernel
 def add_scaled(into: np.ndarray, scale: float, more: np.ndarray) -> None:
-    """Add `scale` times the flat array `more` to `into`."""
+    """Add `scale` times the array `more` to the array `into`."""
     for o in range(0, into.shape[0], 8):
         store(into, o, load(into, o) + scale * load(more, o))
 
 
 @kernel
 def add_source(adjoint: Adjoint, n: int) -> None:
-    """Add the partial derivatives with respect to the state at the start of step n."""
+    """Add the partial derivatives of the function with respect to the state at the start of step n."""
     size, row = adjoint.now.shape[0], adjoint.rows[n]
     if row >= 0:
         add_scaled(adjoint.now, 1.0, adjoint.sources[row * size : (row + 1) * size])
@@ -90,7 +90,10 @@ def land_back(mechanism: Mechanism, adjoint: Adjoint, t: float, y: np.ndarray) -
 
 @kernel
 def share_back(adjoint: Adjoint, row: int, h: float, given: np.ndarray) -> None:
-    """Add the contributions of a row of the tableau to the slope gradients, from the gradient `given` of its sum."""
+    """Add the contribution of a weighted sum of slopes to the gradients of the slopes.
+
+    `given` is the gradient of the sum, whose weights are row `row` of the tableau; h is the step size.
+    """
     weights, size = adjoint.weights, adjoint.now.shape[0]
     for e in range(weights.first[row], weights.first[row + 1]):
         o = weights.slope[e] * size
@@ -132,9 +135,10 @@ def step_back(mechanism: Mechanism, adjoint: Adjoint, step: np.ndarray, y_new: n
 
 @entry(needed_by="gradients need", effort=60)
 def go_back(mechanism: Mechanism, adjoint: Adjoint, first: int, last: int, stop: np.ndarray) -> None:
-    """Propagate the gradient from the end of step `last - 1` to the start of step `first`, or until `stop` (1,) is set.
+    """Propagate the gradient from the end of step `last - 1` to the start of step `first`.
 
-    At the start of step 0 it is propagated through the initial projection.
+    If `stop` (1,) is set meanwhile, the function returns early. At the start of step 0 the gradient is propagated
+    through the initial projection.
     """
     width = STEP_HEAD + adjoint.now.shape[0]
     for n in range(last - 1, first - 1, -1):

@@ -1,8 +1,10 @@
-"""Transposed tangent of laws and relations, in kernels: from the gradients of outputs to those of inputs.
+"""Gradients of the inputs of force laws and relations from the gradients of their outputs, in compiled code.
 
-The functions of dual numbers are evaluated once for each frame and level with six directions, and the resulting
-derivatives of outputs are summed, weighted by the gradients of the outputs. So elements need no code of their own for
-the transpose. "The gradient of x" means the derivatives of the scalar function of the run with respect to x.
+An element is a force law or a relation (constraint function). Its function of dual numbers is evaluated for each frame,
+with six directions of the pose and then six of the velocity, and the resulting derivatives of outputs are summed,
+weighted by the gradients of the outputs. No separate code for the transpose is needed. "The gradient of x" means the
+derivatives of the scalar function of the run with respect to x. A slot is the position of a body in the arrays; a node
+is a group of up to eight rows.
 """
 
 from __future__ import annotations
@@ -56,14 +58,14 @@ ON_BODY, OF_BODY = 8, 16
 
 @record
 class Wanted(NamedTuple):
-    """Inputs of laws or of relations with respect to which derivatives are required.
+    """Inputs of force laws, or of relations, with respect to which derivatives are required.
 
     Attributes
     ----------
     first : (elements + 1,) index of the first entry of each element in the arrays below
     places : index of each input in the inputs of its element
-    motion : index of the varied motion written to the input and the following ones, or -1 for a single input
-    found : sums of the derivatives
+    motion : index of the varied motion that determines the input and those that follow it, or -1 for a single input
+    found : derivatives with respect to the inputs, summed over the run
     """
 
     first: np.ndarray
@@ -74,14 +76,14 @@ class Wanted(NamedTuple):
 
 @record
 class Sums(NamedTuple):
-    """Gradients at one state; S slots, K nodes.
+    """Gradients at one state, for S slots of bodies and K nodes of rows.
 
     Attributes
     ----------
     free : (S,) 1 for bodies, 0 for slots that do not move
     moving : (2 MOVING S,) derivatives of the motion of bodies in six directions of the pose, and of the velocity
     loads : (8 S,) gradient of the loads on bodies, inertial frame
-    levels : (3 * 8 K,) gradient of the rows, at three levels
+    levels : (3 * 8 K,) gradients of Phi, its rate and its second derivative in each row
     bodies : (16 S,) result, gradient of the motion of bodies
     total : (8,) scratch
     laws, relations : inputs with respect to which derivatives are required
@@ -105,7 +107,10 @@ class Sums(NamedTuple):
 def laws_back(
     tangents: Tangents, sums: Sums, forces: Forces, t: float, given: np.ndarray, into: np.ndarray, carried: int
 ) -> None:
-    """Propagate the gradients of loads and of the rates of internal variables to states and inputs of laws."""
+    """Propagate the gradients of loads and of the rates of internal variables to states and to inputs of force laws.
+
+    `given` is the gradient of y', `into` that of the state, and `carried` the index of the first internal variable.
+    """
     laws, half = tangents.laws, sums.moving.shape[0] // 2
     for e in range(laws.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
@@ -140,7 +145,10 @@ def laws_back(
 
 @kernel
 def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: float, y: np.ndarray, loaded: bool) -> None:
-    """Propagate the gradients of rows and, if `loaded`, of the loads of their multipliers to states and inputs."""
+    """Propagate the gradients of rows to states and to inputs of relations.
+
+    If `loaded`, the gradients of the constraint loads at constant multipliers are propagated, too.
+    """
     relations, half = tangents.relations, sums.moving.shape[0] // 2
     for r in range(relations.entries.shape[0] // ELEMENT):
         o = ELEMENT * r
@@ -169,7 +177,10 @@ def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: floa
 
 @kernel
 def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carried: int) -> None:
-    """Sum the derivatives of a law's loads and of the rates of its variables, weighted by their gradients."""
+    """Sum the derivatives of the loads of a force law and of its internal variables, weighted by their gradients.
+
+    The entries of the law begin at element `o`.
+    """
     deltas, found = laws.entries[o + OUTPUT] + laws.entries[o + OUTPUTS], splat(0.0)
     place = deltas
     for side in range(laws.entries[o + SIDE], laws.entries[o + SIDE_END]):
@@ -185,7 +196,10 @@ def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carr
 
 @kernel
 def weigh_relation(tangents: Tangents, sums: Sums, o: int, loaded: bool) -> None:
-    """Sum the derivatives of a relation's rows and of the loads of its multipliers, weighted by their gradients."""
+    """Sum the derivatives of the rows of a relation and of its constraint loads, weighted by their gradients.
+
+    The entries of the relation begin at element `o`; loads are included if `loaded`.
+    """
     relations, lanes, found = tangents.relations, tangents.lanes, splat(0.0)
     begin, end = relations.entries[o + SIDE], relations.entries[o + SIDE_END]
     deltas = relations.entries[o + OUTPUT] + relations.entries[o + OUTPUTS]
@@ -216,9 +230,10 @@ def seed_inputs(
     order: int,
     begins: bool,
 ) -> None:
-    """Set unit directions for `count` inputs of an element if `begins`, otherwise reset them and store the derivatives.
+    """Set unit directions for `count` inputs of an element, or reset them and store the derivatives.
 
-    For varied motions the directions include the time derivatives up to `order`.
+    The former is done if `begins`. The inputs are those from entry `p` on. For varied motions the directions include
+    the time derivatives up to `order`.
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for k in range(count):

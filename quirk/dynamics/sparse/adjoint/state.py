@@ -1,9 +1,10 @@
-"""Transposed tangent of y' and of the projection onto the constraints at one state, in kernels.
+"""Gradients through the computation of y' and through the projection at one state, in compiled code.
 
 Accelerations vary by P M^-1 dQ - M^-1 A^T S^-1 dPhi", with P the projector onto the motions allowed by the constraints
 and S = A M^-1 A^T. So the gradient of accelerations requires the same solve: the resulting motion is the gradient of
-the loads, and the multipliers are the gradient of the rows. These are then propagated to elements, and to inertial
-forces of bodies. "The gradient of x" means the derivatives of the scalar function of the run with respect to x.
+the loads, and the multipliers are the gradient of the rows. These are then propagated to force laws and relations, and
+to inertial forces of bodies. "The gradient of x" means the derivatives of the scalar function of the run with respect
+to x. A slot is the position of a body in the arrays.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ NUMBERS = 10
 
 @record
 class Pull(NamedTuple):
-    """Data of the transposed tangent at one state.
+    """Data for the propagation of gradients at one state, for S slots.
 
     Attributes
     ----------
@@ -75,7 +76,10 @@ def pull_rates(
     given: np.ndarray,
     into: np.ndarray,
 ) -> None:
-    """Fill `into` with the gradient of a state y, evaluated last with `ydot`, from the gradient `given` of y'."""
+    """Fill `into` with the gradient of a state y, from the gradient `given` of y'.
+
+    The state must be the one that was evaluated last, with the result `ydot`.
+    """
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     clear(into)
     stand(mechanism, pull, y, ydot)
@@ -103,7 +107,7 @@ def pull_rates(
 
 @kernel
 def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Copy the results of an evaluation, and compute the derivatives of each body's motion in its six directions."""
+    """Copy the results of the last evaluation, and compute the derivatives of each body's motion in six directions."""
     take_motion(mechanism, pull.tangents, ydot)
     seeds, moving = pull.seeds.shape[0] // 2, pull.sums.moving.shape[0] // 2
     for level in range(2):
@@ -117,7 +121,10 @@ def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> 
 
 @kernel
 def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill the gradients of loads, and of the motions and constants in inertial forces; transpose of `share_out`."""
+    """Fill the gradients of loads, of the motion and of masses and inertias in inertial forces.
+
+    This is the transpose of `share_out`.
+    """
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
@@ -148,7 +155,10 @@ def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarra
 
 @kernel
 def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
-    """Add the gradient of the motion of bodies to the gradient of a state y; transpose of `tangent.changes.seed`."""
+    """Add the gradient of the motion of bodies to the gradient `into` of a state y.
+
+    This is the transpose of `tangent.changes.seed`.
+    """
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
             continue
@@ -169,7 +179,10 @@ def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
 
 @kernel
 def pull_quaternions(sums: Sums, y: np.ndarray, given: np.ndarray, into: np.ndarray) -> None:
-    """Add to the gradient of a state y, from the gradient `given` of the rates of positions and quaternions."""
+    """Add to the gradient `into` of a state y the part due to the rates of positions and quaternions.
+
+    `given` is the gradient of y'.
+    """
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
             continue
@@ -185,7 +198,7 @@ def pull_quaternions(sums: Sums, y: np.ndarray, given: np.ndarray, into: np.ndar
 
 @kernel
 def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot: np.ndarray, now: np.ndarray) -> None:
-    """Convert the gradient `now` of the state after projection to that of the state y before, evaluated last."""
+    """Convert the gradient `now` of a projected state to that of the state y before the projection, evaluated last."""
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     stand(mechanism, pull, y, ydot)
     for level in range(1, -1, -1):
@@ -216,7 +229,10 @@ def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot
 def weigh_displacement(
     constants: np.ndarray, wrench: np.ndarray, y: np.ndarray, now: np.ndarray, slot: int, level: int
 ) -> None:
-    """Add the gradient of a slot's displacement at one level (poses or velocities), from `now`, to its wrench."""
+    """Add the gradient of the displacement of a slot to its entry in `wrench`.
+
+    `level` selects poses or velocities, and `now` is the gradient of the projected state.
+    """
     b, lane = slot // 8, slot % 8
     s, c, f = b * STATE + lane, b * CON + lane, b * WRENCH + lane
     if level == POSES:

@@ -1,1 +1,1 @@
-"""Code generation for force laws, relations and motions, and callbacks for functions that run in Python."""
+"""Machine code for force laws, relations and motions, and callbacks for functions that run in Python."""

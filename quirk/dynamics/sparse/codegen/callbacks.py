@@ -1,7 +1,8 @@
-"""Callbacks for user functions compiled with numba: C functions that kernels call and that check the returned value.
+"""Callbacks for user functions that are compiled with numba.
 
-The type of the value is checked when the C function is created, its length and finiteness at each call. If a call
-fails, `outputs[FAILED]` is set; the law then repeats the call in Python, which raises an error with the cause.
+They are C functions that compiled code calls, and they check the returned value. The type of the value is checked when
+the C function is created, its length and finiteness at each call. If a call fails, `outputs[FAILED]` is set; the law
+then repeats the call in Python, which raises an error with the cause.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ INPUT_ROOM = 2 * INPUTS
 
 
 def is_compiled(function: Any) -> bool:
-    """Return whether a function is a numba dispatcher."""
+    """Whether a function has been compiled with numba."""
     return hasattr(function, "py_func") and hasattr(function, "get_call_template")
 
 
 @functools.cache
 def compiled_pointer(function: Any, sizes: tuple[int, ...]) -> Any:
-    """Return the address of a C function that calls a user's numba function, compiled once per process.
+    """Return the address of a C function that calls a user's numba function; it is compiled once per process.
 
     None if the function cannot be compiled for arguments of these sizes, or if the type of its value is not numeric.
     """
@@ -72,12 +73,18 @@ def _of_joint(function: Any) -> Callable[..., None]:
 
 
 def take_vector(load: Any, outputs: Any) -> bool:
-    """Write a load of three finite numbers to `outputs`; return False if it is not. For numba functions only."""
+    """Write a load of three finite numbers to `outputs`; return False if it is anything else.
+
+    For numba functions only.
+    """
     raise NotImplementedError
 
 
 def take_number(load: Any, outputs: Any) -> bool:
-    """Write a load that is a finite number to `outputs`; return False if it is not. For numba functions only."""
+    """Write a load that is a finite number to `outputs`; return False if it is anything else.
+
+    For numba functions only.
+    """
     raise NotImplementedError
 
 

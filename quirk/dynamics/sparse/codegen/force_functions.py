@@ -1,4 +1,8 @@
-"""Force laws as functions for kernels: machine code for laws, and machine code or callbacks for user functions."""
+"""Force laws as functions that compiled code calls.
+
+Laws become machine code; user functions become machine code, or callbacks that run in Python. The m constraint rows are
+stored in nodes, groups of up to eight rows.
+"""
 
 from __future__ import annotations
 
@@ -38,19 +42,19 @@ MOST_WRITTEN = 100
 class Applied:
     """Force elements of a model, with the addresses at which kernels call their laws.
 
-    The addresses are valid during the lifetime of this object.
+    The addresses are valid as long as this object exists.
 
     Parameters
     ----------
-    row_lane : (m,) index of each row's multiplier among the multipliers of all nodes
-    refuse : returns whether a user function must run in Python even if it could be compiled
+    row_lane : (m,) position of the multiplier of each row in the array of multipliers
+    refuse : function that returns whether a user function must run in Python even if it could be compiled
 
     Attributes
     ----------
-    table : force elements as arrays for kernels
+    table : force elements as arrays for compiled code
     layouts : layout of the inputs and outputs of each law
-    stop : (1,) set to 1 to make compiled code return soon
-    latest : last exception of a user function, kept after later successful calls
+    stop : (1,) flag; 1 makes compiled code return soon
+    latest : most recent exception of a user function, kept after later successful calls
     in_python : number of calls and time, s, of each function that runs in Python, by title
     called : user functions that run in Python
     """
@@ -101,7 +105,9 @@ class Applied:
         return next(iter(self._troubles.values()), None)
 
     def undefined(self, t: float) -> InputError | None:
-        """Return the exception for the first law with non-finite loads in its last evaluation, at time t, or None."""
+        """Return an InputError for the first force law whose last evaluation, at time t, gave non-finite loads, or
+        None.
+        """
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             found = undefined(element, layout, t, *self._parts(e, layout))
             if found is not None:
@@ -109,7 +115,7 @@ class Applied:
         return None
 
     def check(self, t: float) -> None:
-        """Raise the exception of a user function or law that failed in its last evaluation, at time t.
+        """Raise the exception of a user function or force law that failed in its last evaluation, at time t.
 
         Used for single states; in a run a failure may only mean that a step was too long.
         """
@@ -118,7 +124,10 @@ class Applied:
             raise trouble
 
     def exerted(self, outputs: np.ndarray) -> dict[str, Exerted]:
-        """Return the loads and energies of each element by name, from all outputs at nt times (nt, outputs)."""
+        """Return the loads and energies of each force element by name.
+
+        `outputs` (nt, outputs) are those of all laws at nt times.
+        """
         found, first = {}, 0
         for element, layout in zip(self._elements, self.layouts, strict=True):
             found[element.name] = read(layout, outputs[:, first : first + layout.outputs])
@@ -126,10 +135,10 @@ class Applied:
         return found
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray | None = None) -> None:
-        """Set the references for counting turns in laws: joint angles (K, 3), rad, at time t, and their rates, rad/s.
+        """Set the reference angles for counting full turns in force laws.
 
-        Rates are zero by default. Of all angles that differ by full turns, a law then uses the one nearest to the
-        reference, extrapolated with its rate.
+        These are the angles (K, 3), rad, of K joints at time t, and their rates, rad/s, by default zero. Of all angles
+        that differ by full turns, a law then uses the one nearest to the reference, extrapolated with its rate.
         """
         if not self._turning:
             return
@@ -140,9 +149,9 @@ class Applied:
             self.table.inputs[place : place + REFERENCE] = reference
 
     def references(self, times: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the inputs of laws that are references of angles, (p,), and their values at times (nt, p).
+        """Return the indices (p,) of the inputs of force laws that are reference angles, and their values (nt, p).
 
-        `angles` (nt, K, 3), rad, are the joint angles at these times.
+        `angles` (nt, K, 3), rad, are the angles of K joints at the nt times.
         """
         places = np.array([place + k for *_, place in self._turning for k in range(REFERENCE)], dtype=np.int64)
         found = np.zeros((len(times), len(places)))
@@ -156,14 +165,17 @@ class Applied:
         return copies([self.table.inputs, self.table.outputs])
 
     def recall(self, saved: Sequence[np.ndarray]) -> None:
-        """Restore a snapshot, of these or of the same elements elsewhere, except for addresses."""
+        """Restore the inputs and outputs that `snapshot` returned, here or for a copy of the same elements.
+
+        Addresses of functions are not changed.
+        """
         own = self.table.inputs[self._addresses]
         put_back([self.table.inputs, self.table.outputs], saved)
         self.table.inputs[self._addresses] = own
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        """Context for compiled code that calls user functions.
+        """Context manager for compiled code that calls user functions.
 
         On exit the exception that stopped the code is raised, if any: KeyboardInterrupt after Ctrl-C, or any exception
         of a user function other than InputError.
@@ -181,7 +193,7 @@ class Applied:
         """Return a wrapper of a function that catches all exceptions, which must not pass through compiled code.
 
         An InputError is stored in `trouble`, until a later call of the same function succeeds. Any other exception
-        stops the compiled code and is raised at the end of `calling`. The outputs of a call that failed stay nan.
+        stops the compiled code and is raised at the end of `calling`. The outputs of a failed call stay NaN.
 
         Parameters
         ----------
@@ -212,7 +224,7 @@ class Applied:
         return pointer.address if isinstance(pointer, Native) else address_of(pointer)
 
     def _parts(self, e: int, layout: LawLayout) -> tuple[np.ndarray, np.ndarray]:
-        """Return views of the inputs and outputs of element e."""
+        """Return views of the inputs and outputs of force element e."""
         first_in, first_out = (self.table.entries[ELEMENT_SIZE * e + which] for which in (INPUT, OUTPUT))
         return (
             self.table.inputs[first_in : first_in + layout.inputs],
@@ -220,7 +232,7 @@ class Applied:
         )
 
     def _law(self, e: int, element: ForceElement, layout: LawLayout) -> int:
-        """Return the address of machine code for the law of element e, or of a callback that evaluates it in Python."""
+        """Return the address of machine code for the law of force element e, or of a callback to Python."""
         if not plain_python() and not any(self._refuse(source) for source in element.sources):
             try:
                 made, in_python = self._made(element, layout)
@@ -246,7 +258,7 @@ class Applied:
         return self._keep(pointer_to_python(self.watched(law, f"{element}")))
 
     def _made(self, element: ForceElement, layout: LawLayout) -> Made:
-        """Return machine code for the law of an element, and for each user function whether it runs in Python.
+        """Return machine code for a force law, and for each of its user functions whether it runs in Python.
 
         Functions are inlined in the machine code, except those that are refused or cannot be compiled.
         """

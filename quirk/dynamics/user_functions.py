@@ -1,4 +1,4 @@
-"""User functions in a model."""
+"""The user functions in a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .model.model import Model
 
 
 def functions_of(model: Model) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the user functions in force elements, constraints and their motions, each with the title of its part."""
+    """Yield the user functions in force elements, constraints and motions, each with the title of its part."""
     for element, _ in model.forces:
         functions = [*(value.function for value in element.functions), *element.sources]
         functions += [function for name in element.motions for function in element.motion(name).functions]
@@ -20,7 +20,7 @@ def functions_of(model: Model) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def functions_in(relation: Relation) -> list[Callable[..., Any]]:
-    """Return the user functions in a relation and in its motions."""
+    """Return the user functions in a relation and in its prescribed motions."""
     functions = [relation.source, *(function for motion in relation.motions for function in motion.functions)]
     return [function for function in functions if function is not None]
 

@@ -60,7 +60,10 @@ def inside(z: np.ndarray, coefficients: np.ndarray) -> bool:
 
 
 def _projected(z: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the loads (3 m,) nearest to z that are inside the friction cones, and the Jacobian (3 m, 3 m) of this map."""
+    """Return the loads inside the friction cones that are nearest to z (3 m,), and the Jacobian of this projection.
+
+    Both loads are (3 m,) for m contacts; the Jacobian is (3 m, 3 m).
+    """
     projected, slope = np.zeros_like(z), np.zeros((len(z), len(z)))
     for k, mu in enumerate(coefficients):
         part = slice(LOADS * k, LOADS * (k + 1))

@@ -62,7 +62,10 @@ class PseudoInverse:
         return cls(U, s[:rank], Vt[:rank], D)
 
     def solve(self, residual: np.ndarray) -> np.ndarray:
-        """Return the minimum-norm z (k,) with A W z = residual (m,), or its least-squares solution if rows contradict."""
+        """Return the minimum-norm z (k,) with A W z = residual (m,).
+
+        If rows contradict each other, it is the least-squares solution.
+        """
         return self.Vt.T @ ((self.U.T @ (self.D * residual)) / self.s)
 
     def multipliers(self, residual: np.ndarray) -> np.ndarray:

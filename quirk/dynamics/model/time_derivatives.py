@@ -69,10 +69,9 @@ class MotionTower:
         return MotionTower(self.position[:, : order + 1], self.orientation, self.rotation, spin)
 
     def points(self, local: np.ndarray) -> np.ndarray:
-        """Return the positions (n, K + 1, 3) of a point fixed in each body in the inertial frame, with time
-        derivatives.
+        """Return the position (n, K + 1, 3) of a point fixed in each body, with time derivatives.
 
-        `local` (3,) are the coordinates of the point in body axes, m.
+        The result is in the inertial frame; `local` (3,) are the coordinates of the point in body axes, m.
         """
         return self.position + self.rotations(self.order) @ local
 

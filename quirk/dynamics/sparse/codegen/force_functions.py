@@ -105,8 +105,9 @@ class Applied:
         return next(iter(self._troubles.values()), None)
 
     def undefined(self, t: float) -> InputError | None:
-        """Return an InputError for the first force law whose last evaluation, at time t, gave non-finite loads, or
-        None.
+        """Return an InputError for the first law that gave non-finite loads in its last evaluation, or None.
+
+        `t` is the time of that evaluation.
         """
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             found = undefined(element, layout, t, *self._parts(e, layout))
@@ -279,7 +280,7 @@ class Applied:
         return self._written[key]
 
     def _place_functions(self, e: int, element: ForceElement, layout: LawLayout) -> None:
-        """Write the addresses of an element's functions into the inputs of its law."""
+        """Write the addresses of the user functions of force element e into the inputs of its law."""
         inputs, outputs = self._parts(e, layout)
         addresses = inputs.view(np.int64)
         first_in, first_out = layout.first_function, layout.function_output
@@ -298,7 +299,7 @@ class Applied:
             first_in, first_out = first_in + value.room, first_out + value.returns
 
     def _timed(self, who: str, function: Callable[[float], Any]) -> Callable[[float], Any]:
-        """Return a wrapper that counts the calls of a function and their time."""
+        """Return a wrapper of `function` that counts its calls and their time under the title `who`."""
         spent = self.in_python.setdefault(who, [0, 0.0])
 
         def timed(t: float) -> Any:
@@ -313,7 +314,10 @@ class Applied:
 
 
 def _call(value: Value, arguments: np.ndarray, returned: np.ndarray) -> Callable[[float], None]:
-    """Return a function of time that stores the checked value of a user function at `arguments` in `returned`."""
+    """Return a function of time that calls a user function, checks the result and stores it.
+
+    The arguments are read from `arguments`, and the result is written to `returned`.
+    """
     size = max(1, int(np.prod(value.shape, dtype=int)))
 
     def call(t: float) -> None:

@@ -1,4 +1,4 @@
-"""Generation of machine code for force laws."""
+"""Generation of the machine code of force laws."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ Made = tuple[Native, tuple[bool, ...]]
 
 
 def law_code(element: ForceElement, layout: LawLayout, refused: Sequence[bool]) -> Made:
-    """Return machine code for the law of an element; built-in elements of the same structure share it."""
+    """Return machine code for the law of a force element; built-in elements of the same structure share it.
+
+    `refused` tells for each user function whether it must run in Python.
+    """
     prints = prints_of(element)
     if prints is None:
         return _written(element, layout, refused, keep=False)

@@ -1,6 +1,7 @@
 """Force laws with derivatives in eight directions: machine code, or evaluation on dual numbers in Python.
 
-A law is recorded once on a tape, which has common subexpressions only once, and dual numbers are propagated through it.
+The operations of a law are recorded once on a tape, a list that contains common subexpressions only once. Dual numbers,
+which carry derivatives, are then propagated through it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ def law_pointer(
     watch: Watch,
     refuse: Callable[[Any], bool],
 ) -> Any:
-    """Return the address of a C function that fills `outputs` of a law, with derivatives in eight directions."""
+    """Return a C function that computes the outputs of a force law with their derivatives in eight directions.
+
+    It reads `inputs` and writes `outputs`; `watch` makes a Python function safe to call, and `refuse` tells whether a
+    function must run in Python.
+    """
 
     def fill(t: Any, given: Any, found: Any) -> None:
         laws.run(element, layout, [DualCall(value) for value in element.functions], t, given, found)
@@ -69,7 +74,7 @@ def _shared_law(structure: Any, prints: Any, layout: laws.LawLayout, one: AnyKey
 
 
 def _known(prints: Sequence[Any]) -> bool:
-    """Return whether all functions have fingerprints, so that code generated for them can be shared."""
+    """Whether all functions have fingerprints, so that code generated for them can be shared."""
     try:
         hash(tuple(prints))
     except TypeError:
@@ -78,7 +83,10 @@ def _known(prints: Sequence[Any]) -> bool:
 
 
 def _written(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
-    """Return machine code of a function of dual numbers; derivatives of time come after derivatives of the inputs."""
+    """Return machine code for a function of dual numbers with the given numbers of inputs and outputs.
+
+    The derivatives of time follow the derivatives of the inputs. If `keep` is true, the code is cached on disk.
+    """
 
     def write(t: Any, given: Any, found: Any) -> None:
         time, numbers = Dual(t, load(given, DualArray.size(inputs))), DualArray(given, inputs)

@@ -1,4 +1,4 @@
-"""Prescribed motions defined by functions of time, for kernels: machine code if possible, else callbacks to Python."""
+"""Prescribed motions defined by user functions of time: machine code if possible, otherwise callbacks to Python."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def place_functions(
     motions : motions of the table, each with the title under which its calls are counted
     order : highest order of time derivatives
     watch : wrapper that makes a Python function safe to call from compiled code
-    refuse : returns whether a user function must run in Python even if it could be compiled
+    refuse : function that returns whether a user function must run in Python even if it could be compiled
 
     Returns
     -------
@@ -87,7 +87,7 @@ def _written(functions: Sequence[Any]) -> Native | None:
 
 
 class _Alike:
-    """Functions in a wrapper that is equal to any other wrapper, so that they are not part of a cache key."""
+    """Wrapper of functions that is equal to any other wrapper, so that they are not part of a cache key."""
 
     def __init__(self, functions: Sequence[Any]) -> None:
         self.functions = functions

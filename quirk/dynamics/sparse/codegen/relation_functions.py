@@ -1,4 +1,4 @@
-"""Relations as functions for kernels: machine code if possible, otherwise callbacks to Python."""
+"""Relations (constraint functions) for compiled code: machine code if possible, otherwise callbacks to Python."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ BRANCHING: WeakSet[Any] = WeakSet()
 
 
 class Related:
-    """Relations of one solver, with the addresses at which kernels call their functions.
+    """Relations of one solver, with the addresses at which compiled code calls their functions.
 
-    The addresses are valid during the lifetime of this object. Functions are compiled to machine code; those that
-    branch on values or accept floats only are called in Python.
+    The addresses are valid as long as this object exists. Functions are compiled to machine code; those that branch on
+    values or accept floats only are called in Python.
 
     Parameters
     ----------
     watch : wrapper that makes a Python function safe to call from compiled code; see `Applied.watched`
     order, gradient_order : orders of time derivatives of Phi and of gradients in `table`
-    resting : whether accelerations and higher derivatives are taken as zero; see `Relation.fill`
-    refuse : returns whether a user function must run in Python even if it could be compiled
+    resting : whether accelerations and higher derivatives are zero; see `Relation.fill`
+    refuse : function that returns whether a user function must run in Python even if it could be compiled
 
     Attributes
     ----------
@@ -80,9 +80,9 @@ class Related:
         self.called += called
 
     def gradient_starts(self, r: int, frame: int) -> np.ndarray:
-        """Return the index in `table.outputs` of the gradient of each row of relation r with respect to a frame.
+        """Return for each row of relation r the index in `table.outputs` of its gradient with respect to a frame.
 
-        The Taylor coefficients of the gradient are stored from there, eight lanes each, order 0 first.
+        The Taylor coefficients of the gradient are stored from there, eight numbers each, order 0 first.
         """
         layout, terms = self.layouts[r], self.layouts[r].gradient_order + 1
         first = self.table.entry(r, OUTPUT) + layout.first_gradient
@@ -119,7 +119,7 @@ class Related:
 
 
 def _branches(source: Any) -> bool:
-    """Return whether a user function is already known to branch on values."""
+    """Whether a user function is already known to branch on values."""
     try:
         return source in BRANCHING
     except TypeError:
@@ -127,7 +127,7 @@ def _branches(source: Any) -> bool:
 
 
 def _compiled(relation: Relation, layout: RelationLayout, resting: bool) -> Native:
-    """Return machine code that fills the outputs of a relation; relations with the same function share it.
+    """Return machine code that computes the outputs of a relation; relations with the same function share it.
 
     Code of a user function is shared only if the function has a fingerprint, that is if its behavior is fixed.
     """

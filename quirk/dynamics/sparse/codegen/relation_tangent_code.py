@@ -1,7 +1,8 @@
-"""Machine code of relations with derivatives, in eight directions, of rows and of the loads of multipliers.
+"""Machine code of relations that also computes derivatives in eight directions of rows and of constraint loads.
 
-The function of a relation is recorded once on a tape, which has common subexpressions only once, and dual numbers are
-propagated through it, so that terms of the gradients of rows are computed once.
+A relation is a constraint given by a function. Its operations are recorded once on a tape, a list that contains common
+subexpressions only once, and dual numbers are propagated through it, so that terms of the gradients of rows are
+computed once.
 
 Outputs are the values in the order of `quirk.constraints.relation.RelationLayout`; then eight derivatives of each time
 derivative of Phi, and eight of each component of the loads of the multipliers, six per frame and two of padding. The
@@ -35,12 +36,12 @@ COMPONENTS = 6
 
 
 def inputs_of(layout: RelationLayout) -> int:
-    """Return the total number of inputs: inputs and time derivatives in eight directions, and multipliers."""
+    """Return the number of elements of the input array: inputs, their derivatives, and multipliers."""
     return DualArray.size(layout.inputs) + WIDTH + layout.rows
 
 
 def outputs_of(layout: RelationLayout) -> int:
-    """Return the total number of outputs of a relation: values, and derivatives of Phi and of loads."""
+    """Return the number of elements of the output array: values, and derivatives of Phi and of loads."""
     return layout.outputs + WIDTH * (layout.first_gradient + LANES * layout.frames)
 
 
@@ -52,7 +53,10 @@ def relation_pointer(
     watch: Watch,
     refuse: Any,
 ) -> Any:
-    """Return a C function that fills `outputs` of a relation from `inputs`; both arrays must be zero initially."""
+    """Return a C function that computes `outputs` of a relation from `inputs`; both arrays must be zero initially.
+
+    `watch` makes a Python function safe to call, and `refuse` tells whether a function must run in Python.
+    """
     relation = placed.relation
     refused = relation.source is not None and refuse(relation.source)
     if relation.compilable and not refused and not plain_python():
@@ -94,7 +98,7 @@ def _written(relation: Relation, layout: RelationLayout, keep: bool) -> Native:
 
 
 def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[int], list[int]]:
-    """Return a tape of the outputs of a relation and the loads of its multipliers, and their positions on the tape.
+    """Return a tape of the outputs of a relation and of its constraint loads, and their line numbers.
 
     The inputs of the tape are the inputs of the relation, the time, and the multipliers.
     """
@@ -105,7 +109,7 @@ def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[in
 
 
 class _Collected(Scalar):
-    """Output array that collects dual numbers in Python before code to store them is generated."""
+    """Array in Python that collects the outputs of a function as dual numbers."""
 
     def __init__(self) -> None:
         self.found: dict[int, Any] = {}
@@ -122,7 +126,7 @@ class _Collected(Scalar):
         self.found[index] = x
 
     def store(self, index: int, lanes: Any) -> None:
-        """Store eight consecutive outputs from `index`."""
+        """Store eight adjacent outputs, from `index` on."""
         self.found.update((index + k, x) for k, x in enumerate(lanes.entries))
 
     def listed(self, count: int) -> list[Any]:
@@ -135,7 +139,10 @@ def _multipliers(layout: RelationLayout, given: Any) -> list[Any]:
 
 
 def _loads(layout: RelationLayout, made: Any, multipliers: Sequence[Any]) -> list[Any]:
-    """Return the components of the loads on the bodies of all frames, eight per frame."""
+    """Return the components of the constraint loads on the bodies of all frames, eight per frame.
+
+    `made` are the outputs of the relation, which contain the gradients of its rows.
+    """
     components = []
     for frame in range(layout.frames):
         for c in range(LANES):
@@ -146,7 +153,10 @@ def _loads(layout: RelationLayout, made: Any, multipliers: Sequence[Any]) -> lis
 
 
 def _write(layout: RelationLayout, made: Sequence[Any], loads: Sequence[Any], found: Any) -> None:
-    """Store values and derivatives; derivatives that are identically zero are not written."""
+    """Store the outputs `made` and the derivatives of Phi and `loads`.
+
+    Derivatives of `loads` that are zero are left out.
+    """
     for k, x in enumerate(made):
         put(found, k, 1.0 * (x.value if isinstance(x, Dual) else x))
     changing = [*made[: layout.first_gradient], *loads]

@@ -1,4 +1,8 @@
-"""Assembly of the matrix of an implicit step, real or complex, in kernels."""
+"""Assembly of the matrix of an implicit step, real or complex, in compiled code.
+
+The system and its unknowns are described in `tables`. `parts` are the arrays of the matrix: one, or two with real and
+imaginary part. A slot is the position of a body in the arrays; a side is a body of a relation (constraint function).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, ImplicitTables
 
 @kernel
 def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
-    """Fill the matrix for e, a multiple of the step size, from the stored derivatives at state y; factorize it."""
+    """Fill and factorize the matrix of an implicit step at state y; `e` is a multiple of the step size."""
     coupling, blocks = implicit.coupling, implicit.blocks
     for o in range(0, implicit.turn, 8):
         erase(parts, o)
@@ -53,7 +57,7 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
 
 @kernel
 def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
-    """Write the blocks of one side of a relation: its rows, and the loads of its multipliers."""
+    """Write the blocks of one side of a relation: the rows, and the loads of their multipliers on the body."""
     blocks, moved = implicit.blocks, implicit.turn + 2 * PAIR * implicit.blocks.side_slot[side]
     upper, lower = blocks.side_upper[side], blocks.side_lower[side]
     for row in range(implicit.coupling.size[blocks.relation_node[blocks.side_row[side]]]):
@@ -70,7 +74,7 @@ def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
 
 @kernel
 def turns(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
-    """Fill the dependence of poses and velocities on scaled accelerations: e^2 E W and e W."""
+    """Fill the dependence of poses and velocities on scaled accelerations, the matrices e^2 E W and e W."""
     zero = multiple(e, 0.0)
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:

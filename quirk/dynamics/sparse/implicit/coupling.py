@@ -1,4 +1,7 @@
-"""Sparsity pattern of the linear systems of implicit steps over bodies and relations, and elimination order."""
+"""Sparsity pattern and elimination order of the linear systems of implicit steps.
+
+The nodes of the elimination are the bodies and the relations (constraint functions) of a model.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from .tables import BodyCoupling, CouplingBlocks
 def couplings(
     model: Model, relations: Sequence[PlacedRelation], slots: Slots
 ) -> tuple[BodyCoupling, CouplingBlocks, int]:
-    """Return the couplings, the storage of their blocks, and the number of elements of the matrix."""
+    """Return the couplings of nodes, the storage of their blocks, and the number of elements of the matrix."""
     n, ends = len(model.mass), [placed.bodies for placed in relations]
     groups = [[b for b in rows if b < n] for rows in [*(of for _, of in model.forces), *ends]]
     coupled: list[set[int]] = [set() for _ in range(n + len(ends))]
@@ -40,10 +43,11 @@ def couplings(
 
 
 def _waits(ends: Sequence[tuple[int, ...]], n: int) -> list[set[int]]:
-    """Return the nodes that must be eliminated before each node: the bodies of a relation.
+    """Return for each node the nodes that must be eliminated before it: for a relation, its bodies.
 
     Without elimination of its bodies the diagonal block of a relation is zero. On a body with many relations branches
-    may be eliminated before the body, as they are coupled to bodies of their own.
+    may be eliminated before the body, because they are coupled to bodies of their own. `ends` are the bodies of each
+    relation, and n is the number of bodies.
     """
     degree = np.bincount([b for bodies in ends for b in bodies if b < n], minlength=n)
     crowded = set(np.flatnonzero(degree > MOST_JOINTS))
@@ -57,7 +61,7 @@ def _waits(ends: Sequence[tuple[int, ...]], n: int) -> list[set[int]]:
 def _coupling(
     place: np.ndarray, order: Sequence[int], later: Sequence[set[int]], sizes: np.ndarray
 ) -> tuple[BodyCoupling, dict[tuple[int, int], int], int]:
-    """Return the coupling of nodes, the first element at[row, column] of each block, and the number of elements.
+    """Return the couplings of nodes, the first element at[row, column] of each block, and the number of elements.
 
     A block has eight numbers for each of its rows. The blocks of a node are contiguous, in the order of elimination, so
     that memory is read sequentially.

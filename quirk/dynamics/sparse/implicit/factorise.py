@@ -1,6 +1,7 @@
-"""Block elimination of a matrix with a symmetric pattern, in kernels: unsymmetric values, pivoting within nodes.
+"""Block elimination of an unsymmetric matrix with a symmetric pattern, in compiled code.
 
-The matrix is real or complex; its `parts` are arrays that begin with its blocks.
+Pivots are chosen within the diagonal block of a node. The matrix is real or complex; its `parts` are one array, or two
+with real and imaginary part, which begin with its blocks. Blocks are given by the index of their first element.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .tables import NODE, BodyCoupling
 
 @kernel
 def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
-    """Factorize in place: diagonal blocks become D^-1, lower blocks L D^-1; upper blocks remain."""
+    """Factorize the matrix in place: diagonal blocks become D^-1, lower blocks L D^-1; upper blocks are kept."""
     place = 0
     for k in range(coupling.size.shape[0]):
         d, n = coupling.diagonal[k], coupling.size[k]
@@ -36,7 +37,10 @@ def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
 
 @kernel
 def take_away(parts: Any, target: int, left: int, right: int, rows: int, inner: int) -> None:
-    """Subtract the product of the blocks `left` and `right` from the block `target`."""
+    """Subtract the product of the blocks `left` and `right` from the block `target`.
+
+    `rows` is the number of rows of the result, `inner` that of the columns of `left`.
+    """
     for row in range(rows):
         x = lanes(parts, target + 8 * row)
         for c in range(inner):
@@ -46,9 +50,10 @@ def take_away(parts: Any, target: int, left: int, right: int, rows: int, inner: 
 
 @kernel
 def invert(parts: Any, d: int, n: int, scratch: int) -> None:
-    """Invert a block of n rows in place by Gauss-Jordan elimination with column pivoting.
+    """Invert the block of n rows at element d in place, by Gauss-Jordan elimination with column pivoting.
 
-    A singular block becomes infinite or nan; callers must check the solution.
+    A singular block becomes infinite or NaN; callers must check the solution. `scratch` is the index of a scratch
+    block.
     """
     for row in range(n):
         erase(parts, scratch + 8 * row)
@@ -77,7 +82,7 @@ def invert(parts: Any, d: int, n: int, scratch: int) -> None:
 
 @kernel
 def exchange(parts: Any, one: int, two: int) -> None:
-    """Exchange two rows of eight lanes, which start at elements `one` and `two`."""
+    """Exchange two rows of eight numbers, which begin at elements `one` and `two`."""
     x = lanes(parts, one)
     keep(parts, one, lanes(parts, two))
     keep(parts, two, x)
@@ -85,7 +90,7 @@ def exchange(parts: Any, one: int, two: int) -> None:
 
 @kernel
 def solve_blocks(coupling: BodyCoupling, parts: Any, vector: int) -> None:
-    """Replace right-hand sides, NODE numbers per node from element `vector`, by the solution."""
+    """Replace the right-hand side by the solution; it has NODE numbers for each node, from element `vector` on."""
     count = coupling.size.shape[0]
     for k in range(count):
         mine = lanes(parts, vector + NODE * k)

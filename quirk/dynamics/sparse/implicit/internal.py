@@ -1,11 +1,11 @@
-"""Internal variables of force elements in the linear systems of implicit steps, in kernels.
+"""Internal variables of force elements in the linear systems of implicit steps, in compiled code.
 
 A variable s' = g(P, V, s) affects bodies through loads L(P, V, s). In an implicit step it changes by
 
     delta s = K (r + e (g_P delta P + g_V delta V)),    K = (I - e g_s)^-1,
 
 so that it adds e L_s K g_P to the derivatives of loads with respect to poses, and similarly for velocities: the size of
-the coupled system stays the same.
+the coupled system stays the same. K is computed for each force element; P and V are poses and velocities.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ from .tables import BLOCK, NODE, PAIR, ImplicitTables
 
 @kernel
 def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
-    """Seed each internal variable of an element with its own unit direction if `moves`, or with zero."""
+    """Set the directions of the internal variables of the force element at `o`.
+
+    Each variable gets its own unit direction if `moves`, otherwise zero.
+    """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):
         place = deltas + 8 * (elements.entries[o + VARIABLES] + 2 * n)
@@ -49,7 +52,7 @@ def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
 
 @kernel
 def keep_rates(elements: TangentElements, o: int, array: np.ndarray, block: int) -> None:
-    """Store the derivatives of the rates of an element's internal variables in a block of `array`."""
+    """Store the derivatives of the rates of an element's internal variables in the block at `block` of `array`."""
     deltas = elements.entries[o + OUTPUT] + elements.entries[o + OUTPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):
         store(array, block + 8 * n, load(elements.outputs, deltas + 8 * (elements.entries[o + RATES] + n)))
@@ -57,7 +60,7 @@ def keep_rates(elements: TangentElements, o: int, array: np.ndarray, block: int)
 
 @kernel
 def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
-    """Compute K of all elements, and add the coupling through internal variables to the matrix."""
+    """Compute K of all force elements, and add the coupling through internal variables to the matrix."""
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
         o, K = ELEMENT * element, implicit.response + BLOCK * element
@@ -84,7 +87,10 @@ def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
 
 @kernel
 def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: int) -> None:
-    """Compute the derivatives of internal variables with respect to the scaled acceleration of one frame's body."""
+    """Compute the derivatives of internal variables with respect to the scaled acceleration of the body of frame g.
+
+    The force element has `count` internal variables, and K is the index of its matrix.
+    """
     turn, right = implicit.turn + 2 * PAIR * implicit.tangents.laws.sides[g], implicit.scratch + BLOCK
     for row in range(count):
         x = multiple(lanes(parts, turn), 0.0)
@@ -102,7 +108,10 @@ def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: 
 
 @kernel
 def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) -> None:
-    """Add to the block of a pair the load on the body of frame f due to the internal variables, from `follow`."""
+    """Add the load on the body of frame f due to the internal variables to the block of a pair of bodies.
+
+    The derivatives of the variables are those that `follow` computed.
+    """
     follows = implicit.scratch + 2 * BLOCK
     for row in range(6):
         o = implicit.blocks.pair_block[pair] + 8 * row
@@ -114,7 +123,7 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
 
 @kernel
 def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
-    """Compute the variations of an element's internal variables from the variations of poses and velocities."""
+    """Compute the variations of a force element's internal variables from those of all poses and velocities."""
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.found + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
     erase(parts, right)
@@ -140,7 +149,7 @@ def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, el
 
 @kernel
 def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int) -> None:
-    """Add the loads due to variations of internal variables, at constant accelerations, to the right-hand side."""
+    """Add to the right-hand side the loads due to variations of internal variables at constant accelerations."""
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * element
@@ -162,7 +171,7 @@ def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, firs
 
 @kernel
 def carry_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, u: Any, first: int) -> None:
-    """Fill the variations of internal variables in u from the variations of all poses and velocities."""
+    """Fill the variations of internal variables in the solution u, from those of all poses and velocities."""
     elements = implicit.tangents.laws
     for element in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * element

@@ -1,4 +1,10 @@
-"""Derivatives of loads and rows with respect to poses and velocities of bodies, for each element, in kernels."""
+"""Derivatives of loads and constraint rows with respect to poses and velocities of bodies, in compiled code.
+
+An element is a force law or a relation (constraint function); its entries in the tables begin at index `o`. Derivatives
+are computed by calling its function of dual numbers with directions set for one frame at a time. A side is one body of
+an element, a pair two bodies coupled by it, and a slot the position of a body in the arrays. Loads are scaled to
+accelerations of bodies of unit mass and inertia.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +67,7 @@ POSES, VELOCITIES = range(2)
 
 @kernel
 def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill all derivatives at the state evaluated last; `ydot` is the result of that evaluation.
+    """Compute all derivatives at the state that was evaluated last; `ydot` is the result of that evaluation.
 
     Sliding friction is differentiated at constant magnitude: its stiffness is due to the direction of the slip.
     """
@@ -90,7 +96,7 @@ def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: n
 
 @kernel
 def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: np.ndarray, t: float) -> None:
-    """Add the derivatives of applied loads."""
+    """Add the derivatives of the loads of all force laws."""
     elements, blocks, half = implicit.tangents.laws, implicit.blocks, implicit.moving.shape[0] // 2
     for e in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
@@ -118,7 +124,7 @@ def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: n
 
 @kernel
 def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, t: float, e: int) -> None:
-    """Fill the derivatives of a law's loads and internal rates with respect to its internal variables."""
+    """Compute the derivatives of the loads and internal rates of law e with respect to its internal variables."""
     elements, o = implicit.tangents.laws, ELEMENT * e
     begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
     seed_law(implicit.moving, elements, o, -1, 0)
@@ -140,7 +146,8 @@ def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, 
 def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
     """Set derivatives that are not finite, such as those of a norm at zero, to zero.
 
-    Implicit steps do not need exact derivatives, and one nan would spread to the whole solution.
+    They are `count` elements from `first` on. Implicit steps do not need exact derivatives, and one NaN would spread to
+    the whole solution.
     """
     for c in range(first, first + count):
         x = at(derivatives, c)
@@ -149,9 +156,10 @@ def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
 
 @kernel
 def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
-    """Seed frame g of a law with the motion of its body in `moving`, from element `first`.
+    """Set the directions of frame g of a force law to those of the motion of its body.
 
-    The directions of all other frames are zero.
+    The directions of all other frames are zero. `moving` holds the derivatives of the motion of bodies, from element
+    `first` on.
     """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
@@ -165,7 +173,7 @@ def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, firs
 
 @kernel
 def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: float) -> None:
-    """Fill rows and the derivatives of Phi'', and add the derivatives of the loads of their multipliers."""
+    """Compute rows and the derivatives of Phi'', and add the derivatives of the constraint loads."""
     tangents, blocks, work = implicit.tangents, implicit.blocks, mechanism.work
     elements, lanes, half = tangents.relations, tangents.lanes, implicit.moving.shape[0] // 2
     for r in range(elements.entries.shape[0] // ELEMENT):
@@ -197,9 +205,10 @@ def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: 
 
 @kernel
 def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
-    """Seed frame g of a relation with the motion of its body in `moving`, from element `first`.
+    """Set the directions of frame g of a relation to those of the motion of its body.
 
-    The directions of all other frames are zero.
+    The directions of all other frames are zero. `moving` holds the derivatives of the motion of bodies, from element
+    `first` on.
     """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
@@ -218,7 +227,10 @@ def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int,
 
 @kernel
 def keep_bends(implicit: ImplicitTables, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
-    """Store the derivatives of Phi'' with respect to poses or velocities."""
+    """Store the derivatives of Phi'' for one side of a relation.
+
+    They are those with respect to poses or velocities, as `level` selects.
+    """
     for row in range(rows):
         change = load(outputs, deltas + 8 * (LEVELS * row + LEVELS - 1))
         if level == POSES:
@@ -239,7 +251,7 @@ def keep_rows(
     outputs: np.ndarray,
     gradient: int,
 ) -> None:
-    """Store the rows of a relation, scaled to unit masses and to unit length."""
+    """Store the rows of relation r, scaled to bodies of unit mass and to unit length."""
     for row in range(rows):
         square = 0.0
         for side in range(begin, end):
@@ -274,7 +286,7 @@ def add_loads(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add derivatives of a load, inertial frame, to the derivatives of a pair, scaled as accelerations."""
+    """Add the derivatives of a load in the inertial frame to those of a pair of bodies, scaled to accelerations."""
     array = implicit.by_pose if level == POSES else implicit.by_velocity
     add_scaled(array, PAIR * pair, constants, kin, implicit.blocks.pair_row[pair], outputs, place)
 
@@ -289,7 +301,7 @@ def add_scaled(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add derivatives of a load on the body in a slot, scaled as accelerations, to six rows of an array."""
+    """Add the derivatives of a load on the body in a slot, scaled to accelerations, to six rows of an array."""
     force, moment = load3(outputs, place), load3(outputs, place + 24)
     c, k = slot // 8 * CON + slot % 8, slot // 8 * KIN + slot % 8
     add3(array, o, scaled_force(constants, c, force))
@@ -298,7 +310,7 @@ def add_scaled(
 
 @kernel
 def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Add the derivatives of inertial torques, and of load components due to rotation of the body axes."""
+    """Add the derivatives of inertial torques, and those of load components due to rotation of the body axes."""
     half = implicit.seeds.shape[0] // 2
     for slot in range(implicit.blocks.own.shape[0]):
         pair = implicit.blocks.own[slot]
@@ -319,25 +331,25 @@ def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin:
 
 @traced
 def scaled_force(constants: Any, c: Any, force: Any) -> Any:
-    """Return a force, inertial frame, as the acceleration of the scaled body of unit mass; numbers or lanes."""
+    """Return a force in the inertial frame as the acceleration of the body scaled to unit mass."""
     return times(force, apply("sqrt", at(constants, c + 8 * INVERSE_MASS)))
 
 
 @traced
 def scaled_moment(constants: Any, c: Any, kin: Any, k: Any, moment: Any) -> Any:
-    """Return a moment, inertial frame, as the acceleration of the scaled body of unit inertia; numbers or lanes."""
+    """Return a moment in the inertial frame as the angular acceleration of the body scaled to unit inertia."""
     return columns_of(constants, c + 8 * FACTOR, back(kin, k, moment))
 
 
 @traced
 def add3(array: Any, o: Any, lanes: Any) -> None:
-    """Add three vectors of lanes to three consecutive rows from element o."""
+    """Add three vectors of eight numbers to three consecutive rows, from element o."""
     for c in range(3):
         store(array, o + 8 * c, load(array, o + 8 * c) + lanes[c])
 
 
 @traced
 def put3(array: Any, o: Any, numbers: Any) -> None:
-    """Write three numbers to consecutive elements from o."""
+    """Write three numbers to adjacent elements, from element o."""
     for c in range(3):
         put(array, o + c, numbers[c])

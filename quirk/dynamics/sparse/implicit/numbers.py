@@ -1,6 +1,8 @@
-"""Real or complex numbers and lanes: tuples of one or two parts, stored in tuples of one or two arrays.
+"""Arithmetic of real or complex numbers in compiled code.
 
-A kernel written with these functions is compiled once for real linear systems and once for complex ones.
+A number is a tuple of one part (real), or of two (real and imaginary). `parts` are the arrays in which these are
+stored. Lanes are eight such numbers in adjacent elements. A kernel written with these functions is compiled once for
+real linear systems and once for complex ones.
 """
 
 from __future__ import annotations
@@ -13,40 +15,40 @@ from quirk.jit.tracing import traced
 
 @traced
 def lanes(parts: Any, o: int) -> Any:
-    """Load eight consecutive elements of each part, from element o."""
+    """Load eight numbers from adjacent elements, from element o on."""
     return tuple(load(part, o) for part in parts)
 
 
 @traced
 def keep(parts: Any, o: int, x: Any) -> None:
-    """Store lanes x in eight consecutive elements of each part, from element o."""
+    """Store eight numbers x in adjacent elements, from element o on."""
     for part, of_part in zip(parts, x, strict=True):
         store(part, o, of_part)
 
 
 @traced
 def erase(parts: Any, o: int) -> None:
-    """Set eight consecutive elements of each part to zero, from element o."""
+    """Set eight adjacent elements to zero, from element o on."""
     for part in parts:
         store(part, o, 0.0)
 
 
 @traced
 def number(parts: Any, o: int) -> Any:
-    """Load element o of each part."""
+    """Load the number in element o."""
     return tuple(at(part, o) for part in parts)
 
 
 @traced
 def write(parts: Any, o: int, x: Any) -> None:
-    """Store x in element o of each part."""
+    """Store the number x in element o."""
     for part, of_part in zip(parts, x, strict=True):
         put(part, o, of_part)
 
 
 @traced
 def write_real(parts: Any, o: int, x: float) -> None:
-    """Store a real number in element o; its imaginary part must be zero already."""
+    """Store a real number x in element o; its imaginary part must be zero already."""
     put(parts[0], o, x)
 
 
@@ -58,7 +60,7 @@ def numbers(parts: Any, o: int) -> Any:
 
 @traced
 def neighbours(parts: Any, o: int) -> Any:
-    """Load three consecutive elements of each part, from element o."""
+    """Load three numbers from adjacent elements, from element o on."""
     return number(parts, o), number(parts, o + 1), number(parts, o + 2)
 
 
@@ -76,7 +78,7 @@ def less(a: Any, b: Any) -> Any:
 
 @traced
 def multiple(a: Any, c: Any) -> Any:
-    """Return the product of a number `a` and a real c."""
+    """Return the product of a number a and a real factor c."""
     return tuple(x * c for x in a)
 
 
@@ -105,25 +107,25 @@ def reciprocal(a: Any) -> Any:
 
 @traced
 def plus_one(a: Any) -> Any:
-    """Return a number plus one."""
+    """Return a number plus 1."""
     return (1.0 + a[0], *a[1:])
 
 
 @traced
 def totals(a: Any) -> Any:
-    """Return the sum over the lanes of each part."""
+    """Return the sum of eight numbers."""
     return tuple(total(part) for part in a)
 
 
 @traced
 def along(a: Any, w: Any) -> Any:
-    """Return the scalar product a . w of three numbers and a real vector."""
+    """Return the scalar product a . w of a vector of three numbers and a real vector."""
     return summed(summed(multiple(a[0], w[0]), multiple(a[1], w[1])), multiple(a[2], w[2]))
 
 
 @traced
 def across(a: Any, w: Any) -> Any:
-    """Return the vector product a x w of three numbers and a real vector."""
+    """Return the cross product a x w of a vector of three numbers and a real vector."""
     return (
         less(multiple(a[1], w[2]), multiple(a[2], w[1])),
         less(multiple(a[2], w[0]), multiple(a[0], w[2])),
@@ -133,13 +135,13 @@ def across(a: Any, w: Any) -> Any:
 
 @traced
 def gone_on(a: Any, e: Any, b: Any) -> Any:
-    """Return a + e b for vectors a and b."""
+    """Return a + e b for vectors a and b and a number e."""
     return tuple(summed(x, product(e, y)) for x, y in zip(a, b, strict=True))
 
 
 @traced
 def unturned(a: Any, e: Any, w: Any) -> Any:
-    """Return the vector x with x + e w x x = a, for a real vector w."""
+    """Return the vector x that solves x + e w x x = a, with the cross product of a real vector w and x."""
     e_squared = product(e, e)
     scale = reciprocal(plus_one(multiple(e_squared, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])))
     part, aside = product(e_squared, along(a, w)), across(a, w)
@@ -148,9 +150,10 @@ def unturned(a: Any, e: Any, w: Any) -> Any:
 
 @traced
 def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -> Any:
-    """Return the quaternion x with x + (e / 2) (follows w x - x w) = (scalar, vector + (e / 2) omega), for a real w.
+    """Return the quaternion x that solves x + (e / 2) (follows w x - x w) = (scalar, vector + (e / 2) omega).
 
-    x is the variation of a quaternion, in axes that rotate with w for follows = 1, in axes at rest for follows = 0.
+    x is the variation of a quaternion, in axes that rotate with the real angular velocity w for follows = 1, and in
+    axes at rest for follows = 0.
     """
     half = multiple(e, 0.5)
     s = tuple(summed(v, product(half, o)) for v, o in zip(vector, omega, strict=True))
@@ -164,7 +167,7 @@ def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -
 
 @traced
 def seen_from(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
-    """Return the product of the conjugate of a real quaternion (w, x) and another quaternion."""
+    """Return the product of the conjugate of a real quaternion (w, x) and the quaternion (scalar, vector)."""
     aside = across(vector, x)
     turned = (summed(less(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
     return (summed(multiple(scalar, w), along(vector, x)), *turned)
@@ -172,7 +175,7 @@ def seen_from(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
 
 @traced
 def placed(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
-    """Return the product of a real quaternion (w, x) and another quaternion."""
+    """Return the product of a real quaternion (w, x) and the quaternion (scalar, vector)."""
     aside = across(vector, x)
     turned = (less(summed(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
     return (less(multiple(scalar, w), along(vector, x)), *turned)

@@ -1,4 +1,7 @@
-"""Solution of the linear systems of implicit steps, real or complex, in kernels."""
+"""Solution of the linear systems of implicit steps, real or complex, in compiled code.
+
+`parts` are the arrays of the factorized matrix: one, or two with real and imaginary part.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ from .tables import AXES, BLOCK, NODE, PAIR, TRANSLATIONS, ImplicitTables
 
 @kernel
 def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
-    """Fill u, a variation of y, with the solution of (I - e J) u = r; the matrix must have been assembled at y."""
+    """Solve (I - e J) u = r for u, a variation of the state y, for which the matrix has been assembled."""
     coupling, blocks, vector = implicit.coupling, implicit.blocks, implicit.vector
     for o in range(vector, implicit.pose, 8):
         erase(parts, o)
@@ -74,7 +77,7 @@ def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
 
 @kernel
 def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -> None:
-    """Fill the variations dq, dv of poses and velocities at constant accelerations."""
+    """Compute the variations dq and dv of poses and velocities at constant accelerations."""
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:
             continue
@@ -96,7 +99,7 @@ def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -
 
 @kernel
 def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
-    """Fill u from the acceleration variations in the solution."""
+    """Compute the solution u from the variations of the accelerations."""
     for o in range(0, y.shape[0], 8):
         erase(u, o)
     for slot in range(implicit.blocks.body_node.shape[0]):

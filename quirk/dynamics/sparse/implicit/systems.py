@@ -1,4 +1,4 @@
-"""Setup of the linear systems of implicit steps of one model."""
+"""Setup of the linear systems of implicit steps for one model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_VARIABLES = 8
 
 
 class ImplicitSystem:
-    """Arrays of the linear systems of implicit steps, with functions of dual numbers for the derivatives.
+    """Arrays of the linear systems of implicit steps, with the functions that compute the derivatives.
 
     Parameters
     ----------

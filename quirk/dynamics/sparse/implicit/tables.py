@@ -12,6 +12,9 @@ Phi'' with respect to poses and velocities, E maps an angular velocity to a rota
 are scaled so that M is the unit matrix, and rows to unit length. A method may use axes that rotate with the bodies at
 constant rates; J, r and u then refer to the motion relative to these axes, at a time when they coincide with the
 inertial ones.
+
+The nodes of the elimination are bodies and relations (constraint functions). A side is one body of a relation, a pair
+two bodies coupled by a load, a slot the position of a body in the arrays, and a law that of a force element.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ AXES = 48
 
 @record
 class BodyCoupling(NamedTuple):
-    """Couplings of nodes (bodies and relations) in the order of elimination; N nodes.
+    """Couplings of N nodes (bodies and relations) in the order of elimination.
 
     Attributes
     ----------
@@ -60,7 +63,7 @@ class BodyCoupling(NamedTuple):
 
 @record
 class CouplingBlocks(NamedTuple):
-    """Storage of derivatives of loads and rows, and their blocks; Q pairs of bodies, S sides of relations.
+    """Positions of the derivatives of loads and rows in the matrix, for Q pairs of bodies and S sides of R relations.
 
     Attributes
     ----------
@@ -95,14 +98,14 @@ class CouplingBlocks(NamedTuple):
 
 @record
 class ImplicitTables(NamedTuple):
-    """Derivatives at one state, patterns, and offsets in the arrays of one linear system.
+    """Derivatives at one state, sparsity patterns, and offsets in the arrays of a linear system.
 
     A system for one e is a tuple of one array (size,), or of two with real and imaginary parts. The fields from `turn`
-    to `speed` are the offsets of its parts.
+    to `speed` are offsets in these arrays; N is the number of nodes, the other letters are as in `CouplingBlocks`.
 
     Attributes
     ----------
-    tangents : functions of dual numbers
+    tangents : functions that compute derivatives of force laws and relations
     coupling, blocks : pattern of the matrix, and storage of its derivatives
     seeds : (2 * SEED slots,) unit directions of poses and of velocities
     moving : (2 * MOVING slots,) derivatives of the motion of bodies in these directions

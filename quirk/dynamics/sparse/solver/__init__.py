@@ -1,1 +1,1 @@
-"""Python interface of the compiled solver: workspaces, calls of compiled code, and results."""
+"""Python interface of the compiled solver: its arrays, calls of compiled code, and results."""

@@ -1,4 +1,8 @@
-"""Accelerations and loads at given states, by the compiled solver."""
+"""Accelerations and loads at given states, by the compiled solver.
+
+Flat states (nt, 13 n + k) hold 13 numbers for each of n bodies and k auxiliary states at nt times. There are m rows and
+K joints.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +26,8 @@ def constrained_motion(solver: Solver, t: float, kin: Kinematics, y: np.ndarray)
     Parameters
     ----------
     solver : Solver
-        With independent rows selected at this state; see `Solver.settle_near`.
-    kin, y : the state, as kinematics and in the layout of kernels (blocks of eight bodies)
+        Its independent rows must have been selected at this state; see `Solver.settle_near`.
+    kin, y : the state, as kinematics and as a flat array in blocks of eight bodies
     """
     rates = solver.slots.body_states(solver.rates(t, y))
     solver.applied.check(float(t))
@@ -47,7 +51,7 @@ def constrained_motion(solver: Solver, t: float, kin: Kinematics, y: np.ndarray)
 
 @dataclass(frozen=True)
 class Dynamics:
-    """Accelerations and loads at the times (nt,) of a run.
+    """Accelerations and loads of n bodies at nt times of a run.
 
     Attributes
     ----------
@@ -67,9 +71,9 @@ class Dynamics:
 
 
 def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Dynamics:
-    """Return accelerations, joint loads and loads of force elements at all times, from flat states (nt, 13 n + k).
+    """Return accelerations, joint loads and loads of force elements at all times, from states (nt, 13 n + k).
 
-    Laws use the joint angles nearest to `angles` (nt, K, 3), rad, of all angles that differ by full turns.
+    Of all angles that differ by full turns, force laws use those nearest to `angles` (nt, K, 3), rad.
     """
     accelerations = np.empty((len(times), solver.slots.bodies, 6))
     loads = JointLoads(solver, solver.related)
@@ -96,7 +100,7 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
 def _evaluated(
     solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Evaluate y' at each time in turn; yield the state (n, 13), and y' in the layout of kernels."""
+    """Evaluate y' at each time in turn; yield the state (n, 13), and y' in blocks of eight bodies."""
     for row, t in enumerate(times):
         y = solver.slots.state_to_lanes(states[row])
         if row == 0:
@@ -109,7 +113,7 @@ def _evaluated(
 
 
 def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
-    """Return Phi and its rate, (nt, m, 2), at all times and states."""
+    """Return Phi and its rate for m rows, (m, 2) each, at nt times and states, as an array (nt, m, 2)."""
     return _along(solver, solver.residuals, (2,), times, states)
 
 
@@ -120,7 +124,10 @@ def _along(
     times: np.ndarray,
     states: State,
 ) -> np.ndarray:
-    """Return a quantity of each constraint row, (nt, m, ...), at all times and states."""
+    """Return a quantity of each of m constraint rows, (nt, m, ...), at nt times and states.
+
+    `of` computes it at one state and time, with the given shape for each row.
+    """
     parts = np.concatenate(states.parts, axis=2)
     result = np.zeros((len(parts), solver.model.rows, *shape))
     if not solver.model.rows:
@@ -133,9 +140,10 @@ def _along(
 
 
 def constraint_power_along(solver: Solver, times: np.ndarray, states: State, multipliers: np.ndarray) -> np.ndarray:
-    """Return the power (nt, m), W, of each row on the bodies at all times: lambda A v, from multipliers (nt, m).
+    """Return the power (nt, m), W, that each of m rows exerts on the bodies, at nt times: lambda A v.
 
-    A v is Phi_dot at the velocities minus Phi_dot at zero velocities, which is the rate of a driver.
+    `multipliers` (nt, m) are lambda. A v is Phi_dot at the velocities minus Phi_dot at zero velocities, which is the
+    rate of a driver.
     """
     rates = _along(solver, solver.residual_rates, (), times, states)
     if any(placed.relation.motions or placed.relation.of_user for placed in solver.model.relations):

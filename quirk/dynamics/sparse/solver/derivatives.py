@@ -51,7 +51,7 @@ MOST_STEPS = 200_000
 
 
 def highest_order(model: Model) -> int:
-    """Return the highest available order of velocity derivatives, 1 for accelerations, at most HIGHEST_ORDER."""
+    """Return the highest order of velocity derivatives that a model has: 1 for accelerations, at most HIGHEST_ORDER."""
     order = 1
     while order < HIGHEST_ORDER and not any(placed.relation.missing(order + 2) for placed in model.relations):
         order += 1
@@ -59,7 +59,7 @@ def highest_order(model: Model) -> int:
 
 
 def require_order(model: Model, order: int) -> None:
-    """Raise InputError if constraints or forces lack the derivatives for the derivative of velocities of this order."""
+    """Raise an InputError if a constraint or force of the model lacks the velocity derivative of this order."""
     what = {2: "jerk or load rate", 3: "snap"}.get(order, f"derivative of order {order} of velocities")
     for element, _ in model.forces:
         if isinstance(element, Friction):
@@ -74,7 +74,7 @@ def require_order(model: Model, order: int) -> None:
 
 @dataclass(frozen=True)
 class FoundDerivatives:
-    """Derivatives of the motion at nt times.
+    """Time derivatives of the motion of n bodies with K joints at nt times; the order is also written K.
 
     Attributes
     ----------
@@ -96,7 +96,13 @@ class FoundDerivatives:
 
 @dataclass(frozen=True)
 class Loads:
-    """Multipliers (nt, K, m), and joint loads `force`, `torque` (nt, K, j, 3), inertial frame; K is the order."""
+    """Multipliers and joint loads with time derivatives.
+
+    Attributes
+    ----------
+    multipliers : (nt, K, m) at nt times, for K orders and m rows
+    force, torque : (nt, K, j, 3) loads of j joints, inertial frame
+    """
 
     multipliers: np.ndarray
     force: np.ndarray
@@ -104,13 +110,13 @@ class Loads:
 
 
 class UnreachedError(Exception):
-    """Raised if the positions prescribed by drivers cannot be tracked up to the last time.
+    """The positions prescribed by drivers cannot be followed up to the last time.
 
     Attributes
     ----------
     reason : return code STUCK, SINGULAR, INTERRUPTED or TOO_MANY of `low_order_along`
     row : index of the first time that was not reached
-    time : last time reached in tracking, s
+    time : last time reached, s
     tried : number of steps since the last output time that was reached
     state : (13 n,) state at `time`
     states, quadrants : (row, 13 n) and (row, 2 K) at the output times that were reached
@@ -133,7 +139,10 @@ class UnreachedError(Exception):
 
 
 class Differentiator:
-    """Computation of `order` derivatives of the velocities of a model, with exclusive use of a solver."""
+    """Computes time derivatives of the velocities of a model up to `order`.
+
+    No other object may use the solver meanwhile.
+    """
 
     def __init__(self, solver: Solver, order: int) -> None:
         self.solver, self.order = solver, order
@@ -166,7 +175,7 @@ class Differentiator:
         tracking: bool = False,
         watch: Callable[[float], None] = lambda t: None,
     ) -> FoundDerivatives:
-        """Return derivatives at times (nt,) and states (nt, 13 n + k) on the constraints.
+        """Return derivatives at nt times and at states (nt, 13 n + k) that satisfy the constraints.
 
         Parameters
         ----------
@@ -205,9 +214,9 @@ class Differentiator:
     def with_loads(
         self, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None
     ) -> tuple[FoundDerivatives, Loads]:
-        """Return derivatives of the motion, multipliers and joint loads at times (nt,) and states (nt, 13 n).
+        """Return derivatives of the motion, multipliers and joint loads at nt times and states (nt, 13 n).
 
-        Compiled code is called once for each time, since loads are computed from the rows, which the next call
+        Compiled code is called once for each time, because loads are computed from the rows, which the next call
         overwrites.
         """
         solver, series, K, nt = self.solver, self.series, self.order, len(times)
@@ -303,14 +312,14 @@ class Differentiator:
         return path.counter.kept.reshape(len(path.times), -1)
 
     def _bodies(self, orders: int) -> np.ndarray:
-        """Return Taylor coefficients (orders, n + 1, 36) of all bodies and the ground."""
+        """Return the Taylor coefficients (orders, n + 1, 36) of the motion of n bodies and the ground."""
         slots = self.solver.slots
         flat = self.series.bodies.reshape(self.order + 2, -1)[:orders]
         lanes = flat.reshape(orders, -1, KINEMATICS_SIZE, WIDTH).swapaxes(2, 3)
         return lanes.reshape(orders, -1, KINEMATICS_SIZE)[:, slots.slot]
 
     def _apply_loads(self, t: float) -> None:
-        """Write Taylor coefficient series.asked[0] of the applied loads at time t to series.bodies."""
+        """Write the Taylor coefficient of order series.asked[0] of the applied loads at time t to series.bodies."""
         solver, k = self.solver, int(self.series.asked[0])
         slots, terms = solver.slots, self._bodies(k + 2)
         factor = factorials(k + 1)[:, None, None]

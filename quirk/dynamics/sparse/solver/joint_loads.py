@@ -14,7 +14,7 @@ from .solver import Solver
 
 
 class JointLoads:
-    """Computation of the load of body i on body j of each constraint from the rows and multipliers of a solver.
+    """Computes the load of body i on body j of each constraint from the rows and multipliers of a solver.
 
     Attributes
     ----------
@@ -53,13 +53,15 @@ class JointLoads:
         position: np.ndarray,
         R: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return Taylor coefficients of force and torque (K, j, 3) on body j at the joint point of j, inertial frame.
+        """Return K Taylor coefficients of the forces and torques (K, j, 3) of j constraints, in the inertial frame.
+
+        They act on body j at the joint point of body j.
 
         Parameters
         ----------
-        G, multipliers : rows, and multipliers (m,), of each of K orders
+        G, multipliers : rows, and multipliers (m,) of m rows, of each of K orders
             Gradients of relations are those of the last evaluation.
-        position, R : (K, n + 1, 3) inertial frame, and (K, n + 1, 3, 3) body axes to inertial frame
+        position, R : positions (K, n + 1, 3) and rotation matrices (K, n + 1, 3, 3) of n bodies and the ground
         """
         orders = len(multipliers)
         force, torque = np.zeros((2, orders, self.count, 3))

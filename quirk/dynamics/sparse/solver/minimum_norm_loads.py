@@ -1,9 +1,10 @@
 """Distribution of loads over redundant rows: the multipliers of minimum norm with given constraint forces.
 
-With weights D that make multipliers comparable, min |D lambda| subject to A^T lambda = Q_c has the solution
-lambda = D^-2 A y, (A^T D^-2 A) y = Q_c at all times, so that derivatives follow by Leibniz' rule. y has six unknowns
-for each body, coupled by joints; its null space is the space of motions allowed by the constraints. D^-1 A is
-factorized like the rows of joints (`orthogonal`), with the roles of joints and bodies exchanged.
+With weights D that make multipliers comparable, min |D lambda| subject to A^T lambda = Q_c has the solution lambda =
+D^-2 A y, (A^T D^-2 A) y = Q_c at all times, so that derivatives follow by Leibniz' rule. y has six unknowns for each
+body, coupled by joints; its null space is the space of motions allowed by the constraints. D^-1 A is factorized like
+the rows of joints (`orthogonal`), with the roles of joints and bodies exchanged. A side is one body of a joint; there
+are s sides, e joints, n bodies and m rows. G is the array of all rows.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ REFINEMENTS = 2
 
 
 class MinimumNormLoads:
-    """Minimum-norm multipliers of one model.
+    """Computes the multipliers of minimum norm of one model.
 
     Parameters
     ----------
@@ -94,7 +95,9 @@ class MinimumNormLoads:
         self.inverse_scale[self.row_place] = 1 / model.row_scale
 
     def _elements(self, sides: Sequence[tuple[int, int, int]], tables: Tables) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices in G of each side's forces and moments, (2, s, 3, 6), and the forces' signs (s,)."""
+        """Return the indices in G of the force and the moment of each side (2, s, 3, 6), and the sign (s,) of each
+        force.
+        """
         starts, signs = np.empty((2, len(sides)), dtype=np.int64), np.ones(len(sides))
         for s, (e, side, _) in enumerate(sides):
             k, joint = self.placed[e]
@@ -112,10 +115,10 @@ class MinimumNormLoads:
         rank: int,
         factorise: Callable[..., Callable[[np.ndarray], np.ndarray]],
     ) -> list[np.ndarray]:
-        """Return the multipliers (m,) of minimum norm with the same forces as x (m,), for each Taylor coefficient.
+        """Return for each Taylor coefficient the multipliers (m,) of minimum norm with the same constraint forces as x.
 
-        `G` holds the rows of each order; ``factorise(orthogonal, rows, lengths, rank)`` returns a function that solves
-        for right-hand sides; `rank` rows are independent.
+        `x` and `G` hold the multipliers and rows of each order; ``factorise(orthogonal, rows, lengths, rank)`` returns
+        a function that solves for right-hand sides; `rank` rows are independent.
         """
         rows = [self._scaled_rows(of_order) for of_order in G]
         solve = factorise(self.orthogonal, np.ascontiguousarray(rows[0].ravel()), self._lengths(rows[0]), rank)
@@ -143,19 +146,19 @@ class MinimumNormLoads:
         return [loads[self.row_place] / self.row_scale for loads in shared]
 
     def _along(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the rows of each joint (e, 6) times a motion of the bodies (n + 1, 8)."""
+        """Return the product (e, 6) of the rows of each joint and a motion y (n + 1, 8) of the bodies."""
         by_joint = np.zeros((len(self.placed), 6))
         np.add.at(by_joint, self.joint, np.einsum("srl,sl->sr", rows, y[self.place]))
         return by_joint
 
     def _exerted(self, loads: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the loads on each body (n + 1, 8) due to scaled multipliers of each joint (e, 6)."""
+        """Return the loads (n + 1, 8) on each body due to scaled multipliers (e, 6) of each joint."""
         on_bodies = np.zeros((self.count + 1, WIDTH))
         np.add.at(on_bodies, self.place, np.einsum("sr,srl->sl", loads[self.joint], rows))
         return on_bodies
 
     def _scaled_rows(self, G: np.ndarray) -> np.ndarray:
-        """Return the rows D^-1 A W (s, 6, 8) of each side: force and moment on its body, in lanes."""
+        """Return the rows D^-1 A W (s, 6, 8) of each side: force and moment on its body, for up to eight rows."""
         rows = np.zeros((len(self.joint), 6, WIDTH))
         force, moment = G[self.elements]
         rows[..., :3] = np.swapaxes(force, 1, 2) * self.force_scale[:, None, None]
@@ -164,7 +167,7 @@ class MinimumNormLoads:
         return rows * self.inverse_scale[self.joint][..., None]
 
     def _lengths(self, rows: np.ndarray) -> np.ndarray:
-        """Return the squared lengths (8 n,) of the columns of D^-1 A W."""
+        """Return the squared lengths (8 n,) of the columns of D^-1 A W, eight per body."""
         diagonal = np.zeros((self.count + 1, WIDTH))
         np.add.at(diagonal, self.place, (rows**2).sum(axis=1))
         lengths = aligned(WIDTH * self.count)

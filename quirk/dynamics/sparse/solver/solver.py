@@ -1,4 +1,8 @@
-"""Compiled solver of one model: accelerations, projections, residuals, multipliers and redundant rows."""
+"""Compiled solver of one model: accelerations, projections, residuals, multipliers and redundant rows.
+
+A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states; in blocks of eight bodies it has
+`size` elements. There are m rows in K nodes of up to eight rows. A state on the constraints is one that satisfies them.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +72,7 @@ SHORTEST, LONGEST = 1e-140, 1e140
 
 @dataclass(frozen=True)
 class Verdict:
-    """Independent constraint rows at a state.
+    """The independent ones among the m constraint rows at a state.
 
     Attributes
     ----------
@@ -88,12 +92,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class SolverMemory:
-    """Data of a solver that later evaluations depend on.
+    """Copy of all data of a solver on which later evaluations depend.
 
     Attributes
     ----------
     pruned : (K,) bool, nodes of the reduced block pattern in use, or None for the full pattern
-    laws, arrays : copies of arrays that kernels write
+    laws, arrays : copies of arrays that compiled code writes
     """
 
     pruned: np.ndarray | None
@@ -104,9 +108,9 @@ class SolverMemory:
 class Solver:
     """Compiled solver for accelerations and projections of one model.
 
-    A solver owns the arrays that compiled code writes, so it serves one run at a time; several solvers may share
-    `tables` and the result of ``sharing()``. `beside` are further user functions that Python calls during the run.
-    States are flat arrays (size,) in blocks of eight (`quirk.dynamics.model.layout`) unless stated otherwise.
+    A solver owns the arrays that compiled code writes, so that it can be used by one run at a time; several solvers may
+    share `tables` and the result of ``sharing()``. `beside` are further user functions that Python calls during the
+    run. States are flat arrays (size,) in blocks of eight (`quirk.dynamics.model.layout`) unless stated otherwise.
     """
 
     def __init__(
@@ -173,7 +177,7 @@ class Solver:
 
     @property
     def mechanism(self) -> Mechanism:
-        """The model with the arrays of this solver, in the form used by kernels."""
+        """The model with the arrays of this solver, in the form that compiled code uses."""
         made = self._mechanism
         if made is None or made.work is not self.work or made.pattern is not self.pattern:
             made = Mechanism(
@@ -190,7 +194,7 @@ class Solver:
 
     @property
     def _memory(self) -> list[np.ndarray]:
-        """Arrays on which later evaluations may depend, except the inputs of laws."""
+        """Arrays on which later evaluations may depend, except for the inputs of force laws."""
         constant = ("uniform", "fronts", "scale", "weight")
         relations = [self.related.table.inputs, self.related.table.outputs]
         written = [x for of in (self.frictions, self.tree) for x in real_arrays(of)]
@@ -208,7 +212,7 @@ class Solver:
         put_back(self._memory, saved.arrays)
 
     def settle(self, y: np.ndarray, t: float) -> int:
-        """Select the independent rows for a run, at a state on the constraints; return their number, the rank.
+        """Select the independent rows for a run, at a state y on the constraints; return their number, the rank.
 
         The rank is the maximum over the state and random states near it: rows that are dependent almost everywhere are
         dropped, and rows that are dependent only at a singular configuration are kept.
@@ -228,7 +232,7 @@ class Solver:
         return max(ranks)
 
     def settle_near(self, y: np.ndarray, t: float) -> None:
-        """Select the independent rows at one state, which may violate the constraints slightly.
+        """Select the independent rows at one state y, which may violate the constraints slightly.
 
         Rows are dropped if they are dependent at the nearest state on the constraints or, if its distance exceeds NEAR,
         at the state itself.
@@ -241,7 +245,7 @@ class Solver:
         self._prune()
 
     def _on_constraints(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Return the nearest state on the constraints, or the given state if the distance exceeds NEAR."""
+        """Return the state on the constraints nearest to y, or y itself if the distance exceeds NEAR."""
         self._forget()
         near = y.copy()
         self._keep_all(near, t)
@@ -249,7 +253,10 @@ class Solver:
         return near if on_constraints and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length) else y
 
     def count(self, y: np.ndarray, t: float) -> int:
-        """Return the number of independent rows at a state; raise InputError if the length of a row is out of range."""
+        """Return the number of independent rows at a state y.
+
+        Raise an InputError if the length of a row is out of range.
+        """
         self._do(COUNT, y, t)
         lengths = self.work.lengths[self.tables.row_lane]
         if not ((lengths > SHORTEST**2) & (lengths < LONGEST**2)).all():
@@ -257,7 +264,7 @@ class Solver:
         return self.rank
 
     def _refuse_extremes(self, t: float) -> None:
-        """Raise InputError if a relation has rows, at the last evaluation, whose squares underflow or overflow."""
+        """Raise an InputError if squares of a relation's rows underflow or overflow at the last evaluated state."""
         for r, placed in enumerate(self.model.relations):
             starts = np.stack([self.related.gradient_starts(r, frame) for frame in range(len(placed.bodies))])
             gradients = self.related.table.outputs[starts[..., None] + np.arange(6)]
@@ -270,13 +277,13 @@ class Solver:
                     )
 
     def _choose(self, y: np.ndarray, t: float) -> bool:
-        """Select the generic number of independent rows at a state (size,); return False if fewer are independent."""
+        """Select the same number of independent rows at another state y; return False if fewer are independent."""
         return self._do(CHOOSE, y, t)
 
     def keep(self, y: np.ndarray, t: float, threshold: float) -> int:
-        """Keep the rows whose distance from others exceeds a threshold at a state, for `respond`; return the rank.
+        """Select the rows whose distance from other rows at state y exceeds a threshold; return the rank.
 
-        The state may violate the constraints; runs must use `settle`.
+        The selection is used by `respond`. The state may violate the constraints; runs must use `settle`.
         """
         self._forget()
         self.work.summary[TOLERANCE] = threshold
@@ -288,7 +295,7 @@ class Solver:
         return self.rank
 
     def settle_state(self, state: State, t: float) -> int:
-        """Select the independent rows at a `State`, as `settle` does."""
+        """Select the independent rows at a `State`, like `settle`."""
         return self.settle(self.slots.state_to_lanes(state.pack()), t)
 
     def choose_state(self, state: State, t: float) -> None:
@@ -296,7 +303,7 @@ class Solver:
         self._choose(self.slots.state_to_lanes(state.pack()), t)
 
     def verdict(self, state: State, t: float) -> Verdict:
-        """Return the independent rows at the state on the constraints nearest to a `State`.
+        """Return the independent rows at the state on the constraints that is nearest to a `State`.
 
         If the distance exceeds NEAR, the given state itself is used.
         """
@@ -319,20 +326,23 @@ class Solver:
         return int(self.work.summary[RANK])
 
     def _forget(self) -> None:
-        """Reset the selection of rows: keep all rows, factorize by blocks, and do not refine."""
+        """Reset the selection of rows: all rows are used, factorized by blocks, without iterative refinement."""
         tolerance = self.work.summary[TOLERANCE]
         self.work.summary[:] = 0.0
         self.work.summary[TOLERANCE], self.work.summary[PASSES] = tolerance, 1
         self.work.floor[:] = 0.0
 
     def _keep_all(self, y: np.ndarray, t: float) -> None:
-        """Set floors in the uniform metric, so that the next factorizations drop only dependent rows."""
+        """Set the least pivots in the uniform metric, so that the next factorizations drop dependent rows only."""
         self.count(y, t)
         floor = self.model.rank_tolerance**2 if self.model.slack > 0 else 0.0
         self.work.floor[:] = max(ALIKE_FLOOR, floor) * self.work.lengths
 
     def _project_alike(self, y: np.ndarray, t: float) -> bool:
-        """Project a state, in place, onto the constraints in the uniform metric; return whether it converged."""
+        """Project a state y onto the constraints, in place, in the uniform metric.
+
+        Return whether the method converged.
+        """
         alike, blocks = self.tables.uniform, self.tables.blocks
         work = self.work._replace(scale=alike.scale, weight=alike.weight)
         pattern = self.pattern
@@ -344,7 +354,7 @@ class Solver:
         return self._do(PROJECT, y, t, mechanism=mechanism)
 
     def _prune(self) -> None:
-        """Switch to a block pattern without the nodes that have no kept rows, if fill-in of all nodes is too large."""
+        """Omit nodes without selected rows from the block pattern, if elimination of all nodes is too costly."""
         if self.tables.blocks.dense:
             nodes = self.nodes.rows
             rows = np.isfinite(self.work.floor.reshape(-1, 8)) & (np.arange(8) < nodes[:, None])
@@ -352,14 +362,14 @@ class Solver:
             self.work.summary[PRUNED] = 1.0
 
     def _prune_to(self, nodes: np.ndarray) -> None:
-        """Switch to the block pattern of the nodes in the mask `nodes` (K,)."""
+        """Use the block pattern of the nodes in the mask `nodes` (K,)."""
         self._pruned = nodes
         self.pattern = self.tables.blocks.of(nodes)
         size = block_size(self.pattern)
         self.work = self.work._replace(B=aligned(size), Q=aligned(size))
 
     def _nearby(self, y: np.ndarray, t: float) -> list[np.ndarray]:
-        """Return random states on the constraints near a state; fewer than NEARBY_STATES if projections fail."""
+        """Return random states on the constraints near y; fewer than NEARBY_STATES if projections fail."""
         random = np.random.default_rng(0)
         state = self.model.carried.state(self.slots.state_from_lanes(y))
         length, shape = self.model.length, state.position.shape
@@ -375,34 +385,37 @@ class Solver:
         return found
 
     def project(self, y: np.ndarray, t: float, on_constraints: bool = True) -> bool:
-        """Normalize quaternions and, if `on_constraints`, project a state onto the constraints, in place.
+        """Normalize the quaternions of a state y and, if `on_constraints`, project it onto the constraints, in place.
 
         Returns False if projection fails because the state is too far from the constraints.
         """
         return self._do(PROJECT if on_constraints else NORMALISE, y, t)
 
     def rates(self, t: float, y: np.ndarray, baumgarte: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
-        """Return y' (size,) of a state (size,); afterwards the multipliers are in `work.x`."""
+        """Return y' (size,) at a state y; the multipliers are then in `work.x`.
+
+        `baumgarte` are Baumgarte's rates alpha and beta, 1/s.
+        """
         ydot = aligned(self.size)
         self._do(EVALUATE, y, t, ydot=ydot, baumgarte=baumgarte)
         return ydot
 
     def residuals(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Return Phi and its rate (m, 2) at a state (size,)."""
+        """Return Phi and its rate (m, 2) at a state y."""
         self._do(PHI, y, t)
         phi = self.work.rhs[self.tables.row_lane]
         return np.stack([phi, self.residual_rates(y, t)], axis=1)
 
     def residual_rates(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Return the rate of Phi (m,) at a state (size,)."""
+        """Return the rate of Phi (m,) at a state y."""
         self._do(PHI_RATE, y, t)
         return self.work.rhs[self.tables.row_lane]
 
     def relations_at(self, state: State, t: float) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return Phi with two derivatives (rows, 3), and gradients (rows, frames, 6), of each relation.
+        """Return Phi with two time derivatives (rows, 3), and gradients (rows, frames, 6), of each relation at a state.
 
-        Derivatives are for bodies without acceleration; gradients are with respect to translations and rotations of the
-        frames' bodies in the inertial frame.
+        The derivatives are those of bodies without acceleration; gradients are with respect to translations and
+        rotations of the frames' bodies in the inertial frame.
         """
         self._do(PHI, self.slots.state_to_lanes(state.pack()), t)
         outputs, found = self.related.table.outputs, []
@@ -414,7 +427,10 @@ class Solver:
         return found
 
     def respond(self, y: np.ndarray, t: float, rates: np.ndarray, wrench: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return velocity jumps (n, 6), inertial frame and body axes, and impulses (m,) of the rows.
+        """Return the velocity jumps (n, 6) of n bodies and the impulses (m,) of the rows, for given jumps along the
+        rows.
+
+        Linear velocities are in the inertial frame, angular ones in body axes.
 
         Parameters
         ----------
@@ -441,7 +457,7 @@ class Solver:
         return change, multipliers
 
     def left_free(self, y: np.ndarray, t: float, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the part of loads that constraints do not balance, and the loads, in the mass metric: (k, 6 n) each.
+        """Return the part of k loads that constraints do not balance, and the loads, in the mass metric, (k, 6 n) each.
 
         In this metric a load is W^T times force and torque, with W W^T = M^-1; the unbalanced part is its projection
         onto the motions allowed by the constraints.
@@ -476,7 +492,7 @@ class Solver:
         ydot: np.ndarray = NOTHING,
         baumgarte: tuple[float, float] = (0.0, 0.0),
     ) -> bool:
-        """Perform a task of `at_state` at a state (size,); return False if it fails."""
+        """Perform a task of `at_state` at a state y; return False if it fails."""
         alpha, beta = baumgarte
         desk = StateQuery(
             y, ydot, float(alpha), float(beta), float(self.model.length), int(self.counts[BEST_RANK]), self.counts
@@ -485,7 +501,10 @@ class Solver:
             return bool(at_state(task, mechanism or self.mechanism, float(t), desk))
 
     def multipliers(self) -> np.ndarray:
-        """Multipliers (m,) of the last evaluation, of minimum norm in the model's row scale if not unique."""
+        """Multipliers (m,) of the last evaluation.
+
+        If they are not unique, those of minimum norm in the model's row scale.
+        """
         return self.shared([self.work.x[self.tables.row_lane]], [self.work.G])[0]
 
     @property
@@ -494,7 +513,10 @@ class Solver:
         return bool(self.counts[BEST_RANK] < self.model.rows)
 
     def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the minimum-norm multipliers (m,) with the forces of x, for each Taylor order; G holds the rows."""
+        """Return the minimum-norm multipliers (m,) with the same constraint forces as x, for each Taylor coefficient.
+
+        G holds the rows of each order.
+        """
         if not self.redundant:
             return x
         return self._sharing().multipliers(x, G, self.rank, self._factorised)
@@ -502,7 +524,10 @@ class Solver:
     def _factorised(
         self, of: Orthogonal, G: np.ndarray, lengths: np.ndarray, rank: int
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Factorize other rows G over K nodes, of given rank; return a solver for right-hand sides (8 K,)."""
+        """Factorize other rows G of given rank over K nodes.
+
+        Return a function that solves for right-hand sides (8 K,).
+        """
         work = self.work._replace(
             G=G, lengths=lengths, floor=np.zeros_like(lengths), rhs=np.zeros_like(lengths), x=np.zeros_like(lengths),
             summary=np.zeros(SUMMARY), fronts=of.fronts, scale=of.scale, weight=of.weight, triangle=of.triangle(),

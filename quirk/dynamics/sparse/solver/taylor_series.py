@@ -1,4 +1,8 @@
-"""Taylor series of the motion of one model: tables of its constraints and force elements, in groups of equal tapes."""
+"""Taylor series of the motion of one model.
+
+The operations of each constraint and force element are recorded on a tape, a list of operations. Those with equal tapes
+are evaluated together, in groups of up to eight.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,7 @@ WIDTHS = (2, 4, WIDTH)
 
 
 class NoSeriesError(InputError):
-    """Raised if a part of a model has no Taylor series; the message names the part and the reason."""
+    """A part of a model has no Taylor series; the message names the part and the reason."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Member:
 
     Attributes
     ----------
-    form : tape of the member
+    form : the operations of the member, shared by all members of equal structure
     places : indices of the member's data, -1 for none, in the order of `TaylorElements.places`
         Fixed numbers, bodies of all frames, motions, multipliers, internal variables, and work of the element and of
         its rows.
@@ -66,8 +70,8 @@ class Member:
 def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) -> None:
     """Raise NoSeriesError if a force, constraint or function of time has no series of this order.
 
-    The error is also raised if machine code is disabled. `changed(function)` returns whether a user function reads data
-    that other functions may modify during the run.
+    The error is also raised if machine code is disabled. `changed` is a function that returns whether a user function
+    reads data that other functions may modify during the run.
     """
     if plain_python():
         raise NoSeriesError("NUMBA_DISABLE_JIT is set: Taylor series need machine code")
@@ -87,24 +91,25 @@ def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) ->
 
 
 def may_wake(model: Model) -> bool:
-    """Return whether a load may act for a part of a step only, without effect on the series at either end.
+    """Whether a load may act during a part of a step only, without effect on the series at either end.
 
-    This is possible for laws that branch, such as springs whose ends meet, and for user functions, also of constraints.
+    This is possible for force laws that branch, such as springs whose ends meet, and for user functions, also in
+    constraints.
     """
     laws = (law_form(element, element.layout(), False) for element, _ in model.forces)
     return chosen_by_user(model) or any(form.guards for form in laws)
 
 
 def chosen_by_user(model: Model) -> bool:
-    """Return whether there are user functions, which may branch on conditions that no guard monitors."""
+    """Whether there are user functions, which may branch on conditions that cannot be monitored."""
     return any(element.of_user for element, _ in model.forces) or any(p.relation.of_user for p in model.relations)
 
 
 def may_jump(model: Model) -> bool:
-    """Return whether accelerations may be discontinuous while the enabled parts stay the same.
+    """Whether accelerations may be discontinuous while the enabled parts stay the same.
 
-    True with functions of time, user functions, and friction (which reverses with the slip); false with built-in laws
-    without branches.
+    True with functions of time, user functions, and friction (which reverses with the slip); false with built-in force
+    laws without branches.
     """
     if chosen_by_user(model) or any(placed.relation.motions for placed in model.relations):
         return True
@@ -141,7 +146,7 @@ class ElementTables:
     Attributes
     ----------
     table : TaylorElements
-    bodies, carried : arrays of doubled coefficients, at the addresses in `table`
+    bodies, carried : arrays for two sets of Taylor coefficients, at the addresses in `table`
     kept : owners of all other addresses
     """
 
@@ -152,7 +157,7 @@ class ElementTables:
 
 
 def elements_of(solver: Solver, orders: int) -> ElementTables:
-    """Return the tables of all constraints and force elements of a solver, for series with `orders` terms."""
+    """Return the tables of all constraints and force elements of a solver, for series of `orders` terms."""
     members, motions, fixed = _constraints(solver, orders)
     laws = _laws(solver, motions, orders)
     groups = _grouped(members)
@@ -206,13 +211,13 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
 
 
 def _whole_blocks(slots: Slots) -> int:
-    """Return the number of blocks up to the last one with more than four bodies."""
+    """Return the number of blocks of eight bodies up to the last block with more than four bodies."""
     upper = [slot // WIDTH for slot in slots.slot[: slots.bodies] if slot % WIDTH >= WIDTH // 2]
     return 1 + int(max(upper, default=-1))
 
 
 def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion], np.ndarray]:
-    """Return all rows as members of groups, their functions of time, and their fixed numbers."""
+    """Return all constraint rows as members of groups, their functions of time, and their constants."""
     model, slots, row_lane = solver.model, solver.slots, solver.tables.row_lane
     members: list[Member] = []
     motions: list[Motion] = []
@@ -242,7 +247,7 @@ def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion
 
 
 def _laws(solver: Solver, motions: list[Motion], orders: int) -> list[Member]:
-    """Return all force elements as members of groups; append their functions of time to `motions`."""
+    """Return all force elements as members of groups; their functions of time are appended to `motions`."""
     model, slots = solver.model, solver.slots
     members: list[Member] = []
     for e, (element, bodies) in enumerate(model.forces):
@@ -260,7 +265,7 @@ def _laws(solver: Solver, motions: list[Motion], orders: int) -> list[Member]:
 
 
 def _grouped(members: Sequence[Member]) -> list[list[Member]]:
-    """Return members of the same form in groups of up to eight, ordered by the first member of each form."""
+    """Return groups of up to eight members of the same form, ordered by the first member of each form."""
     by_form: dict[int, list[Member]] = {}
     for member in members:
         by_form.setdefault(id(member.form), []).append(member)

@@ -1,1 +1,1 @@
-"""Symbolic phase, once per system: elimination order, sparsity patterns, and the constant tables of the solver."""
+"""Preparation of the compiled solver, once per system: elimination order, sparsity patterns, and constant tables."""

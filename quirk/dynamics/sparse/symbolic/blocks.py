@@ -1,4 +1,8 @@
-"""Sparsity pattern of the blocks of S = A M^-1 A^T, and the products that form each block in the elimination."""
+"""Sparsity pattern of the blocks of S = A M^-1 A^T, and the products that form each block in the elimination.
+
+A node is a group of up to eight rows, or a hub: a body with many joints whose acceleration stays an unknown. There are
+K nodes; "later" refers to the order of elimination.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ Products = dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]]
 
 
 class Blocks:
-    """Block patterns of one model: of all nodes, or of the nodes with independent rows where fill-in is large.
+    """Block patterns of one model: of all nodes, or only of those with independent rows where fill-in is large.
 
     Parameters
     ----------
@@ -43,12 +47,12 @@ class Blocks:
 
     @cached_property
     def whole(self) -> Pattern:
-        """Pattern with all nodes."""
+        """Pattern of all nodes."""
         return block_pattern(self.neighbours, self.rows, self.sign, self.products)
 
     @cached_property
     def empty(self) -> Pattern:
-        """Pattern without blocks, as for systems without selected rows."""
+        """Pattern without blocks, for systems without selected rows."""
         return self.of(np.zeros(len(self.rows), dtype=bool))
 
     def of(self, kept: np.ndarray) -> Pattern:
@@ -74,7 +78,10 @@ class Blocks:
 def block_pattern(
     neighbours: Sequence[Sequence[int]], rows: np.ndarray, sign: np.ndarray, products: Products
 ) -> Pattern:
-    """Return the pattern of blocks: positions, products, and updates by nodes eliminated earlier."""
+    """Return the pattern of blocks: their positions, the products of rows in them, and the updates by earlier nodes.
+
+    The arguments are as for `Blocks`.
+    """
     first = np.concatenate([[0], np.cumsum([1 + len(later) for later in neighbours])]).astype(np.int64)
     column = np.array([c for k, later in enumerate(neighbours) for c in (k, *later)], dtype=np.int64)
     owner = np.repeat(np.arange(len(neighbours)), np.diff(first))
@@ -130,6 +137,6 @@ def block_pattern(
 
 
 def block_size(pattern: Pattern) -> int:
-    """Return the number of elements of B, and of Q."""
+    """Return the number of elements that the blocks of a pattern need: that of array B, and also of array Q."""
     rows = np.repeat(pattern.rows, np.diff(pattern.first))
     return int(WIDTH * max(rows.sum(), pattern.rows[pattern.column].sum()))

@@ -1,4 +1,8 @@
-"""Symbolic phase of the orthogonal factorization: elimination tree and fronts."""
+"""Preparation of the orthogonal factorization: elimination tree and fronts.
+
+A node is a group of up to eight rows, or a hub: a body with many joints whose acceleration stays an unknown. A front is
+the dense matrix to which reflections are applied when a node is eliminated. G is the array of all rows.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,14 @@ from ..kernels.orthogonal import Fronts, Triangle
 
 @dataclass(frozen=True)
 class BodySides:
-    """Joints at one body: their nodes, first elements of their forces and moments in G, and factors of the forces."""
+    """The joints at one body.
+
+    Attributes
+    ----------
+    nodes : their nodes
+    force, moment : first elements of their forces and moments in G
+    scale : factors of the forces
+    """
 
     nodes: Sequence[int]
     force: Sequence[int]
@@ -30,8 +41,8 @@ class Orthogonal:
     ----------
     fronts : Fronts
     scale : factor of the force of each side: inverse square root of the body's mass, with a sign
-    weight : factor of the forces in each product of a coupling with a hub
-    pivots : (K,) first element of the diagonal block of each node in the factor
+    weight : factor of the forces in each product of rows in a coupling with a hub
+    pivots : (K,) first element of the diagonal block of each of K nodes in the factor
     sizes : number of elements of the factor, of the largest front and of the stack; number of rows of the largest front
     """
 
@@ -42,7 +53,7 @@ class Orthogonal:
     sizes: tuple[int, int, int, int]
 
     def triangle(self) -> Triangle:
-        """Return new arrays for the results of `triangularise`, for one solver."""
+        """Return new arrays for the results of `triangularise`; each solver needs its own."""
         factor, front, stack, rows = self.sizes
         K = len(self.pivots)
         return Triangle(*(aligned(size) for size in (factor, WIDTH * K, front, stack, rows, 2 * K, K)))
@@ -59,7 +70,7 @@ def orthogonal(
     bodies: Sequence[BodySides],
     couplings: Mapping[tuple[int, int], Sequence[tuple[int, int, int, int, float]]],
 ) -> Orthogonal:
-    """Return the pattern of the orthogonal factorization.
+    """Return the pattern of the orthogonal factorization of a model.
 
     Parameters
     ----------
@@ -122,7 +133,10 @@ def orthogonal(
 
 
 def _tree(neighbours: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[list[int]]]:
-    """Return the nodes in postorder, and the children of each; the parent of a node is its first later neighbor."""
+    """Return the nodes in postorder and the children of each node in the elimination tree.
+
+    The parent of a node is its first later neighbor.
+    """
     children: list[list[int]] = [[] for _ in neighbours]
     roots: list[int] = []
     for k, later in enumerate(neighbours):
@@ -145,7 +159,10 @@ def _pairs(
     start: np.ndarray,
     rows: np.ndarray,
 ) -> list[tuple[int, int, int, int]]:
-    """Return pairs of blocks of node n whose product is subtracted from a block between a joint and a hub."""
+    """Return the pairs of blocks of node n whose product is subtracted from a block between a joint and a hub.
+
+    `later` are the later neighbors of the node; the other arguments locate their blocks.
+    """
     joints, hubs = ([c for c in later if sign[c] == kind] for kind in (1.0, -1.0))
     pairs = []
     for joint in joints:
@@ -164,7 +181,7 @@ def _sizes(
     children: Sequence[Sequence[int]],
     at_node: Sequence[Sequence[BodySides]],
 ) -> tuple[np.ndarray, tuple[int, int, int]]:
-    """Return the maximum number of rows of each front (2 K,), and sizes.
+    """Return the maximum number of rows of each front (2 K,), and the sizes of arrays.
 
     The sizes are the number of elements of the largest front and of the stack, and the number of rows of the largest
     front.

@@ -24,11 +24,11 @@ MOST_JOINTS = 4
 
 @dataclass(frozen=True)
 class Elimination:
-    """An elimination order with its fill-in.
+    """An elimination order and the couplings that arise in it.
 
     Attributes
     ----------
-    order : unknowns in the order of elimination; joints are 0 ... m - 1, hub hubs[k] is m + k
+    order : unknowns in the order of elimination; the m joints are 0 ... m - 1, and hub hubs[k] is m + k
     hubs : bodies that stay unknowns
     neighbours : later unknowns coupled with each unknown, both as positions in the order, ascending
     """
@@ -39,9 +39,10 @@ class Elimination:
 
 
 def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int = MOST_JOINTS) -> Elimination:
-    """Return the elimination order of the unknowns of joints, given by their bodies; body `bodies` is the ground.
+    """Return the elimination order of the unknowns of a system.
 
-    Bodies with branches and more than `most_joints` joints stay unknowns.
+    `joints` lists the bodies of each joint; body `bodies` is the ground. Bodies with branches and more than
+    `most_joints` joints stay unknowns.
     """
     m = len(joints)
     at_body: list[list[int]] = [[] for _ in range(bodies + 1)]
@@ -78,9 +79,9 @@ def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int =
 def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list[int], list[set[int]]]:
     """Return an order of minimum degree, and the later neighbors of each unknown.
 
+    `coupled` are the neighbors of each unknown; an unknown is eliminated only after all unknowns in its set in `waits`.
     Of unknowns with equal degree, the one whose couplings have been unchanged longest comes first: so the elimination
-    alternates between the ends of a chain, and a processor can work on both in parallel. An unknown is eliminated only
-    after all unknowns in its set in `waits`.
+    alternates between the ends of a chain, and a processor can work on both in parallel.
     """
     count = len(coupled)
     degree = [len(others) for others in coupled]
@@ -128,7 +129,7 @@ def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list
 
 
 def _closed(clique: set[int], coupled: list[set[int]], degree: list[int]) -> bool:
-    """Return whether a set of unknowns is a clique without couplings to others."""
+    """Whether a set of unknowns is a clique that is not coupled with other unknowns."""
     if len(clique) < CLIQUE or any(degree[member] != len(clique) - 1 for member in clique):
         return False
     return all(coupled[member] <= clique for member in clique)
@@ -137,8 +138,8 @@ def _closed(clique: set[int], coupled: list[set[int]], degree: list[int]) -> boo
 def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[set[int]]]:
     """Reorder an elimination, with the same fill-in, so that small subtrees are contiguous and come first.
 
-    The unknowns of a subtree are then neighbors in memory, which saves time in systems larger than the processor's
-    caches.
+    `later` are the later neighbors of each unknown. The unknowns of a subtree are then adjacent in memory, which saves
+    time in systems larger than the processor's caches.
     """
     count = len(order)
     position = {unknown: k for k, unknown in enumerate(order)}
@@ -163,10 +164,10 @@ def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[s
 
 
 def branches(joints: Sequence[tuple[int, ...]], bodies: int) -> dict[int, int]:
-    """Return the joints that carry a branch, each with the body to which the branch is attached.
+    """Return the joints that carry a branch, by index, each with the body to which the branch is attached.
 
-    A branch is a part that is disconnected if its joint is removed and that does not contain the ground. Computed by
-    depth-first search with low points (Tarjan), from the ground and then from any body not reached.
+    A branch is a part that does not contain the ground and is disconnected if its joint is removed. The search is
+    depth-first with low points (Tarjan), from the ground and then from any body not reached.
     """
     at_body: list[list[tuple[int, int]]] = [[] for _ in range(bodies + 1)]
     owner: list[int] = []

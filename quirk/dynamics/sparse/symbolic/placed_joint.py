@@ -1,4 +1,4 @@
-"""Groups of constraint rows that are nodes of the elimination."""
+"""Groups of constraint rows that are eliminated together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PlacedJoint:
-    """Rows of one constraint that form one node of the elimination.
+    """Rows of one constraint that are eliminated together.
 
     Attributes
     ----------

@@ -1,4 +1,9 @@
-"""Tables of the compiled solver from a model: the symbolic phase, once per system."""
+"""Constant tables of the compiled solver, computed once per system.
+
+A node is a group of up to six rows of one constraint that are eliminated together, or a hub: a body with many joints
+whose acceleration stays an unknown. A side is one body of a node. G is the array of all rows: forces and moments of
+unit multipliers.
+"""
 
 from __future__ import annotations
 
@@ -60,22 +65,22 @@ SIDES = (G_I, G_J)
 
 @dataclass(frozen=True)
 class Tables:
-    """Constant tables of a model for the compiled solver; K nodes.
+    """Constant tables of a model with m rows in K nodes, for the compiled solver.
 
     Attributes
     ----------
     slots : order of the bodies in flat arrays
     constants : constants of the bodies, in blocks of eight
-    nodes : the joints for kernels
+    nodes : the joints in the form that compiled code uses
     blocks : patterns of the factorization of S by blocks
     joints : rows of each node, None for hubs
-    row_lane : (m,) index of each row of the model among the lanes (8 K,) of all nodes
+    row_lane : (m,) position of each row in arrays with eight entries per node
     row_pivot : (m,) index of the diagonal element of each row in the orthogonal factor
     units : first element in G of the rows of the unit matrix, used to couple hubs
     rows_size : number of elements of G
     orthogonal : pattern of the orthogonal factorization
     uniform : constants of the uniform metric
-    tree : tables of the joints that are eliminated by their freedoms
+    tree : tables of the joints of a forest, whose free coordinates are eliminated instead
     """
 
     slots: Slots
@@ -93,7 +98,7 @@ class Tables:
 
 
 def flatten(model: Model) -> Tables:
-    """Return the tables of a model: determine the elimination order, and compute nodes, blocks and fronts."""
+    """Return the tables of a model: elimination order, nodes, blocks and fronts."""
     n = len(model.mass)
     joints = list(_joints(model))
     elimination = eliminate([joint.bodies for joint in joints], n, _most_joints(model))
@@ -157,7 +162,7 @@ def _joints(model: Model) -> Iterable[PlacedJoint]:
 
 
 def _constants(model: Model) -> np.ndarray:
-    """Return the constants (n, CONSTANTS_SIZE) of the bodies, without the ground, whose constants are zero."""
+    """Return the constants (n, CONSTANTS_SIZE) of n bodies; those of the ground are zero and not included."""
     n = len(model.mass)
     W = inverse_root(model.inertia)
     constants = np.zeros((n, CONSTANTS_SIZE))
@@ -223,14 +228,17 @@ def _nodes(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots, rel
 
 
 def _kind(primitives: list[int]) -> int:
-    """Return POINT, HINGE or BILINEAR for the primitives of a node; forces of the first two kinds are constant."""
+    """Return the kind POINT, HINGE or BILINEAR of a node; the forces of the first two kinds are constant.
+
+    `primitives` are the kinds of its primitives.
+    """
     if primitives[0] != COINCIDENCE or any(kind != DOT1 for kind in primitives[1:]):
         return BILINEAR
     return POINT if len(primitives) == 1 else HINGE
 
 
 def _sides_at_bodies(model: Model, placed: Sequence[PlacedJoint | None], relations: Relations) -> dict[int, list[Side]]:
-    """Return the sides of nodes by body."""
+    """Return the sides of all nodes, by body."""
     at_body: dict[int, list[Side]] = {}
     for k, joint in enumerate(placed):
         if joint is not None:
@@ -248,7 +256,7 @@ def _orthogonal(
     hubs: dict[int, int],
     products: Products,
 ) -> Orthogonal:
-    """Return the pattern of the orthogonal factorization, from the rows of G^T by body and couplings with hubs."""
+    """Return the pattern of the orthogonal factorization, from the sides at each body and the couplings with hubs."""
     bodies = [
         BodySides(
             nodes=[side.node for side in sides],
@@ -265,7 +273,10 @@ def _orthogonal(
 
 
 def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int], units: int) -> Products:
-    """Return products of rows, one for each body shared by two nodes, whose sums are S and the couplings to hubs."""
+    """Return the products of rows whose sums are the blocks of S and the couplings with hubs.
+
+    There is one product for each body that two nodes share.
+    """
     products: Products = {}
     for body, hub in hubs.items():
         # Minus the identity: rows 3 to 5 by the first product, rows 0 to 2 by the one with the weight.
@@ -294,9 +305,14 @@ def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int]
 
 
 class Side(NamedTuple):
-    """Load of the rows of a node on one of its bodies: first elements of moment and force in G, and the force's sign.
+    """Load of the rows of a node on one of its bodies.
 
-    `constant` is true if the forces are those of a coincidence, along the inertial axes.
+    Attributes
+    ----------
+    node : index of the node
+    moment, force : first elements of the moments and forces in G
+    sign : sign of the forces
+    constant : whether the forces are those of a coincidence, along the inertial axes
     """
 
     node: int

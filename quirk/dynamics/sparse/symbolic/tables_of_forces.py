@@ -1,4 +1,4 @@
-"""Tables of the force elements of a model."""
+"""Constant tables of the force elements of a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..kernels.applied import Forces
 def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
     """Return the tables of all force elements; the addresses of their laws are filled in later.
 
-    `row_lane` (m,) is the index of each row's multiplier among the multipliers of all nodes.
+    `row_lane` (m,) is the position of the multiplier of each of m rows in the array of multipliers.
     """
     carried, first_carried = model.carried, slots.first_carried
     entries, sides, turns, inputs = [], [], [], [np.zeros(0)]

@@ -1,4 +1,4 @@
-"""Tables of the friction in a model that is proportional to constraint loads."""
+"""Constant tables of the friction that is proportional to constraint loads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .tables_of_readings import flat_readings
 
 
 def flat_frictions(model: Model, tables: Tables, forces: Forces) -> FrictionTables:
-    """Return the tables of sliding friction, in the order of the force elements, then of sticking friction."""
+    """Return the tables of all sliding friction, in the order of the force elements, then of all sticking friction."""
     sliding = [(e, element) for e, (element, _) in enumerate(model.forces) if isinstance(element, Friction)]
     sticking = [element for element, _ in model.joint_bodies if isinstance(element, Sticking)]
     every = [*(element for _, element in sliding), *(element.friction for element in sticking)]
@@ -74,7 +74,10 @@ def _rows_of_bodies(model: Model, friction: Friction) -> tuple[int, int]:
 
 
 def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]) -> int:
-    """Return the index of a joint load's readings, which are appended to `read`; 0 for a contact, -1 without load."""
+    """Return the index of the readings of a joint load, which are appended to `read`.
+
+    It is 0 for a contact, and -1 without a load.
+    """
     if friction.takes == NORMAL:
         return 0 if _terms(friction, model, tables) else -1
     rows = model.joint_rows.get(friction.on.name, range(0))
@@ -85,7 +88,7 @@ def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]
 
 
 def _terms(friction: Friction, model: Model, tables: Tables) -> list[tuple[int, float]]:
-    """Return the multipliers that determine the normal load of a contact, each with its weight."""
+    """Return the multipliers that determine the normal load of a contact, each with its weight in it."""
     known = model.joint_rows
     return [
         (int(tables.row_lane[known[name].start + row]), weight)

@@ -1,4 +1,4 @@
-"""Tables of readings, the scalars computed from evaluations."""
+"""Tables of readings: scalars that compiled code computes from evaluations, such as a joint force."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from .tables import Tables
 
 
 def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, forces: Forces) -> Readings:
-    """Return the tables of readings; entries of readings of disabled parts are zero."""
+    """Return the tables of readings; the entries of readings of disabled parts are zero."""
     nodes: list[int] = []
     multipliers: list[int] = []
     weights: list[float] = []
@@ -122,7 +122,10 @@ def _entries(
 def _of_shared(
     one: Shared, model: Model, tables: Tables, multipliers: list[int], weights: list[float]
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Return the entries of a force that is a combination of multipliers; append its terms to the given lists."""
+    """Return the entries of a force that is a linear combination of multipliers.
+
+    Its terms are appended to `multipliers` and `weights`.
+    """
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[LEVEL] = one.level
     numbers[OFFSETS : OFFSETS + len(one.offsets)] = one.offsets
@@ -146,7 +149,10 @@ def _of_shared(
 def _of_patch(
     one: Patch, model: Model, tables: Tables, multipliers: list[int], weights: list[float], patches: list[float]
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Return the entries of the margin of dependent contacts; append its terms and numbers to the given lists."""
+    """Return the entries of the margin to the friction limits of a group of dependent contacts.
+
+    Its terms and numbers are appended to the given lists.
+    """
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[LEVEL] = one.level
     entries[TERMS], entries[TERM_COUNT] = len(multipliers), len(one.rows)

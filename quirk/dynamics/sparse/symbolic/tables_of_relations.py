@@ -1,4 +1,4 @@
-"""Tables of the relations of a model."""
+"""Constant tables of the relations (constraint functions) of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from ..kernels.relations import ORDER, SIDE_SIZE, Relations
 
 
 def flat_relations(model: Model, slots: Slots, start: int, order: int = ORDER, gradient_order: int = 0) -> Relations:
-    """Return the tables of all relations, with sides from element `start` of G; addresses are filled in later."""
+    """Return the tables of all relations; the addresses of their functions are filled in later.
+
+    Their rows are stored in the array G, from element `start` on.
+    """
     layouts = layouts_of(model, order, gradient_order)
     bodies = [body for placed in model.relations for body in placed.bodies]
     motions: list[Motion] = [motion for placed in model.relations for motion in placed.relation.motions]
@@ -52,5 +55,5 @@ def flat_relations(model: Model, slots: Slots, start: int, order: int = ORDER, g
 
 
 def layouts_of(model: Model, order: int = ORDER, gradient_order: int = 0) -> list[RelationLayout]:
-    """Return the layouts of inputs and outputs of all relations."""
+    """Return the layouts of inputs and outputs of all relations of a model."""
     return [layout_of(placed.relation, len(placed.bodies), order, gradient_order) for placed in model.relations]

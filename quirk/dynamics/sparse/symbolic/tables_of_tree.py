@@ -1,4 +1,7 @@
-"""Tables of a forest of joints that are eliminated by their freedoms: parent and child of each joint."""
+"""Tables of a forest of joints, whose free coordinates are eliminated: parent and child of each joint.
+
+In a forest no joint closes a loop, with the ground counted as a body.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,9 @@ from .placed_joint import PlacedJoint
 
 
 def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> Tree:
-    """Return the tables of a system whose joints form a forest; empty tables for any other system.
+    """Return the tables of a system whose joints form a forest and consist of primitives.
 
-    In a forest no joint closes a loop, with the ground counted as a body; all joints must consist of primitives.
+    Empty tables for any other.
     """
     n = len(model.mass)
     nodes = [k for k, joint in enumerate(placed) if joint is not None]
@@ -69,13 +72,13 @@ def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> 
 
 
 def own_arrays(tree: Tree) -> Tree:
-    """Return a copy of the tables with new arrays for kernels to write."""
+    """Return a copy of the tables with new arrays for compiled code to write."""
     written = ("inertia", "joints", "factors", "bias", "acceleration")
     return tree._replace(**{name: aligned(len(getattr(tree, name))) for name in written})
 
 
 def _is_forest(joints: Sequence[PlacedJoint], n: int) -> bool:
-    """Return whether no joint closes a loop among n bodies and the ground, which has the index n."""
+    """Whether no joint closes a loop among n bodies and the ground, which has the index n."""
     part = list(range(n + 1))
 
     def part_of(body: int) -> int:
@@ -95,7 +98,7 @@ def _is_forest(joints: Sequence[PlacedJoint], n: int) -> bool:
 def _from_root(
     root: int, joints: Sequence[PlacedJoint], hanging: dict[int, list[int]], reached: set[int]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the joints of a tree with child and parent, each before the joints of its child."""
+    """Yield the joints of a tree with their child and parent body, each joint before the joints of its child."""
     pending = [(k, root) for k in hanging.get(root, ())]
     while pending:
         k, parent = pending.pop()
@@ -109,7 +112,7 @@ def _from_root(
 
 
 def _entries(model: Model, node: int, joint: PlacedJoint, child: int, parent: int, slots: Slots) -> list[int]:
-    """Return the entries of a joint in `kernels.tree.Tree`."""
+    """Return the entries of a joint in `kernels.tree.Tree`, as a list of integers."""
     t, n = model.table, len(model.mass)
     shifts: list[int] = []
     turns: list[int] = []

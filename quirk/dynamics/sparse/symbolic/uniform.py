@@ -30,7 +30,7 @@ def uniform(
 
     Parameters
     ----------
-    constants : (n, CONSTANTS_SIZE) constants of the bodies, in the mass metric
+    constants : (n, CONSTANTS_SIZE) constants of n bodies, in the mass metric
     bodies : indices of the bodies of each node; n is the ground
     """
     n = len(model.mass)

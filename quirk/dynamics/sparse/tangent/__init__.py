@@ -1,1 +1,1 @@
-"""Tangent of the accelerations, compiled: their derivatives along directions of states and parameters."""
+"""Derivatives of the accelerations along directions of states and parameters, in compiled code."""

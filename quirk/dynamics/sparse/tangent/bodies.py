@@ -1,4 +1,8 @@
-"""Derivatives of the motion of bodies and of their loads in eight directions, in kernels."""
+"""Derivatives of the motion of bodies and of their loads in eight directions, in compiled code.
+
+A seed holds the directions of the state of a body. A slot is the position of a body in the arrays. A wrench is a force
+and a moment on a body. Lanes are the eight entries of a vector register, here one for each direction.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,10 @@ SHIFT, TURN, SPEED, SPINNING = (24 * part for part in range(4))
 
 @kernel
 def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill the accelerations, m/s^2, and spin rates, rad/s^2, of all bodies from y', inertial frame."""
+    """Fill the linear accelerations, m/s^2, and angular accelerations, rad/s^2, of all bodies from y'.
+
+    They are in the inertial frame.
+    """
     accelerations = tangents.accelerations
     for slot in tangents.occupied:
         s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
@@ -51,7 +58,10 @@ def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
 def move(
     occupied: np.ndarray, seeds: np.ndarray, moving: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray
 ) -> None:
-    """Fill the derivatives of poses, velocities and spin rates of all bodies in eight directions."""
+    """Fill the derivatives of poses, velocities and angular accelerations of all bodies in eight directions.
+
+    `seeds` are the directions, and `moving` receives the derivatives.
+    """
     for slot in occupied:
         s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
         o, m = SEED * slot, MOVING * slot
@@ -117,7 +127,7 @@ def share_out(
 
 @traced
 def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return a matrix (3, 3) of one body, stored by rows with stride 8, times a vector of numbers or of eight lanes."""
+    """Return the product of a matrix (3, 3) of one body, stored by rows with stride 8, and a vector."""
     return (
         v[0] * at(array, o) + v[1] * at(array, o + 8) + v[2] * at(array, o + 16),
         v[0] * at(array, o + 24) + v[1] * at(array, o + 32) + v[2] * at(array, o + 40),
@@ -127,7 +137,7 @@ def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return a transposed matrix (3, 3), stored as in `matrix_times`, times a vector."""
+    """Return the product of a transposed matrix (3, 3), stored as in `matrix_times`, and a vector."""
     return (
         v[0] * at(array, o) + v[1] * at(array, o + 24) + v[2] * at(array, o + 48),
         v[0] * at(array, o + 8) + v[1] * at(array, o + 32) + v[2] * at(array, o + 56),
@@ -137,7 +147,7 @@ def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def changed(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return a matrix (3, 3) with elements of eight lanes, stored by rows, times a vector of numbers."""
+    """Return the product of the eight derivatives of a matrix (3, 3), stored by rows, and a vector of numbers."""
     return (
         load(array, o) * v[0] + load(array, o + 8) * v[1] + load(array, o + 16) * v[2],
         load(array, o + 24) * v[0] + load(array, o + 32) * v[1] + load(array, o + 40) * v[2],

@@ -1,7 +1,8 @@
-"""State variations in kernels: as seeds of tangents, their time derivatives, and their projection.
+"""Variations of a state in compiled code: their time derivatives and their projection onto the constraints.
 
 A variation has the layout of a state (`quirk.dynamics.model.layout`), with the variation dq of the quaternion in place
-of q. So variations are integrated by the same sums of slopes as states.
+of q. So variations are integrated by the same sums of slopes as states. The derivatives of accelerations along up to
+eight variations, the directions d, are computed together.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .tables import LEVELS, SEED, Tangents
 
 @kernel
 def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int) -> None:
-    """Write a variation (size,) of the state y as direction d of the tangents."""
+    """Set direction d of the derivatives to a variation `change` of the state y."""
     for slot in tangents.occupied:
         s, o = slot // 8 * STATE + slot % 8, SEED * slot + d
         q = s + 8 * ORIENTATION
@@ -47,7 +48,7 @@ def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.nd
 def change_of_rates(
     mechanism: Mechanism, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int, slope: np.ndarray
 ) -> None:
-    """Fill `slope` with the time derivative of a variation (size,) of the state y, from the tangent in direction d."""
+    """Fill `slope` with the time derivative of a variation of the state y, from the derivatives in direction d."""
     constants, size = mechanism.constants, mechanism.work.wrench.shape[0]
     wrench = tangents.wrenches[d * size : (d + 1) * size]
     for block in range(constants.shape[0] // CON):
@@ -69,7 +70,7 @@ def change_of_rates(
 
 @kernel
 def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None:
-    """Remove the component of a variation of the state y along its quaternions, so that they keep unit length."""
+    """Remove the component along the quaternions from a variation of the state y, so that they keep unit length."""
     for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
         w, v, dw, dv = load(y, q), load3(y, q + 8), load(change, q), load3(change, q + 8)
@@ -82,7 +83,7 @@ def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None
 def land_changes(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, changes: np.ndarray, count: int
 ) -> None:
-    """Project `count` variations (size,) of the state y, evaluated last, onto the linearized constraints.
+    """Project `count` variations of the state y, evaluated last, onto the linearized constraints.
 
     The projection is orthogonal in the mass metric; variations of parameters contribute to the constraints. Multipliers
     and accelerations of the evaluation must have been copied before.
@@ -106,7 +107,7 @@ def land_changes(
 
 @kernel
 def displace_change(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, change: np.ndarray) -> None:
-    """Add M^-1 times `wrench` to a variation of the state y at one level, poses or velocities."""
+    """Add M^-1 times `wrench` to the poses or velocities, as `level` selects, of a variation of the state y."""
     for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH
         shift = times(load3(wrench, f), load(constants, c + 8 * INVERSE_MASS))
@@ -124,14 +125,17 @@ def displace_change(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, le
 
 @kernel
 def copy_all(source: np.ndarray, target: np.ndarray, count: int, stride: int, first: int, size: int) -> None:
-    """Copy `count` contiguous variations (size,) to a target with stride `stride`, from element `first`."""
+    """Copy `count` variations of `size` elements to an array in which they are `stride` apart, from element `first`."""
     for d in range(count):
         copy(source[d * size : (d + 1) * size], target[d * stride + first : d * stride + first + size])
 
 
 @kernel
 def extent(blocks: int, change: np.ndarray, length: float, h: float) -> float:
-    """Return the maximum norm of a variation; translations are divided by `length`, velocities multiplied by h."""
+    """Return the maximum norm of a variation; translations are divided by `length`, velocities multiplied by h.
+
+    `blocks` is the number of blocks of eight bodies.
+    """
     found = 0.0
     for slot in range(8 * blocks):
         s = slot // 8 * STATE + slot % 8

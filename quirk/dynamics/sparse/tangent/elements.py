@@ -1,4 +1,9 @@
-"""Derivatives of laws and relations in eight directions, in kernels that call their functions of dual numbers."""
+"""Derivatives of force laws and constraint rows in eight directions, in compiled code.
+
+An element is a force law or a relation (constraint function); its entries in the tables begin at index `o`. Compiled
+code calls its function of dual numbers, which carry eight derivatives. The inputs of an element are followed by their
+derivatives.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +62,10 @@ OF_RELATIONS, OF_LAWS = 2, 1
 
 @kernel
 def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> None:
-    """Add the derivatives of all applied loads, and fill the derivatives of the rates of internal variables."""
+    """Add the derivatives of all applied loads, and compute the derivatives of the rates of internal variables.
+
+    `timed` states that a direction has a component in time.
+    """
     laws = tangents.laws
     for e in range(laws.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
@@ -89,7 +97,10 @@ def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> N
 
 @kernel
 def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarray, timed: bool) -> None:
-    """Fill the derivatives of all rows, and add the derivatives of the loads of their multipliers."""
+    """Compute the derivatives of all rows, and add the derivatives of the constraint loads.
+
+    `timed` states that a direction has a component in time.
+    """
     relations, lanes = tangents.relations, tangents.lanes
     for r in range(relations.entries.shape[0] // ELEMENT):
         o = ELEMENT * r
@@ -114,7 +125,7 @@ def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarr
 
 @kernel
 def hand_over_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
-    """Copy the inputs of a law from the last evaluation of `forces`."""
+    """Copy the inputs of a force law from the last evaluation of `forces`."""
     first, source = laws.entries[o + INPUT], laws.entries[o + SOURCE]
     for c in range(laws.entries[o + INPUTS]):
         put(laws.inputs, first + c, at(forces.inputs, source + c))
@@ -124,7 +135,7 @@ def hand_over_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
 def hand_over_frames(
     relations: TangentElements, o: int, y: np.ndarray, kin: np.ndarray, accelerations: np.ndarray
 ) -> None:
-    """Write the motion of the bodies of a relation, with their accelerations, to its inputs."""
+    """Write the motion of the bodies of a relation, with accelerations, to its inputs."""
     i = relations.entries[o + INPUT] + relations.entries[o + FRAMES]
     for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
         slot = relations.sides[side]
@@ -161,7 +172,7 @@ def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
 
 @kernel
 def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float, order: int, timed: bool) -> None:
-    """Write the derivatives of time, and of the element's prescribed motions due to them, to its inputs."""
+    """Write prescribed motions to the inputs of an element, and the derivatives of time and of these motions."""
     first, count = elements.entries[o + INPUT], elements.entries[o + INPUTS]
     store(elements.inputs, first + 9 * count, load(time, 0))
     place = elements.entries[o + PROFILES]
@@ -177,7 +188,7 @@ def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float
 
 @kernel
 def hand_over_multipliers(tangents: Tangents, o: int) -> None:
-    """Write the multipliers of a relation behind its inputs and their derivatives."""
+    """Write the multipliers of a relation to its inputs, after the derivatives."""
     relations = tangents.relations
     place = relations.entries[o + INPUT] + 9 * relations.entries[o + INPUTS] + 8
     for n in range(relations.entries[o + ROWS]):
@@ -198,7 +209,10 @@ def hold_motions(elements: TangentElements, order: int) -> None:
 
 @kernel
 def run_dual(elements: TangentElements, o: int, t: float, leading: int) -> None:
-    """Call the dual function of an element; if the function fails, the first `leading` derivatives are nan."""
+    """Call the function of dual numbers of an element.
+
+    The first `leading` derivatives are set to NaN before, so that they are NaN if the function fails.
+    """
     first, out = elements.entries[o + INPUT], elements.entries[o + OUTPUT]
     deltas = out + elements.entries[o + OUTPUTS]
     for c in range(leading):
@@ -208,12 +222,12 @@ def run_dual(elements: TangentElements, o: int, t: float, leading: int) -> None:
 
 @entry(needed_by="tangents of redundant constraints need", effort=3)
 def run_relations(relations: TangentElements, t: float) -> None:
-    """Call the dual functions of all relations with their present inputs."""
+    """Call the functions of dual numbers of all relations with their present inputs."""
     for o in range(0, relations.entries.shape[0], ELEMENT):
         run_dual(relations, o, t, LEVELS * relations.entries[o + ROWS])
 
 
 @traced
 def add_lanes(array: np.ndarray, o: int, lanes: Any) -> None:
-    """Add eight lanes to eight consecutive elements from index o."""
+    """Add eight numbers to eight adjacent elements, from element o."""
     store(array, o, load(array, o) + lanes)

@@ -1,8 +1,9 @@
-"""Tangent of constrained motion in eight directions, with the factorization used for the accelerations.
+"""Derivatives of the constrained motion in eight directions, with the factorization used for the accelerations.
 
 Differentiated in any direction, of the state or of a parameter, the equations of motion are a linear system with the
 same matrix as for the accelerations; see `quirk.dynamics.dense.tangent`, the dense reference. So each direction costs
-an eighth of the evaluation of elements and bodies for eight directions, and one solve.
+an eighth of the evaluation of force laws, constraints and bodies for eight directions, and one solve. A wrench is the
+total force and moment on a body.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .tables import LEVELS, Tangents
 def find_tangents(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, timed: bool
 ) -> None:
-    """Fill the derivatives of wrenches and multipliers in eight directions at the state evaluated last.
+    """Compute the derivatives of wrenches and multipliers in eight directions at the state that was evaluated last.
 
     `ydot` is the result of the evaluation, and work.x its multipliers. `timed` is true if any direction has a component
     in time, which requires one more derivative of prescribed motions.
@@ -39,7 +40,7 @@ def find_tangents(
 
 @kernel
 def take_motion(mechanism: Mechanism, tangents: Tangents, ydot: np.ndarray) -> None:
-    """Copy the multipliers and accelerations of the last evaluation to the tangents."""
+    """Copy the multipliers and accelerations of the last evaluation to `tangents`."""
     copy(mechanism.work.x, tangents.multipliers)
     accelerate(tangents, mechanism.work.kin, ydot)
 
@@ -56,7 +57,7 @@ def solve_for_changes(
     alpha: float,
     beta: float,
 ) -> None:
-    """Fill the derivatives of wrenches and multipliers in the first `count` of eight directions.
+    """Compute the derivatives of wrenches and multipliers in the first `count` of eight directions.
 
     `alpha` and `beta` are Baumgarte's rates, 1/s; for the other arguments see `find_tangents`.
     """
@@ -96,7 +97,10 @@ def solve_for_changes(
 def time_derivative(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, drift: np.ndarray
 ) -> None:
-    """Fill the velocities of `drift` with the partial time derivative of accelerations at the state evaluated last."""
+    """Write the partial time derivative of the accelerations to the velocities of `drift`.
+
+    The state must have been evaluated last, with the result `ydot`.
+    """
     constants, work = mechanism.constants, mechanism.work
     for array in (tangents.seeds, tangents.masses, tangents.gravity, tangents.internal, tangents.moving,
                   tangents.loads, tangents.time):  # fmt: skip

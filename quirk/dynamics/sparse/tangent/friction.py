@@ -1,4 +1,4 @@
-"""Derivatives of friction proportional to constraint loads in eight directions, in kernels.
+"""Derivatives of friction proportional to constraint loads in eight directions, in compiled code.
 
 The magnitudes f of all friction solve f = mu N(f, ...), so that (I - mu dN/df) df = dmu N + mu dN, with dN the
 variation of the normal loads at constant magnitudes. The matrix, and the response of the constraints to a unit force of
@@ -33,7 +33,10 @@ BEARING = 72
 
 @kernel
 def give_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> None:
-    """Set the friction magnitudes in the laws' inputs: 1 if `unit` (as evaluations need), else those evaluated last."""
+    """Set the friction magnitudes in the inputs of force laws.
+
+    They are 1 if `unit`, which evaluations require, otherwise those of the last evaluation.
+    """
     for k in range(mechanism.frictions.element.shape[0]):
         size = 1.0 if unit else at(mechanism.frictions.magnitude, k)
         put(mechanism.forces.inputs, tangents.bearings.sizes[k], size)
@@ -41,7 +44,7 @@ def give_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> Non
 
 @kernel
 def change_bearings(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> None:
-    """Fill the derivatives of axes and loads of all joints with friction, at constant multipliers and magnitudes."""
+    """Compute the derivatives of axes and loads of all joints with friction, at constant multipliers and magnitudes."""
     rubbing, bearings, moving, kin = mechanism.frictions, tangents.bearings, tangents.moving, mechanism.work.kin
     for k in range(rubbing.element.shape[0]):
         if bearings.first[k] == bearings.first[k + 1]:
@@ -74,7 +77,7 @@ def change_bearings(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> 
 
 @traced
 def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
-    """Return the derivatives, inertial frame, of a vector `a` fixed in the body of a slot."""
+    """Return the derivatives of a vector `a` fixed in the body of a slot, in the inertial frame."""
     o = MOVING * slot + ROTATION
     return tuple(
         load(moving, o + 24 * row) * a[0]
@@ -86,7 +89,7 @@ def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
 
 @kernel
 def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
-    """Fill the derivatives of a joint's force and moment, times `sign`, on one body at constant multipliers."""
+    """Compute the derivatives of a joint's force and moment on one body at constant multipliers, times `sign`."""
     bearings, relations = tangents.bearings, tangents.relations
     for c in range(0, BEARING - OF_FORCE, 8):
         store(bearings.changes, BEARING * k + OF_FORCE + c, splat(0.0))
@@ -102,7 +105,7 @@ def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
 
 @kernel
 def rub_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray, d: int) -> None:
-    """Add the contribution of friction magnitudes to the derivatives in work.x and work.wrench for direction d."""
+    """Add the effect of varying friction magnitudes to the derivatives in work.x and work.wrench for direction d."""
     rubbing, bearings, work = mechanism.frictions, tangents.bearings, mechanism.work
     count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
     linearise(mechanism)
@@ -123,7 +126,7 @@ def rub_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray, d: int)
 
 @kernel
 def normal_change(mechanism: Mechanism, tangents: Tangents, k: int, y: np.ndarray, d: int) -> float:
-    """Return the derivative of the normal load N of friction k in direction d at constant magnitudes.
+    """Return the derivative of the normal load N of friction k in direction d, at constant magnitudes.
 
     The derivatives of multipliers are in work.x, the load itself in `present`.
     """

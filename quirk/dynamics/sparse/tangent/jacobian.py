@@ -1,4 +1,4 @@
-"""Jacobian of y' = f(t, y) as a dense matrix, computed from the tangent, for SciPy's implicit methods."""
+"""Jacobian of y' = f(t, y) as a dense matrix, for SciPy's implicit methods."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from .tangent import Differential
 
 
 class Jacobian:
-    """Computation of the Jacobian of one model, with exclusive use of a solver."""
+    """Computes the Jacobian of one model; no other object may use the solver meanwhile."""
 
     def __init__(self, solver: Solver) -> None:
         self._solver, self._differential = solver, Differential(solver)
 
     def at(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return df/dy (13 n + k, 13 n + k) at a state (13 n + k,); rows of the rates of work are set to zero."""
+        """Return df/dy (13 n + k, 13 n + k) at a state y (13 n + k,) of n bodies with k auxiliary states.
+
+        The rows for the rates of work are zero.
+        """
         model, n = self._solver.model, len(self._solver.model.mass)
         count, bodies = len(y), np.arange(n)
         state = model.carried.state(y)
@@ -47,7 +50,7 @@ class Jacobian:
 
 
 def _conjugate_times(state: State, other: np.ndarray) -> np.ndarray:
-    """Return the vector parts (n, 3) of the products of the inverse of each orientation and another quaternion."""
+    """Return the vector part (n, 3) of the product of the inverse of each orientation and another quaternion."""
     q = state.orientation
     return (
         rotation.multiply(rotation.conjugate(q), np.broadcast_to(other, q.shape))[:, 1:] / (q**2).sum(axis=1)[:, None]
@@ -55,7 +58,10 @@ def _conjugate_times(state: State, other: np.ndarray) -> np.ndarray:
 
 
 def _turning(J: np.ndarray, places: np.ndarray, state: State) -> None:
-    """Fill the rows of J for the derivatives of q' = q omega / 2 with respect to q and omega."""
+    """Fill the rows of J for q' = q omega / 2: its derivatives with respect to q and omega.
+
+    `places` (n, 13) are the indices of the components of each of n bodies.
+    """
     quaternions = places[:, ORIENTATION : ORIENTATION + 4]
     for k in range(4):
         unit = np.broadcast_to(np.eye(4)[k], state.orientation.shape)

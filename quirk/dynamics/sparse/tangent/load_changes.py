@@ -1,4 +1,8 @@
-"""Derivatives of accelerations and loads along a motion, from variations of its states and of parameters."""
+"""Derivatives of accelerations and loads along a motion, from variations of its states and of parameters.
+
+A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states; there are nt times, K joints and
+D directions. A pass treats up to eight directions and a part of the times.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +30,12 @@ AT_ONCE = 200
 
 @dataclass(frozen=True)
 class Course:
-    """A motion and its variations in D directions.
+    """A motion at nt times and its variations in D directions.
 
     Attributes
     ----------
     times, states : (nt,) times, s, and (nt, 13 n + k) states that satisfy the constraints
-    angles : (nt, K, 3) joint angles with full turns, rad
+    angles : (nt, K, 3) angles of K joints with full turns, rad
     changes : (nt, D, 13 n + k) variations of the states
     """
 
@@ -41,17 +45,17 @@ class Course:
     changes: np.ndarray
 
     def part(self, rows: slice, eight: slice) -> Course:
-        """Return the motion at the times `rows`, with its variations in the directions `eight`."""
+        """Return the part of this motion at the times `rows`, with the variations in the directions `eight`."""
         return Course(self.times[rows], self.states[rows], self.angles[rows], self.changes[rows, eight])
 
 
 @dataclass(frozen=True)
 class ChangedLoads:
-    """Accelerations and loads at nt states, and their derivatives along D directions.
+    """Derivatives of accelerations at nt states in D directions, and loads with their derivatives.
 
     Attributes
     ----------
-    accelerations : (nt, n, 6, D) derivatives, linear in the inertial frame and angular in body axes
+    accelerations : (nt, n, 6, D) derivatives for n bodies, linear in the inertial frame and angular in body axes
     joints : (nt, C, 6, 1 + D) force, and moment about its center of mass, of each constraint on body j, inertial frame
         The first column has values, the following columns derivatives.
     forces : (nt, E, 7, 1 + D) force and moment of each force element on the body of its last frame, then its energy, J
@@ -65,7 +69,9 @@ class ChangedLoads:
 def changed_loads(
     differential: Differential, course: Course, directions: Directions, motions: Sequence[ChangedMotion]
 ) -> ChangedLoads:
-    """Return derivatives of loads along a motion, with exclusive use of the solver of `differential`.
+    """Return the derivatives of accelerations and loads along a motion.
+
+    No other object may use the solver of `differential` meanwhile.
 
     Parameters
     ----------
@@ -122,7 +128,7 @@ def changed_loads(
 
 
 def _go(differential: Differential, loads: LoadPass) -> None:
-    """Compute the derivatives of loads at all states of a pass."""
+    """Compute the derivatives of loads at all states of one pass."""
     solver, t = differential.solver, float(loads.times[-1])
     with solver.applied.calling():
         loads_along(solver.mechanism, differential.tangents, loads)
@@ -134,7 +140,10 @@ def _go(differential: Differential, loads: LoadPass) -> None:
 
 
 def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return accelerations, joint loads and force-element loads of a pass; shapes as in `ChangedLoads`."""
+    """Return the accelerations and the loads of joints and force elements of one pass.
+
+    Shapes are as in `ChangedLoads`.
+    """
     nt, count, model = len(loads.times), loads.directions, solver.model
     wrenches = solver.slots.from_lanes(loads.wrenches.reshape(nt, count, -1), WRENCH_SIZE)
     linear = wrenches[..., :3] / model.mass[:, None]
@@ -147,14 +156,14 @@ def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return values and derivatives in all directions, joined from arrays with eight directions each."""
+    """Return arrays of values and eight derivatives, joined to one array with all derivatives."""
     return np.concatenate([parts[0][..., :1], *(part[..., 1:] for part in parts)], axis=-1)
 
 
 def _sides(differential: Differential) -> np.ndarray:
-    """Return the frames on body j of the relations of each constraint, flat.
+    """Return the frames on body j of the relations of each constraint, as a flat array.
 
-    The entries are the indices of the constraint, of the relation, and of the frame.
+    For each there are three entries: the indices of the constraint, of the relation, and of the frame.
     """
     model = differential.solver.model
     j = {constraint.name: pair[1] for constraint, pair in model.joint_bodies}
@@ -170,7 +179,7 @@ def _sides(differential: Differential) -> np.ndarray:
 
 
 def _in_lanes(solver: Solver, changes: np.ndarray) -> np.ndarray:
-    """Return state variations (nt, D, 13 n + k) in the kernels' layout (nt, D, size); empty slots are zero."""
+    """Convert state variations (nt, D, 13 n + k) to the layout of compiled code (nt, D, size); empty slots are zero."""
     slots, lead = solver.slots, changes.shape[:2]
     first = STATE_SIZE * slots.bodies
     rows = np.zeros((*lead, slots.lanes, STATE_SIZE))
@@ -183,7 +192,7 @@ def _in_lanes(solver: Solver, changes: np.ndarray) -> np.ndarray:
 
 
 def _aligned(numbers: np.ndarray) -> np.ndarray:
-    """Return the numbers as a flat array aligned for vector loads."""
+    """Return a copy of the numbers as a flat array that is aligned for vector loads."""
     flat = aligned(numbers.size, fill=False)
     flat[:] = numbers.ravel()
     return flat

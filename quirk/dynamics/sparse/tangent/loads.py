@@ -1,4 +1,4 @@
-"""Derivatives of accelerations and loads in eight directions, in one pass over the states of a motion."""
+"""Derivatives of accelerations and loads in eight directions at the states of a motion, in compiled code."""
 
 from __future__ import annotations
 
@@ -37,15 +37,17 @@ ADAPTATIONS = 3
 class LoadPass(NamedTuple):
     """Variations of a motion in D <= 8 directions at nt states, and the resulting derivatives of loads.
 
+    C and E are the numbers of constraints and force elements; a state has `size` elements.
+
     Attributes
     ----------
     directions : number of directions D
     rank : largest number of independent rows so far
     motions, moved, taylor : variations of prescribed motions, as in `ExplicitVariation`
-    stop : (1,) nonzero if a user function requests the end
+    stop : (1,) nonzero if a user function requests to stop
     times, states, changes : (nt,) times, s, (nt size,) states, and (nt D size,) variations of the states
-    places, references : (p,) and (nt p,), indices and values of the inputs of laws that are references of angles
-    sides : CONSTRAINT to FRAME of each side on which a constraint's load is computed
+    places, references : (p,) and (nt p,) indices and values of the inputs of force laws that are reference angles
+    sides : entries CONSTRAINT to FRAME of each frame at which the load of a constraint is computed
     slope : (size,) scratch
     wrenches : result, derivatives of the loads on bodies, (nt D,) times the layout of `Workspace.wrench`
     joints : (nt, C, 6, 9) result, constraint loads about the center of mass of body j, inertial frame
@@ -73,7 +75,7 @@ class LoadPass(NamedTuple):
 
 @entry(needed_by="derivatives of loads need", effort=20)
 def loads_along(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> None:
-    """Fill the loads and their derivatives at all states of the pass."""
+    """Compute loads and their derivatives at all states of the pass."""
     for row in range(loads.times.shape[0]):
         if loads.stop[0] != 0:
             return
@@ -87,7 +89,7 @@ def loads_along(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> No
 
 @kernel
 def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Evaluate the state of a row, and compute the derivatives of accelerations and multipliers there."""
+    """Evaluate the state of index `row`, and compute the derivatives of accelerations and multipliers there."""
     size, t, places = loads.slope.shape[0], loads.times[row], loads.places.shape[0]
     y = loads.states[row * size : (row + 1) * size]
     for p in range(places):
@@ -107,7 +109,7 @@ def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int)
 
 @kernel
 def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Fill the loads of all constraints and their derivatives, from rows and multipliers and their derivatives."""
+    """Compute the loads of all constraints and their derivatives, from rows and multipliers and their derivatives."""
     relations, lanes = tangents.relations, mechanism.work.x.shape[0]
     count = loads.joints.shape[0] // max(1, loads.times.shape[0])
     for o in range(row * count, (row + 1) * count):
@@ -132,7 +134,7 @@ def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: 
 
 @kernel
 def read_forces(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Fill the loads of all force elements on the bodies of their last frames, and their energies, with derivatives."""
+    """Store the loads of all force elements on the bodies of their last frames, and energies, with derivatives."""
     laws, forces, numbers = tangents.laws, mechanism.forces, WITH_ENERGY * WITH_CHANGES
     count = forces.entries.shape[0] // ELEMENT_SIZE
     for e in range(count):
@@ -156,7 +158,7 @@ def add(array: np.ndarray, o: int, x: float) -> None:
 
 @entry(needed_by="derivatives of loads of redundant constraints need", effort=3)
 def shared_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> None:
-    """Fill the loads of all constraints and their derivatives at the only state, from the present multipliers."""
+    """Compute the loads of all constraints and their derivatives at the only state, from the present multipliers."""
     relations = tangents.relations
     for o in range(0, relations.entries.shape[0], ELEMENT):
         hand_over_multipliers(tangents, o)

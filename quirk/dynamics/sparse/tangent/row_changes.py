@@ -1,4 +1,4 @@
-"""Derivatives of the constraint rows of a model in eight directions, in the layout of the rows in kernels."""
+"""Derivatives of the constraint rows of a model in eight directions, in the layout that compiled code uses for rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ XYZ = np.arange(3)
 
 
 class ChangedRows:
-    """Computation of the derivatives of rows, in the directions that `find_tangents` left in the inputs of relations.
+    """Computes the derivatives of rows in the directions that `find_tangents` has written to the inputs of relations.
 
     Rows are the loads exerted by unit multipliers.
 
@@ -32,7 +32,7 @@ class ChangedRows:
     ----------
     solver : Solver
     relations : all rows as relations, those of `elements`
-    elements : inputs and outputs of their functions
+    elements : inputs and outputs of their functions of dual numbers
     """
 
     def __init__(self, solver: Solver, relations: Sequence[PlacedRelation], elements: TangentElements) -> None:
@@ -70,13 +70,16 @@ class ChangedRows:
         self._scale = np.concatenate([inverse_root(solver.model.inertia), np.zeros((1, 3, 3))])
 
     def _start(self, r: int, placed: PlacedRelation, frame: int) -> int:
-        """Return the index of the first output with the derivatives of the load on the body of a frame."""
+        """Return the index of the first output with derivatives of the load of relation r on the body of a frame."""
         entries = self._elements.entries[ELEMENT * r : ELEMENT * (r + 1)]
         loads = LEVELS * len(placed.relation.labels) + LANES * frame
         return int(entries[OUTPUT] + entries[OUTPUTS] + WIDTH * loads)
 
     def at(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Return the derivatives (8, G) of the rows G in eight directions at the state (size,) of the last tangent."""
+        """Return the derivatives (8, G) of the array of rows in eight directions.
+
+        `y` is the state at which the derivatives of the motion were computed last.
+        """
         solver, numbers = self._solver, WIDTH * np.arange(6)
         result = np.zeros((WIDTH, len(solver.work.G)))
         if not len(self._source):
@@ -99,6 +102,6 @@ class ChangedRows:
         return result
 
     def _unit(self, row: int) -> None:
-        """Set the multiplier with index `row` to one in each relation, and all other multipliers to zero."""
+        """Set multiplier `row` of each relation to one, and all other multipliers to zero."""
         for first, count in zip(self._firsts, self._counts, strict=True):
             self._elements.inputs[first : first + count] = np.arange(count) == row

@@ -1,4 +1,8 @@
-"""Arrays of the tangent's kernels: eight directions at once, in the lanes of a register."""
+"""Arrays for derivatives in eight directions, which are computed at once in the lanes of vector registers.
+
+A slot is the position of a body in the arrays, a node a group of up to eight constraint rows, an element a force law or
+a relation (constraint function). Functions of dual numbers compute values and eight derivatives.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +44,12 @@ LEVELS = 3
 
 @record
 class TangentElements(NamedTuple):
-    """Laws or relations: inputs and outputs of their functions of dual numbers.
+    """Inputs and outputs of the functions of dual numbers of all force laws, or of all relations.
 
     Attributes
     ----------
     entries : (ELEMENT per element,) integers, ADDRESS to VARIABLE_COUNT of each element
-    sides : slot of the body of each frame
+    sides : slot of the body of each frame of all elements
     inputs : for each element its inputs, eight derivatives of each, eight of time, and for relations the multipliers
     outputs : for each law its outputs and eight derivatives of each; for relations see
         `quirk.dynamics.sparse.codegen.relation_tangent_code`
@@ -63,20 +67,21 @@ class TangentElements(NamedTuple):
 
 @record
 class Bearings(NamedTuple):
-    """Sliding friction of C elements, and the quantities on which its normal loads depend.
+    """The quantities on which the normal loads of C sliding friction elements depend.
 
     Attributes
     ----------
     sizes : (C,) indices of the magnitudes in the inputs of `Forces`
     coefficients, lengths : (C,) indices of the derivatives of coefficients and lengths in the inputs of laws
     first, relations : relations[first[k]:first[k + 1]] are the relations of the joint of friction k, none for contacts
-    slots : (2 C,) slots of bodies i and j
+    slots : (2 C,) slots of bodies i and j of the joint
     grounded : (C,) whether body j is the ground
     axes, points : (C,) indices, in the inputs of relations, of the derivatives of the axis in body i (the first of
         three components that are 24 apart) and of the joint point in body j
-    changes : (72 C,) filled by kernels: derivatives of the axis of each joint, and of force and torque on body j at the
+    changes : (72 C,) filled by compiled code: derivatives of the axis of each joint, and of force and torque on body j
+        at the
         joint point at constant multipliers, inertial frame
-    magnitudes : (8 C,) filled by kernels: derivatives of the magnitudes
+    magnitudes : (8 C,) filled by compiled code: derivatives of the magnitudes
     """
 
     sizes: np.ndarray
@@ -94,22 +99,24 @@ class Bearings(NamedTuple):
 
 @record
 class Tangents(NamedTuple):
-    """Derivatives of a motion in eight directions of states and parameters; S slots, K nodes, k internal variables.
+    """Derivatives of a motion in eight directions of states and parameters.
+
+    There are n bodies in S slots, m rows in K nodes, and k internal variables.
 
     Attributes
     ----------
     laws, relations : functions of dual numbers with their inputs and outputs
     bearings : data of sliding friction
-    lanes : (m,) index of each row among the rows of all nodes
+    lanes : (m,) position of each row in arrays with eight entries per node
     occupied : (n + 1,) slots of bodies and of the ground
     seeds : (SEED S,) input, state directions
     masses : (MASSES S,) input, directions in masses and inertias
     gravity, time : (24,) and (8,) input, directions in gravity and time
     internal : (8 k,) input, directions in internal variables
     moving : (MOVING S,) derivatives of the motion of bodies
-    accelerations : (ACCELERATION S,) accelerations and spin rates, inertial frame
+    accelerations : (ACCELERATION S,) linear and angular accelerations, inertial frame
     loads : (LOAD S,) derivatives of the loads on bodies
-    levels : (8 * 3 * 8 K,) derivatives of rows, for each row three levels of eight lanes
+    levels : (8 * 3 * 8 K,) derivatives of Phi, its rate and its second time derivative for each row, eight each
     rates : (8 k,) derivatives of the rates of internal variables
     multipliers : (8 K,) multipliers of the evaluation itself
     wrenches : derivatives of the total loads on bodies, for each direction as in `Workspace.wrench`

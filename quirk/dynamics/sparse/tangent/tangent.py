@@ -1,4 +1,4 @@
-"""Tangent of the accelerations of one model: Python interface of the compiled kernels."""
+"""Derivatives of the accelerations of one model along directions: Python interface of the compiled code."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ ORIGIN = 3
 
 
 class Differential:
-    """Computation of the tangent of a model, with exclusive use of a solver."""
+    """Computes derivatives of the accelerations of a model; no other object may use the solver meanwhile."""
 
     def __init__(self, solver: Solver) -> None:
         self.solver = solver
@@ -93,7 +93,7 @@ class Differential:
         self._inverse_root = inverse_root(model.inertia)
 
     def at(self, y: np.ndarray, t: float, directions: Directions) -> Tangent:
-        """Return the tangent at a state (size,) with selected independent rows (`quirk.dynamics.model.tangents`)."""
+        """Return the derivatives in the given directions at a state y, whose independent rows have been selected."""
         solver = self.solver
         timed = bool(directions.time.any())
         if timed:
@@ -108,7 +108,7 @@ class Differential:
         return Tangent(*(np.concatenate(part)[: directions.count] for part in zip(*parts, strict=True)))
 
     def give(self, directions: Directions, first: int) -> None:
-        """Write the eight directions from index `first` to the inputs of kernels."""
+        """Write eight directions, from index `first` on, to the arrays that compiled code reads."""
         tangents, n = self.tangents, len(self.solver.model.mass)
 
         def eight(x: np.ndarray) -> np.ndarray:
@@ -145,7 +145,10 @@ class Differential:
         return linear, angular, x, rates.T, np.moveaxis(levels, -1, 0), friction
 
     def _shared(self, y: np.ndarray, t: float, changes: np.ndarray) -> np.ndarray:
-        """Return the derivatives (8, m) of the minimum-norm multipliers, from those of the independent rows."""
+        """Return the derivatives (8, m) of the minimum-norm multipliers of m rows.
+
+        `changes` (8, m) are the derivatives of the multipliers of the independent rows.
+        """
         return self._least(y, t, changes)[1] if self.solver.redundant else changes
 
     def share(self, y: np.ndarray, t: float, count: int) -> None:
@@ -155,7 +158,11 @@ class Differential:
         tangents.multipliers[lanes], changes[:count, lanes] = self._least(y, t, changes[:count, lanes])
 
     def _least(self, y: np.ndarray, t: float, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the minimum-norm multipliers (m,) at the state of the last tangent, and their derivatives (d, m)."""
+        """Return the minimum-norm multipliers (m,) of m rows at the state of the last derivatives.
+
+        The second result are their derivatives (d, m) in d directions; `changes` (d, m) are those of the independent
+        rows.
+        """
         solver = self.solver
         if self._changed is None:
             self._changed = ChangedRows(solver, self.relations, self._rows)
@@ -165,7 +172,10 @@ class Differential:
         return shared[0][0], np.array([change for _, change in shared])
 
     def _seed(self, elements: TangentElements, changes: Any, eight: Any) -> None:
-        """Write parameter directions to the inputs, others are zero; kernels add those of motions due to time."""
+        """Write the directions of parameters to the inputs of all elements; all others are zero.
+
+        Compiled code adds the directions of prescribed motions that are due to time.
+        """
         entries = elements.entries.reshape(-1, ELEMENT)
         terms = len(elements.taylor) - 1
         for _, first, _, count, _, _, place, _, motion, end, *_ in entries:
@@ -182,7 +192,7 @@ class Differential:
                 self._seeded[id(elements)].append(o)
 
     def require_motions(self) -> None:
-        """Raise InputError if a motion lacks the time derivative required for derivatives with respect to time."""
+        """Raise an InputError if a prescribed motion lacks the time derivative that time directions require."""
         of_relations = [(placed.owner, m, OF_RELATIONS) for placed in self.relations for m in placed.relation.motions]
         of_laws = [
             (str(element), element.motion(name), OF_LAWS)
@@ -324,20 +334,20 @@ class Differential:
 
 
 def refuse_friction(solver: Solver, what: str) -> None:
-    """Raise InputError if there is sliding friction, whose load is not differentiated for the given purpose."""
+    """Raise an InputError if there is sliding friction; its load is not differentiated for the given purpose."""
     for element, _ in solver.model.forces:
         if isinstance(element, Friction):
             raise InputError(f"{element}: its load is not differentiated for {what}")
 
 
 class _Table:
-    """Sizes of flat arrays that are filled one element after the other."""
+    """Numbers of inputs and outputs that have been reserved in flat arrays."""
 
     def __init__(self) -> None:
         self.inputs = self.outputs = 0
 
     def take(self, inputs: int, outputs: int) -> tuple[int, int]:
-        """Reserve `inputs` inputs and `outputs` outputs; return the index of the first of each."""
+        """Reserve room for inputs and outputs; return the indices of the first of each."""
         first = self.inputs, self.outputs
         self.inputs += inputs
         self.outputs += outputs
@@ -345,6 +355,6 @@ class _Table:
 
 
 def _parts(elements: TangentElements, e: int, inputs: int, outputs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the inputs and outputs of an element, as views of the given sizes."""
+    """Return views of the first `inputs` inputs and `outputs` outputs of element e."""
     first, out = elements.entries[ELEMENT * e + INPUT], elements.entries[ELEMENT * e + OUTPUT]
     return elements.inputs[first : first + inputs], elements.outputs[out : out + outputs]

@@ -1,1 +1,1 @@
-"""Taylor series of a motion to any order, compiled, for bodies, constraints and force laws."""
+"""Taylor series of a motion to any order, in compiled code, for bodies, constraints and force laws."""

@@ -1,10 +1,10 @@
 """Taylor coefficients of the motion of bodies, eight bodies at a time.
 
-The coefficients of a block of bodies are contiguous, one order after the other, so that sums over orders read memory
-sequentially. The recurrences are those of r'' = F / m + g, J omega' = R^T T + J omega x omega in body axes, and q' = q
-omega / 2, with R a product of components of q. Loads of the highest order enter linearly: their contributions are added
-to coefficients computed without them. Sums over orders are accumulated in several independent parts for
-instruction-level parallelism.
+A block is a group of eight bodies; order m means Taylor coefficient m. The coefficients of a block are contiguous, one
+order after the other, so that sums over orders read memory sequentially. The recurrences are those of r'' = F / m + g,
+J omega' = R^T T + J omega x omega in body axes, and q' = q omega / 2, with R a product of components of q. Loads of the
+highest order enter linearly: their contributions are added to coefficients computed without them. Sums over orders are
+accumulated in several independent parts for instruction-level parallelism.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ QUATERNION, MOMENTUM = METRIC, METRIC + 4
 def begin(
     constants: np.ndarray, y: np.ndarray, slope: np.ndarray, kin: np.ndarray, bodies: np.ndarray, orders: int
 ) -> None:
-    """Fill the coefficients that follow from a state and its y': poses up to order 2, spins up to order 1."""
+    """Compute the coefficients that follow from a state y and its y'.
+
+    These are poses up to order 2 and angular velocities up to order 1.
+    """
     for block in range(constants.shape[0] // CON):
         s, k, c, at_state = block * STATE, block * KIN * orders, block * CON, block * KIN
         for row in range(9):
@@ -78,10 +81,11 @@ def begin(
 
 @kernel
 def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, spinning: bool, whole: int) -> None:
-    """Fill coefficient `order` > 0 of the accelerations under the present loads, and the resulting motion.
+    """Compute coefficient `order` > 0 of the accelerations under the present loads, and the resulting motion.
 
-    Positions and rotations are then known to two more orders, spins to one. Angular velocities in the inertial frame
-    are computed only if a law depends on them (`spinning`). Only the first `whole` blocks have more than four bodies.
+    Positions and rotations are then known to two more orders, angular velocities to one. Angular velocities in the
+    inertial frame are computed only if a force law depends on them (`spinning`). Only the first `whole` blocks have
+    more than four bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, k = block * CON, block * KIN * orders
@@ -93,7 +97,7 @@ def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, 
 
 @kernel
 def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order: int, spinning: bool) -> None:
-    """Fill coefficient `order` of the accelerations, and the resulting motion, for the block of bodies at k.
+    """Compute coefficient `order` of the accelerations, and the resulting motion, for the block of bodies at k.
 
     The constants of the block are at c.
     """
@@ -105,7 +109,7 @@ def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, ord
 
 @kernel
 def accelerate(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order: int) -> None:
-    """Fill coefficient `order` > 0 of the accelerations of the block at k, with its constants at c."""
+    """Compute coefficient `order` > 0 of the accelerations of the block at k, whose constants are at c."""
     here, zero = k + order * KIN, zero_of(bodies)
     omega = load3(bodies, here + 8 * OMEGA_TERM)
     store3(bodies, here + 8 * MOMENTUM, rows_times(constants, c + 8 * UNLIKE, omega))
@@ -127,7 +131,7 @@ def accelerate(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order:
 
 @kernel
 def turn(bodies: np.ndarray, k: int, order: int) -> None:
-    """Fill coefficient `order` > 0 of quaternions and rotations of the block at k from lower orders."""
+    """Compute coefficient `order` > 0 of quaternions and rotation matrices of the block at k from lower orders."""
     zero = zero_of(bodies)
     w = v = ahead = back = zero, zero, zero
     o = k + order * KIN
@@ -145,7 +149,7 @@ def turn(bodies: np.ndarray, k: int, order: int) -> None:
 
 @inlined
 def rotate(bodies: np.ndarray, k: int, order: int) -> None:
-    """Fill coefficient `order` > 0 of the rotations of the block at k from products of the quaternions' components."""
+    """Compute coefficient `order` > 0 of the rotation matrices of the block at k from the quaternions."""
     zero = zero_of(bodies)
     xx = yy = zz = xy = xz = yz = wx = wy = wz = zero
     for m in range(order + 1):
@@ -163,7 +167,7 @@ def rotate(bodies: np.ndarray, k: int, order: int) -> None:
 
 @kernel
 def spin(bodies: np.ndarray, k: int, order: int) -> None:
-    """Fill coefficient `order` of the inertial-frame angular velocities R omega of the block at k."""
+    """Compute coefficient `order` of the angular velocities R omega of the block at k in the inertial frame."""
     zero = zero_of(bodies)
     x = y = z = zero, zero, zero
     for m in range(order + 1):
@@ -176,7 +180,7 @@ def spin(bodies: np.ndarray, k: int, order: int) -> None:
 
 @kernel
 def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
-    """Set the loads of one order to zero."""
+    """Set coefficient `order` of the loads on all bodies to zero."""
     for k in range(order * KIN, bodies.shape[0], orders * KIN):
         for c in range(6):
             store(bodies, k + 8 * (FORCE + c), splat(0.0))
@@ -184,7 +188,10 @@ def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
 
 @kernel
 def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int, whole: int) -> None:
-    """Add constraint loads to the loads of one order, and their effect to the motion two orders higher."""
+    """Add the constraint loads in `wrench` to coefficient `order` of the loads, and their effect to the motion.
+
+    The effect is that on the coefficients of the motion two orders higher.
+    """
     for block in range(constants.shape[0] // CON):
         c, f, k = block * CON, block * WRENCH, block * KIN * orders
         if block < whole:
@@ -197,7 +204,7 @@ def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, order
 def release_block(
     constants: np.ndarray, c: int, wrench: np.ndarray, f: int, bodies: np.ndarray, k: int, order: int
 ) -> None:
-    """Add constraint loads at f, and their effect, for the block at k with its constants at c."""
+    """Add the constraint loads at f, and their effect, for the block at k, whose constants are at c."""
     here, force, moment = k + order * KIN, load3(wrench, f), load3(wrench, f + MOMENT)
     store3(bodies, here + 8 * FORCE, plus(load3(bodies, here + 8 * FORCE), force))
     # The moment is W^T R^T tau.
@@ -216,7 +223,7 @@ def release_block(
 
 @inlined
 def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
-    """Add the rotation vector theta, in body axes, to the coefficients of quaternion and rotation at o."""
+    """Add the effect of a rotation vector theta, in body axes, to the coefficients of quaternion and rotation at o."""
     w, v = load(bodies, k + 8 * QUATERNION), load3(bodies, k + 8 * (QUATERNION + 1))
     half = times(theta, 0.5)
     store(bodies, o + 8 * QUATERNION, load(bodies, o + 8 * QUATERNION) - dot(v, half))
@@ -229,7 +236,7 @@ def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
 
 @kernel
 def state_at(bodies: np.ndarray, orders: int, order: int, h: float, y: np.ndarray) -> None:
-    """Fill the state at time h, s, from the series: poses up to `order`, velocities up to `order` - 1."""
+    """Compute the state y at time h, s, from the series: poses up to `order`, velocities up to `order` - 1."""
     for block in range(bodies.shape[0] // (KIN * orders)):
         s, k, zero = block * STATE, block * KIN * orders, splat(0.0)
         w = zero

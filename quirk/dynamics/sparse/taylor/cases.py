@@ -18,9 +18,10 @@ LEFT_OUT = 4.0
 
 @kernel
 def same_cases(elements: TaylorElements, h: float, least: float) -> float:
-    """Return the length, at most h, in which no law switches its branch; 0 if shorter than `least`, or unknown.
+    """Return the length, at most h, of the initial part of a step in which no force law switches its branch.
 
-    h is halved until no guard may change its sign within it.
+    h is halved until no guard may change its sign within it. The result is 0 if the part is shorter than `least`, or if
+    it cannot be determined.
     """
     count = elements.guards.shape[0] // GUARD
     if count == 0:
@@ -36,7 +37,7 @@ def same_cases(elements: TaylorElements, h: float, least: float) -> float:
 
 @kernel
 def keeps_sign(elements: TaylorElements, n: int, lane: int, h: float) -> bool:
-    """Return whether a guard of one element has the same sign throughout a step of size h."""
+    """Whether guard n of one element of its group has the same sign throughout a step of size h."""
     guard, c, last = GUARD * n, elements.polynomial, elements.orders - 3
     o, stride = elements.guards[guard + START] + lane, elements.guards[guard + STRIDE]
     # Coefficients of powers of time over h, divided by the binomials 1 / `share` of the last order.

@@ -1,7 +1,10 @@
-"""Code generation for the programs of a form: Taylor coefficients of any order, for several elements per SIMD vector.
+"""Code generation for Taylor coefficients of any order, for several elements per SIMD vector.
 
-Operations are generated as straight-line code, and the sums over lower orders in the recurrences as a few loops. So one
-function serves all orders, and it does not branch at run time except for these loops.
+A form is a list of operations (tape lines) that elements of equal structure share; an element is a constraint or a
+force law. A program computes a part of these operations for one order k.
+
+Operations become straight-line code, and the sums over lower orders in the recurrences as a few loops. So one function
+serves all orders, and it does not branch at run time except for these loops.
 """
 
 from __future__ import annotations
@@ -114,7 +117,7 @@ def series_code(form: Form, width: int) -> tuple[Programs, Native]:
 
 
 class _Writer:
-    """Generator of the machine code of all programs of a form."""
+    """Generates the machine code of all programs of a form."""
 
     def __init__(self, programs: Programs, width: int, builder: Any, t: Any, given: Any) -> None:
         self.programs, self.form, self.tape = programs, programs.form, programs.tape
@@ -166,7 +169,7 @@ class _Writer:
         return self.build.inttoptr(self.desk[which], DOUBLE.as_pointer())
 
     def _lanes(self, first: Any) -> Any:
-        """Return a pointer to the stored vector of lanes with index `first`."""
+        """Return a pointer to the vector stored at index `first`, with a number for each element."""
         return self.build.bitcast(self.build.gep(self.numbers, [first]), self.vector.as_pointer())
 
     def _slot(self, place: int, order: Any) -> Any:
@@ -184,14 +187,14 @@ class _Writer:
         return self.build.load(pointer, align=8)
 
     def _place(self, slot: int, lane: int) -> Any:
-        """Return the entry of `places` for one lane; entries are loaded once, at the start of each program."""
+        """Return the entry of `places` for one element; entries are loaded once, at the start of each program."""
         if (slot, lane) not in self._entries:
             pointer = self.build.gep(self.places, [_word(WIDTH * slot + lane)])
             self._entries[slot, lane] = self.build.load(pointer)
         return self._entries[slot, lane]
 
     def _gathered(self, array: int, slot: int, offset: Any) -> Any:
-        """Generate loads of array elements: for each lane the element at its entry of `places` plus an offset."""
+        """Generate loads of one number per element from an array: at the element's entry of `places` plus an offset."""
         base, lanes = self._array(array), ir.Constant(self.vector, ir.Undefined)
         for lane in range(self.width):
             pointer = self.build.gep(base, [self.build.add(self._place(slot, lane), offset)])
@@ -210,7 +213,10 @@ class _Writer:
         return 1 + self.form.frames + self.form.motions + row
 
     def _variable_slot(self, behind: int) -> int:
-        """Return the slot of the first internal variable (0), of the element's work (1) or of row work (from 2)."""
+        """Return the index in `places` of internal variables and work.
+
+        `behind` is 0 for the first internal variable, 1 for the element's work, and from 2 on for the work of its rows.
+        """
         return self._row_slot(self.form.rows) + behind
 
     @property
@@ -356,7 +362,7 @@ class _Writer:
         }[code]
 
     def _loop(self, sums: Sequence[Sequence[Term]]) -> list[Any]:
-        """Generate a loop for sums over m from 1 to k - 1; sums of powers have two parts."""
+        """Generate a loop for sums over m from 1 to k - 1; a sum in the recurrence of a power has two parts."""
         build = self.build
         steady, last = self.tape.steady, self.k
         before, body, after = build.block, build.append_basic_block(), build.append_basic_block()
@@ -425,7 +431,7 @@ class _Writer:
         a, b = operands[0], operands[-1]
 
         def product(x: int, y: int) -> Any:
-            """Return coefficient k of x times coefficient 0 of y; zero if x is a multiplier that is still unknown."""
+            """Return coefficient k of x times coefficient 0 of y; zero if x is a multiplier that is not known yet."""
             unknown = self.programs.is_multiplier(x) and self.program == LOADS
             return self._filled(0.0) if unknown else self._times(now(x), first(y))
 
@@ -458,7 +464,7 @@ class _Writer:
         return self._minus(self._filled(0.0), found) if code == COSINE else found
 
     def _now(self, place: int) -> Any:
-        """Return coefficient k, the order being computed, of a line."""
+        """Return coefficient k of a line, where k is the order that is being computed."""
         if self.tape.steady[place]:
             return self._filled(0.0)
         if place not in self.values:
@@ -466,7 +472,7 @@ class _Writer:
         return self.values[place]
 
     def _first(self, place: int) -> Any:
-        """Return the value (coefficient 0) of a line."""
+        """Return coefficient 0, the value, of a line."""
         if place in self.tape.constants:
             return self._filled(self.tape.constants[place])
         if self.tape.steady[place]:
@@ -485,7 +491,7 @@ class _Writer:
                 self.build.store(self.values[place], slot, align=8)
 
     def _outputs(self) -> list[tuple[int, Any]]:
-        """Return the outputs of the present program: position on the tape and destination of each."""
+        """Return the line number and the destination of each output of the present program."""
         kinds = {
             FIRST: (LOAD, RATE, POWER_OF_LOADS, POWER_OF_ROW),
             LOADS: (LOAD, RATE, POWER_OF_LOADS),
@@ -499,7 +505,7 @@ class _Writer:
         ]
 
     def _slot_of(self, kind: int, which: int, frame: int) -> int:
-        """Return the slot of `places` with the destination of an output."""
+        """Return the index in `places` of the destination of an output."""
         if kind == LOAD:
             return self._frame_slot(frame)
         if kind == RESIDUAL:
@@ -507,7 +513,7 @@ class _Writer:
         return self._variable_slot({RATE: 0, POWER_OF_LOADS: 1}.get(kind, 2 + which))
 
     def _hand_on(self, outputs: Sequence[tuple[int, Any]]) -> None:
-        """Generate code that adds loads, rates and powers, and stores right-hand sides, for all occupied lanes."""
+        """Generate code that adds loads, rates and powers to arrays, and stores right-hand sides, for all elements."""
         if not outputs:
             return
         build = self.build
@@ -531,7 +537,7 @@ class _Writer:
         build.position_at_end(after)
 
     def _hand_on_lane(self, outputs: Sequence[tuple[int, Any]], lane: Any, numbers: Any) -> None:
-        """Generate code that adds or stores the outputs of one lane; `numbers` points to the vectors of outputs."""
+        """Generate code that adds or stores the outputs of one element; `numbers` points to the vectors of outputs."""
         build = self.build
         starts: dict[int, Any] = {}
         for n, (_, (kind, which, frame)) in enumerate(outputs):
@@ -544,7 +550,7 @@ class _Writer:
             build.store(x if kind == RESIDUAL else build.fadd(build.load(pointer), x, flags=FLAGS), pointer)
 
     def _target(self, kind: int, which: int) -> tuple[int, Any]:
-        """Return the array of an output, and its offset from the entry of its lane."""
+        """Return the array to which an output belongs, and its offset from the element's entry in `places`."""
         build = self.build
         if kind == RESIDUAL:
             return AT_RIGHT_SIDES, _word(0)
@@ -554,14 +560,17 @@ class _Writer:
         return AT_CARRIED, build.add(following, _word(which if kind == RATE else 0))
 
     def _right_side(self, place: int) -> Any:
-        """Return the right-hand side of a row for one order: -(k - 1) k Phi_k, or -k psi_k."""
+        """Return the right-hand side of a row for order k: -(k - 1) k Phi_k, or -k psi_k."""
         factor = self._minus(self._filled(0.0), self.order)
         if self.form.level == POSE_ROWS:
             factor = self._times(factor, self._minus(self.order, self._filled(1.0)))
         return self._times(factor, self._now(place))
 
     def _added(self, place: int, kind: int) -> Any:
-        """Return the coefficient to add to an output: coefficient k of a load, or k + 1 of the integral of a rate."""
+        """Return the coefficient to be added to an output.
+
+        It is coefficient k of a load, or coefficient k + 1 of the integral of a rate.
+        """
         if kind == LOAD:
             return self.values[place]
         following = self.build.uitofp(self.build.add(self.k, _word(1)), DOUBLE)

@@ -1,4 +1,8 @@
-"""Calls of the Taylor programs of constraints and force elements, for each group of eight."""
+"""Calls of the machine code that computes Taylor coefficients of constraints and force elements.
+
+Elements of equal structure are evaluated together, in groups of up to eight. A program computes a part of the
+coefficients of one order.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ BYTES = 8
 
 @kernel
 def expand_motions(elements: TaylorElements, t: float) -> None:
-    """Fill the Taylor coefficients of all prescribed motions at time t."""
+    """Compute the Taylor coefficients of all prescribed motions at time t."""
     orders = elements.orders
     for m in range(elements.taylor.shape[0] // orders):
         motion_taylor(elements.motions, m, t, orders - 1, elements.taylor, m * orders)
@@ -33,13 +37,13 @@ def expand_motions(elements: TaylorElements, t: float) -> None:
 
 @kernel
 def level_of(elements: TaylorElements, g: int) -> int:
-    """Return the level of the rows of a group: POSE_ROWS, VELOCITY_ROWS or, without rows, LAW."""
+    """Return the level of the rows of group g: POSE_ROWS, VELOCITY_ROWS or, for force elements, LAW."""
     return elements.groups[GROUP * g + LEVEL]
 
 
 @kernel
 def run(elements: TaylorElements, g: int, program: int, t: float, k: int) -> None:
-    """Run one program of a group for coefficients of order k."""
+    """Run one program of group g for the coefficients of order k."""
     desk, group = elements.desk, GROUP * g
     desk[PROGRAM], desk[ORDER] = program, k
     desk[AT_PLACES] = elements.first_places + BYTES * elements.groups[group + PLACES]

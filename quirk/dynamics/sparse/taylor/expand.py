@@ -5,8 +5,8 @@ Coefficient k of accelerations a and multipliers lambda solves the same equation
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
 where Phi_(k+2) is computed along the motion without lambda_k; for rows on velocities A_0 a_k = -(k + 1) psi_(k+1).
-Loads, Phi and psi come from tapes, which store the coefficients of all their operations, each computed once; those of
-the highest order are computed without lambda_k first and replaced when lambda_k is known.
+Loads, Phi and psi are evaluated by lists of operations (tapes), which store the coefficients of all operations, each
+computed once; those of the highest order are computed without lambda_k first and replaced when lambda_k is known.
 """
 
 from __future__ import annotations
@@ -42,11 +42,12 @@ def expand(
     slope: np.ndarray,
     rtol: float,
 ) -> None:
-    """Fill all coefficients of the motion, for bodies and auxiliary states, from the state evaluated last and its y'.
+    """Compute all coefficients of the motion, for bodies and auxiliary states, from the state y evaluated last.
 
-    `second` is 1 if `coefficients` are the second half of the arrays at the addresses in `elements`, otherwise 0. Terms
-    decrease about evenly from order to order, down to `rtol` of the first; multipliers are solved to the corresponding
-    accuracy, since the remaining constraint violation is removed by projection at the end of a step.
+    `slope` is y' there. `second` is 1 if `coefficients` are the second half of the arrays at the addresses in
+    `elements`, otherwise 0. Terms decrease about evenly from order to order, down to `rtol` of the first; multipliers
+    are solved to the corresponding accuracy, because the remaining constraint violation is removed by projection at the
+    end of a step.
     """
     bodies, carried = coefficients
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
@@ -74,7 +75,7 @@ def expand(
 def next_order(
     mechanism: Mechanism, elements: TaylorElements, bodies: np.ndarray, t: float, k: int, left: float
 ) -> None:
-    """Fill coefficient k of accelerations and multipliers, and the coefficients of the motion from them.
+    """Compute coefficient k of accelerations and multipliers, and the coefficients of the motion that follow from them.
 
     `left` is the relative residual allowed for the multipliers.
     """
@@ -99,7 +100,7 @@ def next_order(
 
 @kernel
 def answer(mechanism: Mechanism, left: float) -> None:
-    """Fill work.wrench with the constraint loads, and work.x with the multipliers, for the right-hand side work.rhs.
+    """Compute the constraint loads, in work.wrench, and multipliers, in work.x, for right-hand sides work.rhs.
 
     `left` is the allowed relative residual.
     """

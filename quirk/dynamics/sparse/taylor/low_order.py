@@ -1,12 +1,12 @@
-"""Taylor coefficients of accelerations and multipliers at a state, in kernels, with one factorization for all orders.
+"""Taylor coefficients of accelerations and multipliers at a state, with one factorization for all orders.
 
 Coefficient k of the accelerations and of the multipliers solves the same equations as the accelerations,
 
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
 where Phi_(k+2) is the coefficient of Phi along the motion with a_k computed without lambda_k; see
-`quirk.dynamics.dense.derivatives`, the dense reference. Rows A_m refer to velocities and spins in the inertial frame;
-moments are multiplied by W^T R^T at order 0.
+`quirk.dynamics.dense.derivatives`, the dense reference. Rows A_m refer to velocities and angular velocities in the
+inertial frame; moments are multiplied by W^T R^T at order 0.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .low_order_rows import LowOrderSeries, next_rows
 
 @kernel
 def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.ndarray, rank: int, driven: bool) -> None:
-    """Fill all coefficients of accelerations and multipliers at a state on the constraints.
+    """Compute all coefficients of accelerations and multipliers at a state y that satisfies the constraints.
 
     On return `work` holds the factorization and the number of independent rows, which should be `rank`. If the motion
     is `driven`, constraints leave no degree of freedom, and loads are omitted: they would add only round-off.
@@ -66,7 +66,7 @@ def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.nd
 
 @kernel
 def answer(mechanism: Mechanism) -> None:
-    """Fill work.wrench with the constraint loads, and work.x with the multipliers, for the right-hand side work.rhs."""
+    """Compute the constraint loads, in work.wrench, and multipliers, in work.x, for right-hand sides work.rhs."""
     # At least one refinement, as errors grow with the order of derivatives.
     impose_alone(mechanism, max(2, int(mechanism.work.summary[PASSES])), MET)
 
@@ -75,7 +75,7 @@ def answer(mechanism: Mechanism) -> None:
 def apply_loads(
     forces: Forces, series: LowOrderSeries, t: float, y: np.ndarray, present: np.ndarray, k: int, driven: bool
 ) -> None:
-    """Fill FORCE and TORQUE of order k, in `present`, with the applied loads, or with zero for a `driven` motion."""
+    """Fill FORCE and TORQUE of order k, in `present`, with the applied loads; for a `driven` motion they are zero."""
     if k == 0 and forces.entries.shape[0] > 0 and not driven:
         applied_loads(forces, t, y, present)
         return

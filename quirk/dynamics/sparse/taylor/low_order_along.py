@@ -1,7 +1,8 @@
-"""Derivatives of the motion at many times, in one compiled entry: at given states, or for driven motions.
+"""Derivatives of the motion at many times, in compiled code: at given states, or for driven motions.
 
 For driven motions only the state at the first time is given. From one time to the next the positions are extrapolated
-by their Taylor polynomials and projected onto the constraints, in several steps if projection would move them far.
+by their Taylor polynomials and projected onto the constraints, in several steps if projection would move them far. This
+is called tracking.
 """
 
 from __future__ import annotations
@@ -41,16 +42,16 @@ THETA, ONCE = 0, 24
 
 @record
 class SeriesPath(NamedTuple):
-    """Times at which derivatives are required, and the results.
+    """The nt times at which derivatives are required, and the results.
 
     Attributes
     ----------
     times : (nt,) times, s
-    states : (nt size,) states at these times, given, or computed in tracking
+    states : (nt size,) states at these times, given, or computed in tracking; a state has `size` elements
     present, trial, guess : (size,) last state, next state, and state predicted for the next time
     turns : scratch for coefficients of rotation vectors
     accelerations : Taylor coefficients of the accelerations for each time and order
-    counts, clock : data ROW to TRIED, and REACHED to AHEAD
+    counts, clock : entries ROW to TRIED, and REACHED to AHEAD
     stop : (1,) nonzero if a user function requests the end
     counter : revolution counter along tracked states
     length : length of the system, m
@@ -89,7 +90,7 @@ ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 
 @entry(needed_by="kinematics, jerk and load rates need", effort=20)
 def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_steps: int) -> int:
-    """Fill the Taylor coefficients of the accelerations at each time; return after at most `most_steps` steps.
+    """Compute the Taylor coefficients of the accelerations at each time; return after at most `most_steps` steps.
 
     Returns one of the return codes ARRIVED to STOPPED.
     """
@@ -126,7 +127,7 @@ def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_
 
 @kernel
 def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end: float) -> int:
-    """Advance the positions by one step towards the time `end`.
+    """Advance the positions by one step towards the time `end`, s.
 
     Returns ARRIVED; AGAIN if the step ends before `end`; or STUCK or SINGULAR.
     """
@@ -165,7 +166,7 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
 
 @kernel
 def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
-    """Return whether projection changed the velocities of `trial` only slightly; otherwise it is on another branch."""
+    """Whether projection changed the velocities of `trial` only slightly; otherwise the state is on another branch."""
     largest, length = splat(0.0), path.length
     for block in range(constants.shape[0] // CON):
         v, w = block * STATE + 8 * VELOCITY, block * STATE + 8 * OMEGA
@@ -182,6 +183,7 @@ def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bo
     """Fill `trial` with the state at a time h later, by the Taylor polynomials of the motion.
 
     Returns whether their last terms are below LAST_TERM, and rotations close to those at the mean angular velocity.
+    `size` is the number of elements of one order of the coefficients.
     """
     bodies, order, length, whole = series.bodies, series.order, path.length, path.present.shape[0]
     largest, last, power = splat(0.0), (order + 1) * whole, h ** (2 * (order + 1))
@@ -230,9 +232,9 @@ def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bo
 
 @kernel
 def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
-    """Rotate the orientations of one block by rotation vectors in body axes.
+    """Rotate the orientations of one block of eight bodies by rotation vectors in body axes.
 
-    On entry `trial` holds the rotation vectors in place of the quaternions.
+    On entry `trial` holds the rotation vectors in place of the quaternions, from element q on.
     """
     for lane in range(q, q + 8):
         a, b, c = at(trial, lane + 8), at(trial, lane + 16), at(trial, lane + 24)
@@ -248,7 +250,7 @@ def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
 
 @kernel
 def keep(series: LowOrderSeries, path: SeriesPath, size: int, regular: bool) -> None:
-    """Copy the coefficients of the accelerations at one time to `path`; nan above order 0 unless `regular`."""
+    """Copy the coefficients of the accelerations at one time to `path`; above order 0 they are NaN unless `regular`."""
     row, order = path.counts[ROW], series.order
     for k in range(order):
         for block in range(size // KIN):

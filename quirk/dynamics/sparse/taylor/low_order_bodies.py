@@ -1,7 +1,7 @@
-"""Taylor coefficients of the motion of bodies up to snap, in kernels, eight bodies at a time.
+"""Taylor coefficients of the motion of bodies up to snap, in compiled code, eight bodies at a time.
 
 An array `bodies` holds one order after the other, `size` elements each, with the layout of kinematics: coefficients of
-rotation, spin and position in the inertial frame, angular velocity in body axes, and loads
+rotation, angular velocity (spin) and position in the inertial frame, angular velocity in body axes, and loads
 (`quirk.dynamics.model.layout`).
 """
 
@@ -35,7 +35,7 @@ from ..kernels.bodies import CON, KIN, STATE, WRENCH, pose
 
 @kernel
 def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -> None:
-    """Fill the coefficients determined by the state y: order 0 except for loads, and order 1 of positions."""
+    """Compute the coefficients that the state y determines: order 0 except for loads, and order 1 of positions."""
     for block in range(constants.shape[0] // CON):
         s, k = block * STATE, block * KIN
         pose(constants, y, bodies, s, k, block * CON)
@@ -46,7 +46,7 @@ def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -
 
 @kernel
 def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, present: np.ndarray) -> None:
-    """Add constraint loads in `wrench` to FORCE and TORQUE of one order, `present`, in the inertial frame."""
+    """Add the constraint loads in `wrench` to FORCE and TORQUE of one order, `present`, in the inertial frame."""
     for block in range(wrench.shape[0] // WRENCH):
         k, f = block * KIN, block * WRENCH
         # The moment is W^T R^T tau.
@@ -58,10 +58,10 @@ def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, pre
 
 @kernel
 def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int, weight: float) -> None:
-    """Fill coefficient `order` of the unconstrained accelerations under FORCE, TORQUE and `weight` times gravity.
+    """Compute coefficient `order` of the accelerations without constraints, and the coefficients that follow from it.
 
-    Fills coefficient `order` + 2 of positions, coefficient `order` + 1 of spins and angular velocities, and the
-    coefficients of rotations up to `order` + 2, which follow from them.
+    The loads are FORCE, TORQUE and `weight` times gravity. The results are coefficient `order` + 2 of positions,
+    coefficient `order` + 1 of angular velocities, and the coefficients of rotations up to `order` + 2.
     """
     for block in range(size // KIN):
         k, c = block * KIN, block * CON
@@ -90,7 +90,7 @@ def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int,
 
 @kernel
 def turn(bodies: np.ndarray, size: int, k: int, order: int) -> None:
-    """Fill coefficient `order` of the rotation of one block from the coefficients of the spin: R' = omega x R."""
+    """Compute coefficient `order` of the rotation of the block at k from the angular velocity: R' = omega x R."""
     for column in range(3):
         zero = splat(0.0)
         rate = zero, zero, zero

@@ -1,7 +1,8 @@
 """Taylor coefficients of constraint rows along a motion, and the resulting right-hand sides.
 
-A row is Phi = x . y - c as in `constraint_rows`; coefficients of products are convolutions, and directions and arms of
-any order are the coefficients of rotation matrices times constant vectors.
+A row is Phi = x . y - c, with vectors x and y, as in `constraint_rows`; coefficients of products are convolutions, and
+directions and arms of any order are the coefficients of rotation matrices times constant vectors. A node is a group of
+up to eight rows, a relation a constraint function, and G the array of all rows.
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ from ..kernels.work import Workspace
 
 @record
 class LowOrderSeries(NamedTuple):
-    """Arrays of Taylor coefficients that the low-order kernels write; K nodes.
+    """Arrays of Taylor coefficients of the motion, for K nodes.
 
     Attributes
     ----------
-    bodies : coefficients of all bodies, one order after the other, two orders more than accelerations
+    bodies : coefficients of all bodies, one order after the other, two orders more than those of accelerations
     rows : coefficients of G of each order from 1, at the offset of that order; order 0 is in `Workspace.G`
     multipliers : (order 8 K,) coefficients of the multipliers
     terms : scratch for one node
@@ -76,9 +77,10 @@ TERMS = 128
 
 @kernel
 def next_rows(nodes: Nodes, series: LowOrderSeries, work: Workspace, t: float, size: int, k: int) -> None:
-    """Fill work.rhs with -(k + 1) (k + 2) Phi_(k+2) and, unless k is the last order, coefficient k + 1 of the rows.
+    """Compute the right-hand sides for order k, -(k + 1) (k + 2) Phi_(k+2), and the next coefficient of the rows.
 
-    For k = 0 also fill work.G, order 0 of the rows. `size` is the number of elements of one order of series.bodies.
+    Right-hand sides are written to work.rhs. The coefficient of the rows is k + 1, unless k is the last order; for k =
+    0 order 0 is written to work.G, too. `size` is the number of elements of one order of series.bodies.
     """
     length = work.G.shape[0]
     for n in range(nodes.rows.shape[0]):
@@ -102,9 +104,10 @@ def next_rows(nodes: Nodes, series: LowOrderSeries, work: Workspace, t: float, s
 
 @kernel
 def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.ndarray, m: int) -> None:
-    """Fill coefficient m of x, y and their constituent vectors for the rows of node n; see `constraint_rows`.
+    """Compute coefficient m of x, y and the vectors in them for the rows of node n; see `constraint_rows`.
 
-    `kin` is coefficient m of the bodies; `first` is 1.0 for m = 0 and 0.0 for m > 0, as inertial axes are constant.
+    `kin` is coefficient m of the bodies; `first` is 1.0 for m = 0 and 0.0 for m > 0, because inertial axes are
+    constant.
     """
     ki, kj, arm, o = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], 6 * n, TERMS * m
     lanes, direction = nodes.lanes[n], 48 * n
@@ -129,7 +132,7 @@ def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.nd
 
 @kernel
 def node_rows(nodes: Nodes, n: int, series: LowOrderSeries, order: int, G: np.ndarray) -> None:
-    """Write coefficient `order` of the rows of node n into G, from the terms of all orders up to it."""
+    """Write coefficient `order` of the rows of node n to G, from the terms of all orders up to it."""
     terms, zero = series.terms, splat(0.0)
     on_i = on_j = zero, zero, zero
     for m in range(order + 1):
@@ -147,7 +150,7 @@ def node_rows(nodes: Nodes, n: int, series: LowOrderSeries, order: int, G: np.nd
 
 @kernel
 def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, size: int, k: int, o: int) -> None:
-    """Fill right-hand sides, from element o of work.rhs, and rows of relation r; see `next_rows`.
+    """Compute the right-hand sides, from element o of work.rhs on, and the rows of relation r; see `next_rows`.
 
     The function of the relation computes derivatives of Phi up to order + 1, and of the gradient up to order - 1.
     Unknown coefficients of the motion are passed as zero.
@@ -195,7 +198,7 @@ def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, si
 
 @kernel
 def relation_sides(series: LowOrderSeries, r: int, m: int, G: np.ndarray) -> None:
-    """Write coefficient m of the rows of relation r into G, from the outputs of its function."""
+    """Write coefficient m of the rows of relation r to G, from the outputs of its function."""
     relations, e = series.relations, RELATION_SIZE * r
     begin, end = relations.entries[e + SIDE], relations.entries[e + SIDE_END]
     first = relations.entries[e + OUTPUT] + relations.entries[e + GRADIENT]

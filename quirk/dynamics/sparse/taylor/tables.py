@@ -1,8 +1,11 @@
 """Tables of constraints and force elements for Taylor series, in groups of elements of the same form.
 
-Kernels take in addition two arrays of Taylor coefficients: `bodies`, for each block of eight bodies one order after the
-other, as in `quirk.dynamics.model.layout`, with the quaternion and J omega in place of the metric; and `carried`, of
-the auxiliary states, one order after the other, their number rounded up to a multiple of eight.
+A form is a list of operations that elements of equal structure share. A program computes a part of these operations for
+one order. A guard is a quantity that changes sign where a force law switches its branch.
+
+Compiled functions take in addition two arrays of Taylor coefficients: `bodies`, for each block of eight bodies one
+order after the other, as in `quirk.dynamics.model.layout`, with the quaternion and J omega in place of the metric; and
+`carried`, of the auxiliary states, one order after the other, their number rounded up to a multiple of eight.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ class TaylorElements(NamedTuple):
         then the number of elements, which use the first lanes
     numbers : stored coefficients of all groups
     motions, taylor : prescribed motions of all elements, and their coefficients (motions orders,)
-    desk, handed : (DESK,) argument array of machine code, as integers and as doubles that share memory
+    desk, handed : (DESK,) arguments of machine code, as integers and as doubles that share their memory
     first_places, first_numbers, first_bodies, first_carried : addresses of the arrays passed to machine code
     whole : number of leading blocks up to the last one with more than four bodies
     guards : (GUARD each,) integers of each guard; empty if user functions may branch without guards

@@ -1,4 +1,8 @@
-"""Programs of a form: assignment of tape lines to programs, and the coefficients stored between programs."""
+"""Assignment of tape lines to programs, and the coefficients stored between programs.
+
+A tape is a list of operations (lines); a form is a tape that elements of equal structure share. A program computes a
+part of the lines for one order, see `quirk.dynamics.sparse.taylor.tables`. A slot is a position among stored numbers.
+"""
 
 from __future__ import annotations
 
@@ -39,15 +43,15 @@ class Programs:
         self.sums = {place: slot for slot, place in enumerate(nonlinear)}
 
     def size(self, orders: int, width: int) -> int:
-        """Return the number of stored numbers of a group of `width` elements."""
+        """Return how many numbers a group of `width` elements stores, for series of `orders` terms."""
         return width * (len(self.steady) + orders * len(self.kept) + len(self.sums))
 
     def starts_of_guards(self, orders: int, width: int) -> list[int]:
-        """Return the index of each guard's coefficients, one order after the other, in the numbers of a group."""
+        """Return for each guard the index of its coefficients in the numbers of a group, one order after the other."""
         return [width * (len(self.steady) + orders * self.kept[place]) for place in self.form.guards]
 
     def is_multiplier(self, place: int) -> bool:
-        """Return whether a line is the multiplier of a row."""
+        """Whether the line `place` is the multiplier of a row."""
         return self.tape.lines[place][0] == INPUT and self.form.inputs[place][0] == MULTIPLIER
 
     def _needed(self, *kinds: int) -> list[int]:
@@ -69,7 +73,7 @@ class Programs:
         }
 
     def _depending(self, places: Sequence[int]) -> set[int]:
-        """Return those of the lines `places` that depend on multipliers."""
+        """Return those of the lines `places` whose results depend on multipliers."""
         dependent: set[int] = set()
         for place in places:
             code, *operands = self.tape.lines[place]
@@ -78,7 +82,7 @@ class Programs:
         return dependent
 
     def _steady(self, programs: Iterable[Sequence[int]]) -> list[int]:
-        """Return the constant values needed by the programs after FIRST."""
+        """Return the lines with constant results that programs after FIRST need."""
         needed: set[int] = set()
         for lines in programs:
             for place in lines:
@@ -88,7 +92,10 @@ class Programs:
         return sorted(needed)
 
     def _kept(self, programs: Iterable[Sequence[int]]) -> list[int]:
-        """Return lines with stored coefficients: guards, lines in sums over lower orders, inputs of other programs."""
+        """Return the lines whose coefficients must be stored.
+
+        These are guards, operands of sums over orders, and operands of other programs.
+        """
         kept: set[int] = set(self.form.guards)
         for lines in programs:
             here = set(lines)

@@ -1,4 +1,7 @@
-"""Recording of constraints and force elements on tapes."""
+"""Recording of constraints and force elements on tapes, which are lists of operations.
+
+The source of an input, or the destination of an output, is its meaning: a kind, an index and a frame.
+"""
 
 from __future__ import annotations
 
@@ -58,10 +61,11 @@ class Form:
 
     Attributes
     ----------
-    inputs : source of each input, by its position on the tape
-    outputs : position on the tape and source of each output
-    guards : positions on the tape of quantities that change sign where the function switches its branch
+    inputs : source of each input, by its line number
+    outputs : line number and destination of each output
+    guards : lines of quantities that change sign where the function switches its branch
     level : POSE_ROWS, VELOCITY_ROWS or LAW
+    frames, motions, rows : numbers of frames, prescribed motions and constraint rows
     of_user : whether the tape includes a user function
     """
 
@@ -77,17 +81,17 @@ class Form:
 
     @property
     def components(self) -> set[int]:
-        """Components of the motion of bodies on which the element depends."""
+        """Components of the motion of bodies on which the function depends."""
         return {which for kind, which, _ in self.inputs.values() if kind in (BODY, BODY_RATE)}
 
     @property
     def chooses(self) -> bool:
-        """Whether the element's function branches, rounds, or wraps an angle."""
+        """Whether the function branches, rounds, or wraps an angle."""
         return any(code in (CHOOSE, NEAREST, ANGLE) for code, *_ in self.tape.lines)
 
 
 class _Recording:
-    """A tape during recording."""
+    """A tape while a function is being recorded on it."""
 
     def __init__(self) -> None:
         self.tape = Tape()
@@ -95,7 +99,7 @@ class _Recording:
         self._numbers: dict[Source, int] = {}
 
     def input(self, kind: int, which: int = 0, frame: int = 0) -> Recorded:
-        """Return the tape input of a source, created on first use."""
+        """Return the input with the given source; it is created at its first use."""
         source = kind, which, frame
         number = self._numbers.setdefault(source, len(self._numbers))
         line = self.tape.input(number, steady=kind in STEADY)
@@ -103,17 +107,17 @@ class _Recording:
         return line
 
     def velocity(self, frame: int) -> list[Recorded]:
-        """Return the velocity of a body and its angular velocity, inertial frame."""
+        """Return velocity and angular velocity of a frame's body in the inertial frame, as six inputs."""
         moving = [self.input(BODY_RATE, POSITION_TERM + c, frame) for c in range(3)]
         return moving + [self.input(BODY, SPIN + c, frame) for c in range(3)]
 
     def placed(self, outputs: Iterable[tuple[Any, Source]]) -> tuple[tuple[int, Source], ...]:
-        """Return the tape positions and sources of the outputs that are not identically zero."""
+        """Return the line numbers and destinations of the outputs that are not identically zero."""
         return tuple((self.tape.place(x), source) for x, source in outputs if not is_nothing(x))
 
 
 def relation_form(relation: Relation, layout: relations.RelationLayout, working: bool) -> Form:
-    """Return the form of a relation; if `working`, the power of its rows is an output."""
+    """Return the recorded form of a relation; if `working`, the power of its rows is an output."""
     if relation.of_user:
         return _recorded_relation(relation.function, relation.of_velocities, layout, working, of_user=True)
     return _shared_relation(relation.function, relation.of_velocities, layout, working)
@@ -165,7 +169,10 @@ def _input_of_relation(made: _Recording, layout: relations.RelationLayout, index
 
 
 def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
-    """Return an input of a frame after its placement: position and velocity, rotation, spin, quaternion."""
+    """Return input `o` of a frame, counted after its origin and axes.
+
+    The inputs are position and velocity, rotation, angular velocity and quaternion.
+    """
     if o < 3 * terms:
         return made.input(BODY if o < 3 else BODY_RATE, POSITION_TERM + o % 3, frame)
     o -= 3 * terms
@@ -175,7 +182,7 @@ def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
 
 
 def law_form(element: ForceElement, layout: laws.LawLayout, working: bool) -> Form:
-    """Return the form of the law of an element; if `working`, the power of its loads is an output."""
+    """Return the recorded form of the law of a force element; if `working`, the power of its loads is an output."""
     prints = prints_of(element)
     if prints is None:
         return _recorded_law(element, layout, working)
@@ -183,9 +190,10 @@ def law_form(element: ForceElement, layout: laws.LawLayout, working: bool) -> Fo
 
 
 def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
-    """Return fingerprints of an element's functions; elements of equal structure and fingerprints share machine code.
+    """Return fingerprints of the functions of a force element.
 
-    None for user-defined elements, and for functions whose behavior may change.
+    Elements of equal structure and fingerprints share machine code. None is returned for user-defined elements, and for
+    functions whose behavior may change.
     """
     functions = [value.function for value in element.functions]
     if isinstance(element, OfSlip):
@@ -201,7 +209,7 @@ def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
 
 
 class AnyKey:
-    """An element wrapped so that it compares equal to any other and does not take part in the key of a cache."""
+    """Wrapper of a force element that is equal to any other wrapper, so that it is not part of a cache key."""
 
     def __init__(self, element: ForceElement) -> None:
         self.element = element
@@ -239,9 +247,10 @@ def _recorded_law(element: ForceElement, layout: laws.LawLayout, working: bool) 
 
 
 def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
-    """Append guards, which change sign where lines of a tape switch branches; return their positions.
+    """Append guards to a tape; return their line numbers.
 
-    Branches are those of comparisons, the sign under a root, the turns of an angle, and rounding.
+    A guard is a quantity that changes sign where a line of the tape switches its branch. Branches are those of
+    comparisons, the sign under a root, the turns of an angle, and rounding.
     """
     guards: set[int] = set()
     for place in tape.needed(places):
@@ -262,14 +271,14 @@ def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
 
 
 class _Smooth(DualCall):
-    """Call of a user function in a recorded law; the function must be smooth."""
+    """Call of a user function in a recorded force law; the function must not branch."""
 
     def __init__(self, value: Value, tape: Tape) -> None:
         super().__init__(value)
         self._tape = tape
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the value of the user function; raise BranchingError if it branches."""
+        """Return the value of the user function; raise a BranchingError if it branches."""
         before = len(self._tape.lines)
         value = super().__call__(t, *arguments)
         if any(code in (CHOOSE, NEAREST) for code, *_ in self._tape.lines[before:]):

@@ -1,4 +1,6 @@
-"""Variations of a state over one collocation step, in kernels: the step is solved again together with its variations.
+"""Variations of a state over one collocation step, in compiled code.
+
+The step is solved again together with its variations, which are derivatives of the state along directions.
 
 The variations dZ of the increments Z = h A f(y + Z) satisfy dZ = h A (J (dy + dZ) + f_p), with the derivatives J and
 f_p at each point. Both are computed by the same iterations with the same factorized matrices: Newton's method also
@@ -64,17 +66,19 @@ JUDGED = 4
 class ImplicitVariation(NamedTuple):
     """State variations in D <= 8 directions along a run of a collocation method with s points.
 
+    A state has `size` elements.
+
     Fields not listed here are described in `ExplicitVariation`.
 
     Attributes
     ----------
-    failed : (1,) time of a step whose variations did not converge, s, or nan
+    failed : (1,) time of a step whose variations did not converge, s, or NaN
     y : (size,) state at the start of the step
-    clock, counts, pieces : data of the step, as in `RunState`
+    clock, counts, pieces : times and counters of the step, as in `RunState`
     slope, stage, seen : (size,) scratch
     base, rates : (D size,) variations at the start of the step and their time derivatives, in the rotating axes
     z, f : (D s size,) variations of the increments and slopes
-    judged : convergence data BEFORE to FOUND of each variation
+    judged : entries BEFORE to FOUND of each variation, which describe its convergence
     turned : rotation of the axes at a time within the step
     """
 
@@ -121,7 +125,7 @@ class ImplicitVariation(NamedTuple):
 def slopes_of_changes(
     mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, h: float
 ) -> None:
-    """Evaluate the slopes y' at all points of the step, and their variations."""
+    """Compute the slopes y' at all collocation points of the step, and their variations."""
     size, s, blocks = variation.y.shape[0], stepper.points, mechanism.constants.shape[0] // CON
     begin_pivots(variation.resolution)
     for i in range(s):
@@ -145,7 +149,10 @@ def slopes_of_changes(
 
 @kernel
 def seen_at(variation: ImplicitVariation, points: int, d: int, i: int) -> None:
-    """Fill `seen` with the variation of the state in direction d at collocation point i, in the rotating axes."""
+    """Fill `seen` with the variation of the state in direction d at collocation point i, in the rotating axes.
+
+    `points` is the number of collocation points.
+    """
     size, o = variation.y.shape[0], (d * points + i) * variation.y.shape[0]
     for c in range(0, size, 8):
         store(variation.seen, c, load(variation.base, d * size + c) + load(variation.z, o + c))
@@ -161,10 +168,10 @@ def correct_changes(
     n: int,
     near: bool,
 ) -> int:
-    """Apply the n-th correction to the variations of the increments; return the number of converged variations.
+    """Correct the variations of the increments for the n-th time; return the number of converged variations.
 
     The number is negative if a variation is not finite. No variation counts as converged before the state is `near` its
-    solution, within the tolerance.
+    solution, within the tolerance. h is the step size.
     """
     s, size, found = stepper.points, variation.y.shape[0], 0
     blocks, length = mechanism.constants.shape[0] // CON, settings.length
@@ -188,7 +195,10 @@ def correct_changes(
 
 @kernel
 def judge(judged: np.ndarray, o: int, most: float, whole: float, n: int, near: bool) -> bool:
-    """Return whether a variation of norm `whole` has converged after its n-th correction, of norm `most`."""
+    """Whether a variation of norm `whole` has converged after its n-th correction, of norm `most`.
+
+    Its entries in `judged` begin at o.
+    """
     if n == 0:
         for k in range(JUDGED):
             put(judged, o + k, 0.0)

@@ -1,8 +1,8 @@
-"""Error control of state variations, in kernels: error per step relative to the largest variation so far.
+"""Error control of state variations, in compiled code: error per step relative to the largest variation so far.
 
 The error of the motion determines the step sizes of a run. Variations may grow or oscillate much faster than the
 motion, or while the system is at rest. Their error in a step is estimated from their rates at the stages, like the
-error of the state.
+error of the state. A step that is too long for the variations is divided into substeps.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Resolution(NamedTuple):
     Attributes
     ----------
     tolerance : allowed error over the largest variation, 0 for no control
-    clock : data LENGTH to WORST of the subdivision of steps
+    clock : entries LENGTH to WORST, which describe the subdivision of steps
     least : (8,) pose errors, over the length of the system or in rad, that are ignored in each direction
     largest : (8 KINDS,) largest variation so far
     error, second : (8 KINDS,) two error estimates of the step
@@ -90,17 +90,16 @@ def resolution_of(rtol: float, sizes: np.ndarray) -> Resolution:
 
 @kernel
 def larger(a: float, b: float) -> float:
-    """Return the larger of two sizes; infinity if the second is nan."""
+    """Return the larger of two sizes; infinity if the second is NaN."""
     return max(a, b) if b == b else np.inf
 
 
 @kernel
 def largest_of(blocks: int, change: np.ndarray, length: float, out: np.ndarray, o: int, grows: bool) -> None:
-    """Fill KINDS elements of `out` from `o` with the largest components of a variation of each kind.
+    """Write the largest components of a variation of each kind to KINDS elements of `out`, from element `o` on.
 
     The kinds are poses (translations over `length`, rotations), velocities (likewise) and internal variables. If
-    `grows`,
-    each element becomes the maximum of its old value and the new one.
+    `grows`, an element keeps its old value if that is larger.
     """
     poses = velocities = variables = 0.0
     for slot in range(8 * blocks):
@@ -120,7 +119,7 @@ def largest_of(blocks: int, change: np.ndarray, length: float, out: np.ndarray, 
 
 @kernel
 def weigh_estimates(resolution: Resolution, o: int) -> None:
-    """Combine both estimates of an error into one, as for states (Hairer, Norsett and Wanner 1993, II.10)."""
+    """Combine both estimates of the error into one, as for states (Hairer, Norsett and Wanner 1993, II.10)."""
     for k in range(o, o + KINDS):
         first, second = at(resolution.error, k), at(resolution.second, k)
         if first > 0.0:
@@ -166,9 +165,10 @@ def worst_error(resolution: Resolution, directions: int, h: float, h_before: flo
 
 @kernel
 def end_of_part(resolution: Resolution, begin: float, end: float, again: bool) -> float:
-    """Return the end time of the next substep, s; the rest of the step is divided into equal parts of about LENGTH.
+    """Return the end time of the next substep, s.
 
-    The parts are at most LENGTH long if a rejected part is tried `again`, otherwise they may be slightly longer.
+    The rest of the step, from `begin` to `end`, is divided into equal parts of about LENGTH. They are at most LENGTH
+    long if a rejected substep is tried `again`, otherwise they may be slightly longer.
     """
     parts = math.ceil((end - begin) / at(resolution.clock, LENGTH) - (0.0 if again else 0.5))
     return begin + (end - begin) / parts if parts > 1.0 else end
@@ -176,7 +176,7 @@ def end_of_part(resolution: Resolution, begin: float, end: float, again: bool) -
 
 @kernel
 def begin_pivots(resolution: Resolution) -> None:
-    """Reset the pivots at the stages for the next part."""
+    """Reset the record of pivots at the stages for the next substep."""
     put(resolution.clock, LEAST, np.inf)
     put(resolution.clock, GREATEST, 0.0)
 
@@ -191,9 +191,9 @@ def note_pivot(mechanism: Mechanism, resolution: Resolution) -> None:
 
 @kernel
 def holds_singular(resolution: Resolution) -> bool:
-    """Return whether a substep contains a singular configuration; such a step must not be subdivided.
+    """Whether a substep contains a singular configuration; such a step must not be subdivided.
 
-    The tangent is not defined at the singular configuration; the stages of the original step lie beside it.
+    Derivatives are not defined at the singular configuration; the stages of the original step lie beside it.
     """
     least = at(resolution.clock, LEAST)
     return least < NEAR and least < SHRUNK * at(resolution.clock, GREATEST)
@@ -201,15 +201,16 @@ def holds_singular(resolution: Resolution) -> bool:
 
 @kernel
 def left_whole(resolution: Resolution) -> bool:
-    """Return whether a substep must not be shortened further, whatever its error."""
+    """Whether a substep must not be shortened further, whatever its error."""
     return holds_singular(resolution) or at(resolution.clock, COARSE) < np.inf
 
 
 @kernel
 def resolved(resolution: Resolution, error: float, exponent: float, begin: float, h: float, whole: float) -> bool:
-    """Return whether a substep of length h is accepted, from its ratio of error to tolerance; set the next length.
+    """Whether a substep of length h, s, is accepted; the length of the next one is set.
 
-    `whole` is the length of the undivided step, s. The error is proportional to h to the power 1 / `exponent`.
+    `error` is the ratio of error to tolerance, which is proportional to h to the power 1 / `exponent`. `whole` is the
+    length of the undivided step, s.
     """
     if left_whole(resolution):
         error = 0.0

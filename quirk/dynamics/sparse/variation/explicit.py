@@ -1,9 +1,11 @@
-"""State variations in eight directions over the steps of an explicit run, in kernels.
+"""State variations in eight directions over the steps of an explicit run, in compiled code.
 
-The steps of the run are repeated, and at each stage the tangent of the accelerations is computed with the factorization
-of the stage. Variations are propagated by the linearized Runge-Kutta step, projection and continuous extension. The
-result is the derivative of the computed states at fixed steps; a step that is too long for the variations is
-subdivided, see `resolved`.
+Variations are derivatives of the state along directions of the initial state and of parameters.
+
+The steps of the run are repeated, and at each stage the derivatives of the accelerations are computed with the
+factorization of the stage. Variations are propagated by the linearized Runge-Kutta step, projection and continuous
+extension. The result is the derivative of the computed states at fixed steps; a step that is too long for the
+variations is subdivided, see `resolved`.
 """
 
 from __future__ import annotations
@@ -53,6 +55,8 @@ CHANGED_MOTION = 4
 @record
 class ExplicitVariation(NamedTuple):
     """State variations in D <= 8 directions along a run of a Runge-Kutta method.
+
+    A state has `size` elements.
 
     Attributes
     ----------
@@ -113,7 +117,7 @@ class ExplicitVariation(NamedTuple):
 
 @kernel
 def move_motions(tangents: Tangents, variation: Any, t: float) -> None:
-    """Write the variations of prescribed motions at time t to the inputs of laws and relations."""
+    """Write the variations of prescribed motions at time t to the inputs of force laws and relations."""
     for m in range(variation.moved.shape[0] // CHANGED_MOTION):
         o = CHANGED_MOTION * m
         order, place = variation.moved[o + ORDER], variation.moved[o + INTO] + variation.moved[o + DIRECTION]
@@ -136,7 +140,7 @@ def find_changes(
     changes: np.ndarray,
     lands: bool,
 ) -> None:
-    """Fill `ydot` with y' at a state y, and solve for the acceleration variations due to the variations of y.
+    """Compute y' at a state y, in `ydot`, and the variations of the accelerations due to those of y, `changes`.
 
     `variation` is an `ExplicitVariation` or `ImplicitVariation`. If `lands` is true, the variations are first projected
     onto the constraints.
@@ -165,7 +169,10 @@ def vary(
     changes: np.ndarray,
     lands: bool,
 ) -> None:
-    """Fill the slopes of a state y and of its variations at a stage; see `find_changes` for `lands`."""
+    """Compute the slopes of a state y and of its variations `changes`, as stage number `stage` of a step.
+
+    If `lands` is true, the variations are first projected onto the constraints.
+    """
     size, buffers = y.shape[0], variation.weights.buffers
     ydot = variation.slopes[stage * size : (stage + 1) * size]
     find_changes(mechanism, tangents, variation, t, y, ydot, changes, lands)
@@ -187,7 +194,7 @@ def note_extents(mechanism: Mechanism, variation: Any, step: int) -> None:
 
 @kernel
 def combine_changes(variation: ExplicitVariation, row: int, h: float, out: np.ndarray) -> None:
-    """Fill `out` (D size,) with the variations of the stage state that belongs to a row of the tableau."""
+    """Compute the variations of a stage state in `out` (D size,), with the weights in row `row` of the tableau."""
     size, span = variation.stage.shape[0], variation.weights.buffers * variation.stage.shape[0]
     for d in range(variation.directions):
         start, rates = variation.changes[d * size : (d + 1) * size], variation.rates[d * span : (d + 1) * span]
@@ -204,7 +211,7 @@ def between_changes(
     t: float,
     first: bool,
 ) -> None:
-    """Fill changes_at with the variations at time t within the step, from the continuous extension.
+    """Fill changes_at with the variations at time t within the step, by dense output.
 
     The additional stages of the extension are computed at the `first` output time of a step.
     """
@@ -227,7 +234,7 @@ def between_changes(
 def land_at(
     mechanism: Mechanism, tangents: Tangents, variation: Any, t: float, y: np.ndarray, changes: np.ndarray
 ) -> None:
-    """Project the variations of a state y within a step onto the linearized constraints."""
+    """Project the variations of a state y at time t, within a step, onto the linearized constraints."""
     ydot = variation.stage
     evaluate(mechanism, t, y, variation.alpha, variation.beta, ydot)
     take_motion(mechanism, tangents, ydot)
@@ -246,7 +253,7 @@ def write_start(variation: Any, start: float) -> None:
 
 
 def writer_of(between: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a kernel write(mechanism, tangents, by, variation, step), which stores the variations at output times.
+    """Return a function write(mechanism, tangents, by, variation, step) that stores the variations at output times.
 
     ``between(mechanism, tangents, by, variation, step, t, first)`` fills changes_at with the variations at a time
     within the step; `first` is true at the first output time of the step. `by` is the method's data, passed on to
@@ -286,7 +293,7 @@ def take_part(
 ) -> None:
     """Propagate the variations over a substep that ends at the state y_new.
 
-    The state y_new is computed here unless the substep `ends` the step, where it is given.
+    The state y_new is computed here, unless the substep `ends` the step: then it is given.
     """
     weights, h = variation.weights, at(part, STEP_END) - at(part, STEP_START)
     start, low, high, y = at(part, STEP_START), at(part, STEP_LOW), at(part, STEP_HIGH), part[STEP_HEAD : part.shape[0]]
@@ -311,7 +318,10 @@ def take_part(
 
 @kernel
 def error_of_part(mechanism: Mechanism, variation: ExplicitVariation, h: float, h_before: float) -> float:
-    """Return the ratio of error to tolerance of the variations in a substep."""
+    """Return the ratio of error to tolerance of the variations in a substep of length h, s.
+
+    `h_before` is the length of the previous attempt.
+    """
     weights, size, resolution = variation.weights, variation.stage.shape[0], variation.resolution
     blocks, span, length = mechanism.constants.shape[0] // CON, weights.buffers * size, variation.length
     if not resolution.tolerance > 0.0:
@@ -331,7 +341,7 @@ def error_of_part(mechanism: Mechanism, variation: ExplicitVariation, h: float, 
 
 @kernel
 def close_part(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVariation, part: np.ndarray) -> None:
-    """Store the variations at output times in a substep, and make its end the start of the next substep."""
+    """Store the variations at output times in a substep, and start the next substep at its end."""
     weights, size = variation.weights, variation.stage.shape[0]
     stages, span = weights.stages, weights.buffers * variation.stage.shape[0]
     refer(mechanism.forces, at(part, STEP_END))

@@ -19,7 +19,7 @@ from .radau import vary_along_radau
 
 
 class ImplicitCourse:
-    """Propagation of state variations along the steps of a stiff run of any implicit method, by collocation.
+    """Computes state variations along the steps of a stiff run of any implicit method, by collocation.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class ImplicitCourse:
         self.stages, self.judges = 2 * RADAU_IIA9.points, True
 
     def made(self, common: dict[str, Any]) -> ImplicitVariation:
-        """Return the `ImplicitVariation` of a run; `common` are the fields it shares with `ExplicitVariation`."""
+        """Return the data of the variations of a run; `common` are the fields shared with `ExplicitVariation`."""
         solver, size, of_all = self._solver, self._solver.size, common["directions"] * self._solver.size
         self._stepper.record.known[:] = np.nan
         return ImplicitVariation(
@@ -54,7 +54,7 @@ class ImplicitCourse:
         )
 
     def go(self, variation: Any, first: int, last: int) -> None:
-        """Propagate the state variations through the steps `first` to `last` - 1.
+        """Compute the state variations through the steps `first` to `last` - 1.
 
         Raises
         ------

@@ -1,7 +1,7 @@
-"""State variations over the steps of an implicit run, in kernels.
+"""State variations over the steps of an implicit run, in compiled code.
 
-Each step is solved again from its start by Radau collocation together with its variations, see `collocation`; a step
-that is too long for the variations is subdivided, see `resolved`.
+Each step is solved again from its start by Radau collocation together with its variations, see `collocation`. A step
+that is too long for the variations is divided into substeps, see `resolved`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def between_points(
     t: float,
     first: bool,
 ) -> None:
-    """Fill changes_at with the variations at time t within the step, from the collocation polynomial."""
+    """Fill changes_at with the variations at time t within the step, by the collocation polynomial."""
     s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
     start = at(step, STEP_START)
     weigh_points(stepper, (t - start) / (at(step, STEP_END) - start))
@@ -112,7 +112,10 @@ def arrive(mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: 
 def begin_changes(
     mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, lands: bool
 ) -> None:
-    """Transform the variations at the start of a substep, and their rates, to the rotating axes."""
+    """Transform the variations at the start of a substep, and their rates, to the rotating axes.
+
+    If `lands` is true, the variations are first projected onto the constraints.
+    """
     size, blocks = variation.y.shape[0], mechanism.constants.shape[0] // CON
     t = in_piece(variation, variation.clock[T])
     find_changes(mechanism, tangents, variation, t, variation.y, variation.slope, variation.changes, lands)
@@ -129,9 +132,10 @@ def begin_changes(
 def error_of_changes(
     mechanism: Mechanism, stepper: Radau, settings: Settings, variation: ImplicitVariation, h: float, h_before: float
 ) -> float:
-    """Return the ratio of error to tolerance of the variations in a substep.
+    """Return the ratio of error to tolerance of the variations in a substep of length h, s.
 
-    The error is estimated as for the state, see `quirk.dynamics.sparse.stepping.radau`.
+    The error is estimated as for the state, see `quirk.dynamics.sparse.stepping.radau`; `h_before` is the length of the
+    previous attempt.
     """
     s, size, e, resolution = stepper.points, variation.y.shape[0], h * stepper.inverse[0], variation.resolution
     blocks, length = mechanism.constants.shape[0] // CON, variation.length
@@ -168,7 +172,11 @@ def take_part(
     ends: bool,
     h_before: float,
 ) -> float:
-    """Propagate the variations over a substep; return the ratio of error to tolerance, infinity without convergence."""
+    """Propagate the variations over a substep; return the ratio of error to tolerance, or infinity without convergence.
+
+    `begins` and `ends` state that the substep begins the run or ends the step; `h_before` is the length of the previous
+    attempt, s.
+    """
     s, h = stepper.points, at(variation.part, STEP_END) - at(variation.part, STEP_START)
     learn(mechanism, stepper, settings, variation, h)
     begin(mechanism, stepper, variation, h)

@@ -1,4 +1,4 @@
-"""State variations of a run in directions of its initial state and of parameters: Python interface of the kernels."""
+"""State variations of a run in directions of its initial state and of parameters: Python interface."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Steps:
     Attributes
     ----------
     method : the integration method of these steps
-    trail : (n, 8 + size) header and initial state of each step, see `quirk.dynamics.sparse.stepping.run_state`
-    end : (13 n + k,) state at the end of the last step
-    angles : (K, 3) initial angles of all joints, with full turns, rad
+    trail : (steps, 8 + size) header and initial state of each step, see `quirk.dynamics.sparse.stepping.run_state`
+    end : (13 n + k,) state of n bodies and k auxiliary states at the end of the last step
+    angles : (K, 3) initial angles of K joints, with full turns, rad
     """
 
     method: Method
@@ -70,7 +70,7 @@ class ChangedMotion:
 
 
 class ExplicitCourse:
-    """Propagation of state variations along the steps of a Runge-Kutta method.
+    """Computes state variations along the steps of a Runge-Kutta method.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class ExplicitCourse:
         self.stages, self.judges = self._weights.buffers, self._weights.errors > 0
 
     def made(self, common: dict[str, Any]) -> ExplicitVariation:
-        """Return the `ExplicitVariation` of a run; `common` are the fields it shares with `ImplicitVariation`."""
+        """Return the data of the variations of a run; `common` are the fields shared with `ImplicitVariation`."""
         size = self._solver.size
         return ExplicitVariation(
             weights=self._weights,
@@ -94,12 +94,12 @@ class ExplicitCourse:
         )
 
     def go(self, variation: Any, first: int, last: int) -> None:
-        """Propagate the state variations through the steps `first` to `last` - 1."""
+        """Compute the state variations through the steps `first` to `last` - 1."""
         vary_along(self._solver.mechanism, self._differential.tangents, variation, first, last)
 
 
 class Varied:
-    """Computation of the state variations of a run, with exclusive use of a solver.
+    """Computes the state variations of a run in D directions; no other object may use the solver meanwhile.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class Varied:
         asked: tuple[np.ndarray, np.ndarray],
         sizes: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the state variations (D, nt, 13 n + k) at output times and (D, 13 n + k) at the end.
+        """Return the state variations (D, nt, 13 n + k) at nt output times, and (D, 13 n + k) at the end.
 
         Parameters
         ----------
@@ -228,23 +228,23 @@ class Varied:
         return at_outputs, self._from_lanes(variation.changes.reshape(count, size)), extents
 
     def _to_lanes(self, change: np.ndarray) -> np.ndarray:
-        """Return a state variation (13 n + k,) in the kernels' layout, blocks of eight bodies; empty slots are zero."""
+        """Convert a state variation (13 n + k,) to a flat array in blocks of eight bodies; empty slots are zero."""
         slots = self.solver.slots
         lanes = slots.state_to_lanes(change)
         lanes.reshape(-1)[: slots.first_carried] = slots.to_lanes(change[: 13 * slots.bodies].reshape(-1, 13))
         return lanes
 
     def _from_lanes(self, lanes: np.ndarray) -> np.ndarray:
-        """Return state variations (..., 13 n + k) from the kernels' layout (..., size), blocks of eight bodies."""
+        """Convert state variations (..., size) in blocks of eight bodies to (..., 13 n + k)."""
         return self.solver.slots.state_from_lanes(lanes)
 
 
 def moved_by(
     differential: Differential, motions: Sequence[ChangedMotion], first: int
 ) -> tuple[MotionTable, list[object], np.ndarray]:
-    """Return the table of varied motions, the objects that own its functions, and the input indices of the variations.
+    """Return the table of varied motions, the objects that own its functions, and the inputs that depend on them.
 
-    `first` is the index of the first of the eight directions computed together.
+    The inputs are given by their indices. `first` is the index of the first of the eight directions computed together.
     """
     table, solver = MotionTable.of([motion.motion for motion in motions]), differential.solver
     named = [("sensitivities, motion", motion.motion) for motion in motions]

@@ -95,8 +95,8 @@ class MinimumNormLoads:
         self.inverse_scale[self.row_place] = 1 / model.row_scale
 
     def _elements(self, sides: Sequence[tuple[int, int, int]], tables: Tables) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices in G of the force and the moment of each side (2, s, 3, 6), and the sign (s,) of each
-        force.
+        """Return the indices in G of the force and the moment of each side (2, s, 3, 6), and the signs of the forces
+        (s,).
         """
         starts, signs = np.empty((2, len(sides)), dtype=np.int64), np.ones(len(sides))
         for s, (e, side, _) in enumerate(sides):

@@ -427,8 +427,8 @@ class Solver:
         return found
 
     def respond(self, y: np.ndarray, t: float, rates: np.ndarray, wrench: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the velocity jumps (n, 6) of n bodies and the impulses (m,) of the rows, for given jumps along the
-        rows.
+        """Return the velocity jumps (n, 6) of n bodies and the impulses (m,) of m rows, for given jumps of the row
+        rates.
 
         Linear velocities are in the inertial frame, angular ones in body axes.
 

@@ -4,7 +4,7 @@ An element is a force law or a relation (constraint function). Its function of d
 with six directions of the pose and then six of the velocity, and the resulting derivatives of outputs are summed,
 weighted by the gradients of the outputs. No separate code for the transpose is needed. "The gradient of x" means the
 derivatives of the scalar function of the run with respect to x. A slot is the position of a body in the arrays; a node
-is a group of up to eight rows.
+is a group of up to six rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Force laws as functions that compiled code calls.
 
 Laws become machine code; user functions become machine code, or callbacks that run in Python. The m constraint rows are
-stored in nodes, groups of up to eight rows.
+stored in nodes, groups of up to six rows.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Kernels over bodies, joints and forces: constraint rows, factorization, solution, and the right-hand side y'."""
+"""Compiled functions over bodies, joints and forces: constraint rows, factorization, solution, and y' = f(t, y)."""

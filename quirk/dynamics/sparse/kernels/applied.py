@@ -1,4 +1,8 @@
-"""Applied loads of all force elements at one state, in kernels; the law of each element is called by address."""
+"""Applied loads of all force elements at one state, in compiled code.
+
+The law of each force element is a function that is called by its address. It reads its inputs from one array and writes
+its outputs to another; the entries of an element in the tables tell where these begin.
+"""
 
 from __future__ import annotations
 
@@ -51,15 +55,15 @@ FRAME_SIZE = PLACEMENT + 22
 
 @record
 class Forces(NamedTuple):
-    """Force elements of a model as flat arrays for kernels.
+    """Force elements of a model as flat arrays for compiled code.
 
     Attributes
     ----------
     entries : (ELEMENT_SIZE per element,) integers of each element
-    sides : (SIDE_ENTRIES per frame,) integers of each frame
+    sides : (SIDE_ENTRIES per frame,) integers of each frame of all elements
     turns : (TURN_ENTRIES per coordinate,) integers of each coordinate with counted turns
     working : (WORKING_ENTRIES per row,) integers of each row whose work is integrated
-    work, work_end : range of the elements of y with work, J
+    work, work_end : first element of the state y that holds work, J, and the one after the last
     motions : prescribed motions of all laws
     inputs, outputs : inputs and outputs of all laws, concatenated; see `quirk.forces.law.LawLayout`
     """
@@ -77,7 +81,10 @@ class Forces(NamedTuple):
 
 @kernel
 def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill FORCE and TORQUE of all bodies in `kin` with the sum of the loads of all force elements at (t, y)."""
+    """Set FORCE and TORQUE of all bodies in `kin` to the sum of the loads of all force elements.
+
+    The time is t, and the state of the bodies y.
+    """
     for block in range(kin.shape[0] // KIN):
         for c in range(6):
             store(kin, block * KIN + 8 * (FORCE + c), splat(0.0))
@@ -97,7 +104,7 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
 
 @kernel
 def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Evaluate the law of element e at (t, y) and fill its outputs; its loads are nan if it fails."""
+    """Evaluate the law of force element e at time t and state y; its loads are NaN if it fails."""
     hand_over(forces, e, t, y, kin)
     o = ELEMENT_SIZE * e
     first, out = forces.entries[o + SIDE], forces.entries[o + OUTPUT]
@@ -108,7 +115,7 @@ def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) ->
 
 @kernel
 def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Write those inputs of the law of element e that depend on time and state."""
+    """Write those inputs of the law of force element e that depend on time and state."""
     o = ELEMENT_SIZE * e
     begin, place = forces.entries[o + MOTION], forces.entries[o + PROFILES]
     for m in range(begin, forces.entries[o + MOTION_END]):
@@ -132,7 +139,10 @@ def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) 
 
 @kernel
 def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill the rates of internal variables and the power of force elements, after evaluation of their laws."""
+    """Write the rates of internal variables and the power of force elements to `ydot`.
+
+    Laws must have been evaluated.
+    """
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
         o = ELEMENT_SIZE * e
         for n in range(forces.entries[o + VARIABLE_COUNT]):
@@ -154,7 +164,7 @@ def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarr
 def variables_error(
     forces: Forces, change: np.ndarray, y: np.ndarray, y_new: np.ndarray, rtol: float, atol: float
 ) -> float:
-    """Return the largest ratio of error to tolerance of the internal variables; `change` holds the errors."""
+    """Return the largest ratio of error to tolerance over the internal variables; `change` holds the errors."""
     largest = 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
         first = forces.entries[ELEMENT_SIZE * e + VARIABLES_IN_Y]
@@ -166,7 +176,10 @@ def variables_error(
 
 @kernel
 def refer(forces: Forces, t: float) -> None:
-    """Set the reference (value, rate, time) for counting turns of angles in laws to the last evaluation, at time t."""
+    """Set the reference (value, rate, time) from which force laws count full turns of angles to the last evaluation.
+
+    `t` is the time of that evaluation.
+    """
     for n in range(forces.turns.shape[0] // TURN_ENTRIES):
         o, x = forces.turns[TURN_ENTRIES * n + REFERENCE_AT], forces.turns[TURN_ENTRIES * n + COORDINATE_AT]
         put(forces.inputs, o, at(forces.outputs, x))

@@ -1,4 +1,7 @@
-"""Factorization of the equations of motion of a forest by the freedoms of its joints: articulated inertias.
+"""Factorization of the equations of motion of a forest by articulated inertias.
+
+A forest is a system in which no joint closes a loop. A freedom is a direction in which a joint can move, and the child
+of a joint is the body farther from the root.
 
 The articulated inertia I of a body is the inertia of the body with all its descendants in the tree. From the tips to
 the roots, each joint transmits the inertia of its child to its parent, except in the directions n of its freedoms,
@@ -57,7 +60,7 @@ from .tree import (
 
 @kernel
 def articulate(tree: Tree) -> None:
-    """Compute the articulated inertias of the bodies and the inertias transmitted by joints, from their geometry."""
+    """Compute the articulated inertias of all bodies and the inertias that joints transmit."""
     for o in range(0, tree.inertia.shape[0], 8):
         store(tree.inertia, o, load(tree.own, o))
     for t in range(tree.entries.shape[0] // JOINT_ENTRIES):
@@ -69,7 +72,7 @@ def articulate(tree: Tree) -> None:
 
 @kernel
 def articulate_joint(tree: Tree, t: int) -> None:
-    """Compute the inertia that a joint transmits from its child, and add it to the inertia of the parent."""
+    """Compute the inertia that joint t transmits from its child, and add it to the inertia of the parent."""
     entries, inertia, joints, e, o = tree.entries, tree.inertia, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     shifts, turns, place = 3 - at(entries, e + TRANSLATIONS), 3 - at(entries, e + ROTATIONS), o + FREEDOMS
     passed = shifted(inertia_of(inertia, INERTIA * at(entries, e + CHILD)), numbers3(joints, o + ARM_CHILD))
@@ -93,7 +96,10 @@ def articulate_joint(tree: Tree, t: int) -> None:
 
 @kernel
 def factorise_root(inertia: np.ndarray, o: int, factors: np.ndarray, f: int) -> None:
-    """Factorize the articulated inertia of a root: I = L D L^T, with 1/D stored on the diagonal of L (6, 6)."""
+    """Factorize the articulated inertia of a root body, I = L D L^T, with 1/D stored on the diagonal of L (6, 6).
+
+    I is stored at element o of `inertia`, L at element f of `factors`.
+    """
     k = 0
     for i in range(3):
         for j in range(i, 3):

@@ -1,7 +1,8 @@
 """Accelerations and multipliers of a forest, with the factorization of `articulated`.
 
 From the tips to the roots, the load that each joint would transmit if its parent did not accelerate is added to the
-loads of the parent. From the roots to the tips, the acceleration of each child follows from that of its parent.
+loads of the parent. From the roots to the tips, the acceleration of each child follows from that of its parent. A
+freedom is a direction in which a joint can move.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ from .tree import (
 
 @kernel
 def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Solve M a + tree.bias = A^T x, A a = rhs for tree.acceleration and the multipliers x; rhs and x are (8 K,).
+    """Solve M a + tree.bias = A^T x, A a = rhs for the accelerations tree.acceleration and the multipliers x.
 
-    tree.bias is overwritten with the bias loads of the articulated bodies.
+    x and rhs are (8 K,) for K nodes of rows. tree.bias is overwritten with the bias loads of the articulated bodies.
     """
     for o in range(0, x.shape[0], 8):  # also the lanes without rows
         store(x, o, splat(0.0))
@@ -67,7 +68,7 @@ def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
-    """Compute the relative acceleration prescribed by the rows of a joint, and add the joint's load to the parent's."""
+    """Compute the relative acceleration that the rows of joint t prescribe, and add the joint's load to its parent."""
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child = at(entries, e + NODE), at(entries, e + WRENCH_CHILD)
     sign = 1.0 if at(entries, e + CHILD_IS_J) != 0 else -1.0
@@ -106,7 +107,10 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
 
 @kernel
 def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tuple[Triple, Triple]:
-    """Return the force and moment that a joint transmits at a given acceleration of its point, with locked freedoms."""
+    """Return the force and moment that a joint with locked freedoms transmits at a given acceleration of its point.
+
+    `shift` and `turn` are the linear and angular acceleration; the numbers of the joint begin at element o.
+    """
     inertia = o + TRANSMITTED
     force = plus(symmetric_times(joints, inertia, shift), matrix_times(joints, inertia + MIXED, turn))
     moment = plus(transposed_times(joints, inertia + MIXED, shift), symmetric_times(joints, inertia + TURNS, turn))
@@ -115,19 +119,19 @@ def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tupl
 
 @kernel
 def freedoms_of(tree: Tree, t: int) -> int:
-    """Return the number of freedoms of a joint."""
+    """Return the number of freedoms of joint t."""
     return 6 - at(tree.entries, JOINT_ENTRIES * t + TRANSLATIONS) - at(tree.entries, JOINT_ENTRIES * t + ROTATIONS)
 
 
 @kernel
 def is_shift(tree: Tree, t: int, k: int) -> bool:
-    """Whether freedom k of a joint is a translation; translations come first."""
+    """Whether freedom k of joint t is a translation; translations come first."""
     return k < 3 - at(tree.entries, JOINT_ENTRIES * t + TRANSLATIONS)
 
 
 @kernel
 def solve_root(tree: Tree, r: int) -> None:
-    """Compute the acceleration of a body that is a root."""
+    """Compute the acceleration of root body r."""
     f, w = ROOT_NUMBERS * r, at(tree.roots, ROOT_ENTRIES * r + WRENCH_ROOT)
     a, factors = tree.acceleration, tree.factors
     for i in range(6):
@@ -145,7 +149,7 @@ def solve_root(tree: Tree, r: int) -> None:
 
 @kernel
 def follow(tree: Tree, x: np.ndarray, t: int) -> None:
-    """Compute the acceleration of the child of a joint, and the multipliers of its rows."""
+    """Compute the acceleration of the child of joint t, and the multipliers of the rows of the joint."""
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child, parent = at(entries, e + NODE), at(entries, e + WRENCH_CHILD), at(entries, e + WRENCH_PARENT)
     shift, turn = numbers3(joints, o + PRESCRIBED), numbers3(joints, o + PRESCRIBED + 3)
@@ -177,7 +181,7 @@ def follow(tree: Tree, x: np.ndarray, t: int) -> None:
 
 @kernel
 def put_child(tree: Tree, child: int, shift: Triple, turn: Triple) -> None:
-    """Write the acceleration of a child body to tree.acceleration."""
+    """Write the linear and angular acceleration of a child body to tree.acceleration, from element `child` on."""
     for k in range(3):
         put(tree.acceleration, child + 8 * k, shift[k])
         put(tree.acceleration, child + MOMENT + 8 * k, turn[k])

@@ -1,4 +1,4 @@
-"""Compiled entry point for tasks at one state, called from Python."""
+"""Compiled function for tasks at one state, which Python calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class StateQuery(NamedTuple):
     ydot : (size,) y', filled by EVALUATE
     alpha, beta : Baumgarte's rates, 1/s
     length : length of the system, m
-    rank : number of independent rows, for EVALUATE and CHOOSE
+    rank : required number of independent rows, for EVALUATE and CHOOSE
     counts : numbers of projection steps and factorizations, see `project`
     """
 
@@ -57,10 +57,10 @@ IMPULSE_PASSES = 4
 
 @entry(needed_by="every state needs", effort=20)
 def at_state(task: int, mechanism: Mechanism, t: float, desk: StateQuery) -> bool:
-    """Perform one of the tasks at (t, y); return False if it fails.
+    """Perform a task at time t for the state in `desk`; return False if the task fails.
 
-    There is one entry for all tasks, since each entry is compiled with all kernels that it calls, and the tasks share
-    most of these.
+    There is one compiled function for all tasks, because it is compiled with all functions that it calls, and the tasks
+    share most of these.
     """
     work, y = mechanism.work, desk.y
     constrained = mechanism.nodes.rows.shape[0] > 0

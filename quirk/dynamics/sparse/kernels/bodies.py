@@ -1,6 +1,9 @@
-"""Kernels over bodies, eight at a time: kinematics, accelerations, displacements and error norms.
+"""Compiled functions over bodies, eight at a time: kinematics, accelerations, displacements and error norms.
 
-The number of bodies follows from the size of `constants`, since y also contains the auxiliary states.
+A block is eight bodies; s, k and c are the first elements of a block in arrays of states, kinematics and constants. The
+metric of a body is W with W W^T = J^-1, the spin its angular velocity in the inertial frame, and `wrench` holds forces
+and scaled moments. The number of bodies follows from the size of `constants`, because y also contains the auxiliary
+states.
 """
 
 from __future__ import annotations
@@ -51,30 +54,31 @@ POSES, VELOCITIES = range(2)
 
 @kernel
 def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill rotation, metric and spin of all bodies in `kin`; quaternions in `y` need not have unit length."""
+    """Compute rotation matrix, metric and spin of all bodies in `kin`; quaternions in y need not have unit length."""
     for block in range(constants.shape[0] // CON):
         pose(constants, y, kin, block * STATE, block * KIN, block * CON)
 
 
 @kernel
 def rotations(y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill rotation and spin of all bodies in `kin`, sufficient for Phi and Phi_dot."""
+    """Compute rotation matrix and spin of all bodies in `kin`, which suffices for Phi and Phi_dot."""
     for block in range(kin.shape[0] // KIN):
         rotation(y, kin, block * STATE, block * KIN)
 
 
 @kernel
 def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill the accelerations of all bodies without constraints, under gravity and the applied loads in `kin`."""
+    """Compute the accelerations of all bodies without constraints, under gravity and the applied loads in `kin`."""
     for block in range(constants.shape[0] // CON):
         free_acceleration(constants, y, kin, block * STATE, block * KIN, block * CON)
 
 
 @kernel
 def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill rotation, metric, spin and unconstrained accelerations of all bodies in one pass.
+    """Compute rotation matrix, metric, spin and accelerations without constraints of all bodies in one pass.
 
-    Combines `poses` and `free_accelerations`, for models without force elements (whose loads are computed in between).
+    It combines `poses` and `free_accelerations`, for models without force elements, whose loads are computed in
+    between.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c = block * STATE, block * KIN, block * CON
@@ -83,7 +87,7 @@ def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
 
 
 def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
-    """Fill rotation and spin of one block of bodies; return the rows of the rotation. Traced by its callers."""
+    """Compute rotation matrix and spin of one block of bodies; return the rows of the rotation matrix."""
     q = s + 8 * ORIENTATION
     qw, qx, qy, qz = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
     scale = 2.0 / (qw * qw + qx * qx + qy * qy + qz * qz)
@@ -100,20 +104,20 @@ def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
 
 @traced
 def rotation(y: Any, kin: Any, s: Any, k: Any) -> None:
-    """Fill rotation and spin of one block of bodies; the block starts at element s of `y` and k of `kin`."""
+    """Compute rotation matrix and spin of one block of bodies."""
     _rotation(y, kin, s, k)
 
 
 @traced
 def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
-    """Fill rotation, spin and metric of one block, which starts at s of `y`, k of `kin` and c of `constants`."""
+    """Compute rotation matrix, spin and metric of one block of bodies."""
     _rotation(y, kin, s, k)
     for row in range(3):
         store3(kin, k + 8 * (METRIC + 3 * row), load3(constants, c + 8 * (FACTOR + 3 * row)))
 
 
 def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
-    """Return W^T times applied torque plus J omega x omega, in body axes, of one block. Traced by its callers."""
+    """Return W^T times the applied torque plus J omega x omega, in body axes, for one block of bodies."""
     omega = load3(y, s + 8 * OMEGA)
     momentum = rows_times(constants, c + 8 * UNLIKE, omega)
     torque = columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * TORQUE))
@@ -122,13 +126,13 @@ def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> 
 
 @traced
 def scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
-    """Return W^T times applied torque plus J omega x omega of one block, which starts at s, k and c."""
+    """Return W^T times the applied torque plus J omega x omega, in body axes, for one block of bodies."""
     return _scaled_moment(constants, y, kin, s, k, c)
 
 
 @traced
 def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
-    """Fill the unconstrained accelerations of one block, which starts at s of `y`, k of `kin` and c of `constants`."""
+    """Compute the accelerations of one block of bodies without constraints."""
     by_force = times(load3(kin, k + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
     store3(kin, k + 8 * LINEAR, plus(load3(constants, c + 8 * GRAVITY), by_force))
     h = _scaled_moment(constants, y, kin, s, k, c)
@@ -139,7 +143,7 @@ def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) 
 
 @kernel
 def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray) -> None:
-    """Move gravity, applied loads and J omega x omega of all bodies into `wrench`, and set accelerations to zero."""
+    """Move gravity, applied loads and J omega x omega of all bodies to `wrench`; set the accelerations to zero."""
     for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
         weight = times(load3(constants, c + 8 * GRAVITY), load(constants, c + 8 * MASS))
@@ -152,7 +156,7 @@ def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np
 
 @kernel
 def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: np.ndarray) -> None:
-    """Fill `bias` with minus the loads in `wrench`, in body axes and with unscaled moments."""
+    """Set `bias` to minus the loads in `wrench`, in body axes and with unscaled moments."""
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
         store3(bias, f, times(columns_times(kin, k + 8 * ROTATION, load3(wrench, f)), -1.0))
@@ -162,7 +166,7 @@ def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: 
 
 @kernel
 def give_accelerations(constants: np.ndarray, kin: np.ndarray, acceleration: np.ndarray, wrench: np.ndarray) -> None:
-    """Fill `wrench` with the loads that cause the accelerations `acceleration` (body axes)."""
+    """Set `wrench` to the loads that cause the given accelerations, which are in body axes."""
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
         linear = rows_times(kin, k + 8 * ROTATION, load3(acceleration, f))
@@ -172,7 +176,7 @@ def give_accelerations(constants: np.ndarray, kin: np.ndarray, acceleration: np.
 
 @kernel
 def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
-    """Fill `motion` with M^-1 times `wrench`: translations, and W^-1 times rotations."""
+    """Set `motion` to M^-1 times `wrench`: translations, and W^-1 times rotations."""
     for block in range(wrench.shape[0] // WRENCH):
         f = block * WRENCH
         store3(motion, f, times(load3(wrench, f), load(constants, block * CON + 8 * INVERSE_MASS)))
@@ -181,7 +185,7 @@ def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> N
 
 @kernel
 def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill `ydot` with y' from the accelerations in `kin` plus those due to the constraint loads in `wrench`."""
+    """Compute y' from the accelerations in `kin` plus those due to the constraint loads in `wrench`."""
     for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
         store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
@@ -197,7 +201,7 @@ def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndar
 
 @kernel
 def normalise(constants: np.ndarray, y: np.ndarray) -> None:
-    """Scale the quaternions of all bodies in y to unit length."""
+    """Scale the quaternions of all bodies in the state y to unit length."""
     for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
         a, b, c, d = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
@@ -210,7 +214,7 @@ def normalise(constants: np.ndarray, y: np.ndarray) -> None:
 
 @kernel
 def finite(y: np.ndarray) -> bool:
-    """Return whether all numbers in y are finite."""
+    """Whether all elements of y are finite."""
     rest = splat(0.0)
     for o in range(0, y.shape[0], 8):
         x = load(y, o)
@@ -221,9 +225,9 @@ def finite(y: np.ndarray) -> bool:
 
 @kernel
 def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, length: float) -> float:
-    """Subtract M^-1 times `wrench` from the poses or, at level VELOCITIES, from the velocities in `y`.
+    """Subtract M^-1 times `wrench` from the poses or, if `level` is VELOCITIES, from the velocities in y.
 
-    Returns the largest displacement: rotations in rad or rad/s, translations over `length`.
+    Returns the largest displacement: rotations in rad or rad/s, translations divided by `length`.
     """
     largest = splat(0.0)
     check = splat(0.0)
@@ -253,7 +257,7 @@ def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: in
 
 @kernel
 def speed(constants: np.ndarray, y: np.ndarray, length: float) -> float:
-    """Return the largest angular velocity, or velocity over `length`, of all bodies, 1/s."""
+    """Return the largest angular velocity, or velocity divided by `length`, of all bodies, 1/s."""
     largest = splat(0.0)
     for block in range(constants.shape[0] // CON):
         v, omega = load3(y, block * STATE + 8 * VELOCITY), load3(y, block * STATE + 8 * OMEGA)
@@ -273,7 +277,9 @@ def reach(constants: np.ndarray, y: np.ndarray) -> float:
 
 @kernel
 def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: int, motion: np.ndarray) -> None:
-    """Fill `motion` with a variation of y at one level, poses or velocities, for products with rows.
+    """Convert a variation `change` of the state y to `motion`, the form for products with constraint rows.
+
+    It is the variation of poses or velocities, as `level` selects.
 
     Translations are in the inertial frame; rotations are W^-1 times the rotation in body axes.
     """
@@ -293,7 +299,7 @@ def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: i
 
 @kernel
 def subtract(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
-    """Subtract M^-1 times `wrench` from `motion`, in which rotations are multiplied by W^-1."""
+    """Subtract M^-1 times `wrench` from `motion`, whose rotations are multiplied by W^-1."""
     for block in range(wrench.shape[0] // WRENCH):
         c, f = block * CON, block * WRENCH
         shift = times(load3(wrench, f), -load(constants, c + 8 * INVERSE_MASS))
@@ -313,7 +319,7 @@ def error_ratio(
 ) -> float:
     """Return the largest ratio of error to tolerance over the vectors of all bodies; see `integrators.Tolerance`.
 
-    `motion` is the error at one level, poses or velocities, in the form filled by `motion_of`.
+    `motion` is the error of poses or velocities, as `level` selects, in the form of `motion_of`.
     """
     largest = splat(0.0)
     check = splat(0.0)

@@ -1,4 +1,8 @@
-"""Tables of readings (scalars computed from an evaluation), and of friction proportional to constraint loads."""
+"""Tables of readings, and of friction proportional to constraint loads.
+
+A reading is a scalar computed from an evaluation, such as a joint force. A node is a group of up to six constraint
+rows; a wrench is a force and a moment on a body.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ NUMBERS = 13
 
 @record
 class Readings(NamedTuple):
-    """R readings, scalars computed from an evaluation.
+    """Tables of R readings.
 
     Attributes
     ----------
@@ -45,7 +49,7 @@ class Readings(NamedTuple):
     energies : indices of energies among the outputs of laws
     wrench : scratch
     multipliers, weights : indices of the multipliers in combinations, and their weights
-    patches : for dependent contacts the inverse friction coefficients, weights and redistributions of load, see
+    patches : for dependent contacts the inverse friction coefficients, weights and redistributions of their load, see
         `quirk.events.names.Patch`
     shared, scratch : loads of dependent contacts, and scratch
     """
@@ -65,7 +69,9 @@ class Readings(NamedTuple):
 
 @record
 class FrictionTables(NamedTuple):
-    """C sliding friction elements, followed by S sticking ones. Arrays from `x` on are written by kernels.
+    """Tables of C sliding friction elements, followed by S sticking ones.
+
+    The arrays from `x` on are written by compiled code.
 
     Attributes
     ----------
@@ -79,7 +85,7 @@ class FrictionTables(NamedTuple):
     terms : (C + S + 1,) index of each contact's first term in `multipliers` and `weights`, which give its normal load
     multipliers, weights : indices of the multipliers in these terms, and their weights
     kinematics : (2 (C + S),) offsets of bodies i and j in arrays of kinematics
-    axis : (3 (C + S),) axis in body i
+    axis : (3 (C + S),) axis of the joint in body axes of body i
     length : (C + S,) distance of the bearings, m
     readings : readings of the joint loads
     x, wrench : multipliers and wrenches without friction, then for a unit force of each sliding element, C + 1 in all

@@ -1,4 +1,7 @@
-"""Right-hand side of the equations of motion: y' = f(t, y)."""
+"""Right-hand side of the equations of motion, y' = f(t, y), in compiled code.
+
+A node is a group of up to six constraint rows. `alpha` and `beta` are Baumgarte's rates, 1/s, 0 for none.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ from .work import FREEDOMS, METHOD, PASSES
 
 @kernel
 def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Evaluate rows and right-hand sides, factorize, and substitute forward, for STRETCH nodes at a time.
+    """Compute constraint rows and right-hand sides, factorize, and substitute forward, for STRETCH nodes at a time.
 
     All three are done for one group of nodes before the next group, so that its blocks stay in the processor's cache.
     """
@@ -49,10 +52,9 @@ def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: flo
 
 @kernel
 def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float, ydot: np.ndarray) -> None:
-    """Fill `ydot` with y' at (t, y), from the constrained accelerations nearest to the unconstrained ones.
+    """Compute y' at time t and state y, with the constrained accelerations nearest to the unconstrained ones.
 
-    The distance is taken in the mass metric (Gauss's principle). `alpha` and `beta`, 1/s, are Baumgarte's rates, 0 for
-    none. On return the multipliers are in work.x.
+    The distance is taken in the mass metric (Gauss's principle). On return the multipliers are in work.x.
     """
     constants, nodes, pattern = mechanism.constants, mechanism.nodes, mechanism.pattern
     forces, tree, work = mechanism.forces, mechanism.tree, mechanism.work
@@ -94,7 +96,10 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
 
 @kernel
 def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill the power of the constraints whose work is integrated: multipliers times rows times velocities."""
+    """Write the power of the constraints whose work is integrated to `ydot`.
+
+    It is the product of multipliers, rows and velocities.
+    """
     constants, nodes, forces, work = mechanism.constants, mechanism.nodes, mechanism.forces, mechanism.work
     count = forces.working.shape[0] // WORKING_ENTRIES
     if count == 0:
@@ -110,9 +115,9 @@ def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
 
 @kernel
 def all_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Fill work.G with the rows of all nodes at (t, y), and work.rhs with b - A a for accelerations a in work.kin.
+    """Compute the rows of all nodes, in work.G, and b - A a, in work.rhs, for the accelerations a in work.kin.
 
-    If joints are eliminated by freedoms, their geometry is updated too.
+    If joints are eliminated by their free coordinates, their geometry is updated, too.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     constraint_rows(nodes, pattern.visits, 0, pattern.visits.shape[0], t, y, work.kin, alpha, beta, work.G, work.rhs)
@@ -121,7 +126,10 @@ def all_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
 
 @kernel
 def factorise_at(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Evaluate the rows at (t, y) and factorize them, without the applied loads, on which rows do not depend."""
+    """Compute and factorize the constraint rows at time t and state y.
+
+    Applied loads, which have no effect on the rows, are left out.
+    """
     constants, work = mechanism.constants, mechanism.work
     free_motion(constants, y, work.kin)
     if work.summary[PASSES] > 1 or work.summary[METHOD] == FREEDOMS:

@@ -1,6 +1,7 @@
-"""Interface to the factorizations of the rows: blocks of S = A M^-1 A^T, reflections of W A^T, or freedoms of joints.
+"""Interface to the three factorizations of the constraint rows.
 
-It covers factorization of the rows, solution, and pivots.
+These are blocks of S = A M^-1 A^T, reflections of W A^T, and the elimination of a forest by its freedoms, the
+directions in which its joints can move. The interface covers factorization of the rows, solution, and pivots.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ UNTOLD_PASSES = 2
 
 @kernel
 def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute the geometry of joints, if these are eliminated by freedoms, from work.G and the rotations in `kin`.
+    """Compute the geometry of joints from work.G and the rotations in `kin`, if they are eliminated by freedoms.
 
-    If the rows of a joint are nearly dependent, the method switches to BLOCKS.
+    If the rows of a joint are nearly dependent, the method is changed to BLOCKS.
     """
     work = mechanism.work
     if work.summary[METHOD] == FREEDOMS and not place_joints(mechanism, y, kin):
@@ -40,7 +41,7 @@ def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
 
 @kernel
 def factorise_rows(mechanism: Mechanism) -> None:
-    """Factorize the rows in work.G by work.summary[METHOD]: S by blocks, G^T by reflections, or by freedoms.
+    """Factorize the rows in work.G by the method in work.summary: blocks of S, reflections of G^T, or freedoms.
 
     Only reflections decide which rows are dependent: if the block factorization drops any row, the method switches to
     REFLECTIONS. The elimination by freedoms uses the joint geometry of the last `prepare_rows`.
@@ -59,7 +60,7 @@ def factorise_rows(mechanism: Mechanism) -> None:
 
 @kernel
 def positive(mechanism: Mechanism) -> bool:
-    """Return whether the factorization by blocks has positive pivots for all selected rows."""
+    """Whether the factorization by blocks has positive pivots in all selected rows."""
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
@@ -73,7 +74,7 @@ def positive(mechanism: Mechanism) -> bool:
 
 @kernel
 def solve_rows(mechanism: Mechanism) -> None:
-    """Solve S x = rhs with the last factorization: fill work.x, and overwrite work.rhs."""
+    """Solve S x = rhs with the last factorization, for work.x and work.rhs; work.rhs is overwritten."""
     pattern, tree, work = mechanism.pattern, mechanism.tree, mechanism.work
     if work.summary[METHOD] == FREEDOMS:
         for o in range(0, tree.bias.shape[0], 8):
@@ -87,7 +88,9 @@ def solve_rows(mechanism: Mechanism) -> None:
 
 @kernel
 def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
-    """Return the numbers of rows kept and dropped by the factorization, and the smallest pivot; fill work.pivots.
+    """Return the numbers of rows that the factorization kept and dropped, and the smallest pivot.
+
+    All pivots are written to work.pivots.
 
     Pivots are relative to the squared lengths of rows at the last selection, which vary little during a run. The rows
     of a forest do not become dependent: their pivots are 1, and the smallest pivot remains that of the selection.

@@ -1,4 +1,4 @@
-"""Block factorization of S = A M^-1 A^T over joints and hub bodies, and solution with it.
+"""Block factorization of S = A M^-1 A^T over joints and hubs, bodies with many joints, and solution with it.
 
 Unknowns are the multipliers lambda of every joint and, scaled by W^-1, the accelerations z_h of hub bodies due to
 constraints:
@@ -6,10 +6,11 @@ constraints:
     [ S     G_h ] [ lambda ]   [ b - A a ]
     [ G_h^T -1  ] [  z_h   ] = [    0    ]
 
-with G = A W and S taken over all bodies that are not hubs. Blocks are rows of eight lanes. Each node n keeps its blocks
-B to later nodes, as they are at its elimination, and Q = B^T D^- with D^- the inverse of its diagonal block, which
-replaces that block: B has a row for each row of node n, Q for each row of the later node. D^- is zero in rows that
-depend on rows before them: their pivot, the squared distance of the row from the span of those, is below a floor.
+with G = A W and S taken over all bodies that are not hubs. Unknowns are eliminated in nodes: the rows of a joint, up to
+six, or a hub body. A block couples two nodes and is stored in rows of eight numbers. Each node n keeps its blocks B to
+later nodes, as they are at its elimination, and Q = B^T D^- with D^- the inverse of its diagonal block, which replaces
+that block: B has a row for each row of node n, Q for each row of the later node. D^- is zero in rows that depend on
+rows before them: their pivot, the squared distance of the row from the span of those, is below a floor.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ CONSTANT, TURNING = range(2)
 
 @record
 class Pattern(NamedTuple):
-    """Pattern of the blocks: their positions, and the products and updates that form each; K nodes, L blocks.
+    """Pattern of L blocks of K nodes: their positions, and the products and updates that form each block.
 
     Attributes
     ----------
@@ -46,14 +47,14 @@ class Pattern(NamedTuple):
     start, turned : (L,) first element of each block of B and of Q
     column : (L,) later node of each block
     term : (L + 1,) first product of each block
-    kind, left, right, left_force, right_force : (T,) kind of each product, and the elements of G, three lanes each,
-        that form it
+    kind, left, right, left_force, right_force : (T,) kind of each product, and the elements of G from which it is
+        formed
     weight : (T,) weight of the forces in each product
     update : (L + 1,) first update of each block by earlier nodes
-    Q, B, source : (U,) elements of both factors of each update, and the number of rows of B
+    Q, B, source : (U,) first elements of both factors of each update, and the number of rows of B
     visits : (K,) nodes in the order in which their rows are needed, by their own elimination or that of an earlier node
     due : number of visits completed before each group of STRETCH nodes
-    narrow : (K,) whether four lanes suffice for the node
+    narrow : (K,) whether vectors of four numbers suffice for the node
     """
 
     rows: np.ndarray
@@ -82,10 +83,10 @@ class Pattern(NamedTuple):
 def factorise(
     pattern: Pattern, begin: int, end: int, G: np.ndarray, floor: np.ndarray, B: np.ndarray, Q: np.ndarray
 ) -> None:
-    """Fill B, with D^- in place of diagonal blocks, and Q, for the nodes from `begin` to `end`.
+    """Factorize the nodes from `begin` to `end`: compute B, with D^- in place of diagonal blocks, and Q.
 
-    Rows with a pivot not above `floor` (8 K,) are dropped as dependent. Four lanes are used if neither the node nor any
-    node with a block in its row has more than four rows.
+    Rows with a pivot not above `floor` (8 K,) are dropped as dependent. Vectors of four numbers are used if neither the
+    node nor any node coupled with it has more than four rows.
     """
     for n in range(begin, end):
         rows = at(pattern.rows, n)
@@ -123,7 +124,10 @@ def _eliminate_few(
 
 
 def _elimination(m: int) -> Any:
-    """Return the elimination of a node of m rows; m is a constant in machine code, so that rows stay in registers."""
+    """Return the function that eliminates a node of m rows.
+
+    M is constant in machine code, so that rows stay in registers.
+    """
     invert = inversion(m)
     zeros = traced(lambda array: (zero_of(array),) * m)
 
@@ -158,7 +162,7 @@ def _elimination(m: int) -> Any:
 def _form(
     pattern: Pattern, block: int, rows: Any, G: np.ndarray, B: np.ndarray, Q: np.ndarray, units: np.ndarray
 ) -> Any:
-    """Add the products of a block to its rows, and subtract the updates by earlier nodes."""
+    """Add the products of a block to `rows`, and subtract the updates by earlier nodes."""
     for t in range(at(pattern.term, block), at(pattern.term, block + 1)):
         r, weight = at(pattern.right, t), at(pattern.weight, t)
         rows = plus_product(rows, G, at(pattern.left, t), load(G, r), load(G, r + 8), load(G, r + 16))
@@ -180,25 +184,28 @@ def _form(
 
 @traced
 def plus_product(rows: Any, G: Any, l: Any, x: Any, y: Any, z: Any) -> Any:
-    """Add to row p the lanes x, y and z times elements p of three rows of G, from element l."""
+    """Add to each row p the vectors x, y and z times elements p of three rows of G, which begin at element l."""
     return tuple(row + at(G, l + p) * x + at(G, l + 8 + p) * y + at(G, l + 16 + p) * z for p, row in enumerate(rows))
 
 
 @traced
 def plus_diagonal(rows: Any, weight: Any, units: Any) -> Any:
-    """Add `weight` to the first three diagonal elements."""
+    """Add `weight` to the first three diagonal elements of a block, given by its rows."""
     return tuple(row + weight * load(units, 8 * p) if p < 3 else row for p, row in enumerate(rows))
 
 
 @traced
 def less_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
-    """Subtract from row p the lanes x times element 8 p of Q, from element q."""
+    """Subtract from each row p the vector x times element 8 p of Q, counted from element q."""
     return tuple(row - at(Q, q + 8 * p) * x for p, row in enumerate(rows))
 
 
 @traced
 def less_square(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
-    """Subtract from each row p the sum over r of row r of B, from element b, times element q + 8 p + r of Q."""
+    """Subtract from each row p the sum over r of row r of B times element 8 p + r of Q.
+
+    B is counted from element b, and Q from element q.
+    """
     for r in range(len(rows)):
         rows = less_product(rows, Q, q + r, load(B, b + 8 * r))
     return rows
@@ -206,14 +213,14 @@ def less_square(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
 
 @traced
 def column_times(B: Any, o: Any, rows: Any) -> Any:
-    """Return the sum over r of rows[r] times element 8 r of B, from element o."""
+    """Return the sum over r of rows[r] times element 8 r of B, counted from element o."""
     products = [at(B, o + 8 * r) * row for r, row in enumerate(rows)]
     return sum(products[1:], products[0])
 
 
 @traced
 def store_rows(array: Any, o: Any, rows: Any) -> None:
-    """Store rows of lanes one after the other, from element o."""
+    """Store rows of eight numbers one after the other, from element o on."""
     for p, row in enumerate(rows):
         store(array, o + 8 * p, row)
 
@@ -223,7 +230,7 @@ _eliminate_1, _eliminate_2, _eliminate_3, _eliminate_4, _eliminate_5, _eliminate
 
 @kernel
 def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Forward substitution for nodes `begin` to `end`: fill x (8 K,) with D^- rhs, and update later rows of rhs."""
+    """Substitute forward for nodes `begin` to `end`: set x (8 K,) to D^- rhs, and update later elements of rhs."""
     for n in range(begin, end):
         m, d = at(pattern.rows, n), at(pattern.start, at(pattern.first, n))
         row = splat(0.0)
@@ -240,7 +247,7 @@ def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarr
 
 @kernel
 def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
-    """Backward substitution: turn the result of `forward` in x into the solution; entries of dropped rows are zero."""
+    """Substitute backward: replace the result of `forward` in x by the solution; entries of dropped rows are zero."""
     count = pattern.rows.shape[0]
     for k in range(count):
         n = count - 1 - k
@@ -254,6 +261,9 @@ def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Fill x (8 K,) with the solution for `rhs` (8 K,), which is overwritten; entries of dropped rows are zero."""
+    """Solve for x (8 K,) with the right-hand side `rhs` (8 K,), which is overwritten.
+
+    Entries of dropped rows are zero.
+    """
     forward(pattern, 0, pattern.rows.shape[0], B, rhs, x)
     backward(pattern, Q, x)

@@ -38,7 +38,7 @@ ENDS = 2
 
 @kernel
 def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
-    """Add constraint loads and friction to the applied loads in work.wrench; work.x are then the multipliers.
+    """Add constraint loads and friction to the applied loads in work.wrench; the multipliers are then in work.x.
 
     The rows must be factorized, and work.goal is the required value of A M^-1 (work.wrench).
     """
@@ -75,7 +75,7 @@ def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
 
 @kernel
 def first_output(forces: Forces, e: int) -> int:
-    """Return the index of element e's first load in the outputs."""
+    """Return the index of the first load of force element e in the outputs."""
     return forces.entries[ELEMENT_SIZE * e + OUTPUT]
 
 
@@ -96,7 +96,10 @@ def unit_force(mechanism: Mechanism, k: int) -> None:
 
 @kernel
 def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarray) -> None:
-    """Write the constraint load that determines the normal load of friction k, from work.x, to `into` from o."""
+    """Compute from work.x the constraint load that determines the normal load of friction element k.
+
+    It is written to `into`, from element o on.
+    """
     rubbing = mechanism.frictions
     for c in range(LOAD):
         put(into, o + c, 0.0)
@@ -116,9 +119,9 @@ def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarra
 
 @kernel
 def magnitudes(mechanism: Mechanism) -> None:
-    """Solve f = mu N(loads) for the magnitudes f; nan if there is no solution.
+    """Solve f = mu N(loads) for the friction magnitudes f; they are NaN if there is no solution.
 
-    Also fills `solvable`: positive if the solution is unique.
+    `solvable` is set, too; it is positive if the solution is unique.
     """
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
@@ -145,7 +148,7 @@ def magnitudes(mechanism: Mechanism) -> None:
 
 @kernel
 def linearise(mechanism: Mechanism) -> None:
-    """Fill `matrix` with I - mu dN/df, and `rest` with mu N - f, at the present magnitudes."""
+    """Set `matrix` to I - mu dN/df, and `rest` to mu N - f, at the present magnitudes."""
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
     for k in range(count):
@@ -159,7 +162,7 @@ def linearise(mechanism: Mechanism) -> None:
 
 @kernel
 def present_load(mechanism: Mechanism, k: int) -> None:
-    """Fill `present` with the load that determines the normal load of friction k, at the present magnitudes."""
+    """Set `present` to the load that determines the normal load of friction element k, at the present magnitudes."""
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
     for c in range(LOAD):
@@ -171,7 +174,7 @@ def present_load(mechanism: Mechanism, k: int) -> None:
 
 @kernel
 def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
-    """Solve matrix x = x in place by Gaussian elimination with pivoting; return the determinant."""
+    """Solve the equations matrix z = x by Gaussian elimination with pivoting; z replaces x. Return the determinant."""
     determinant = 1.0
     for k in range(count):
         best = k
@@ -199,9 +202,9 @@ def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
 
 @kernel
 def reserve(mechanism: Mechanism) -> float:
-    """Return the minimum over friction elements of joints of 1 - mu dN/df, with normal load N and friction force f.
+    """Return the minimum of 1 - mu dN/df over all friction in joints, with normal load N and friction force f.
 
-    If it is not positive, the friction force has two solutions or none, since N is a norm.
+    If it is not positive, the friction force has two solutions or none, because N is a norm.
     """
     rubbing = mechanism.frictions
     count, least = rubbing.element.shape[0], 1.0
@@ -215,7 +218,7 @@ def reserve(mechanism: Mechanism) -> float:
 
 @kernel
 def normal(mechanism: Mechanism, k: int, loads: np.ndarray, o: int) -> float:
-    """Return the normal load of friction k, N, from the constraint load at element `o` of `loads`."""
+    """Return the normal load N of friction element k for the constraint load at element o of `loads`."""
     takes = mechanism.frictions.takes[k]
     if takes == NORMAL:
         return at(loads, o)
@@ -225,7 +228,10 @@ def normal(mechanism: Mechanism, k: int, loads: np.ndarray, o: int) -> float:
 
 @kernel
 def normal_rate(mechanism: Mechanism, k: int, loads: np.ndarray, o: int, changes: np.ndarray, p: int) -> float:
-    """Return the derivative of normal load k at the load from o, for the variation in `changes` from p."""
+    """Return the derivative of the normal load of friction element k for a variation of the constraint load.
+
+    The load is at element o of `loads`, its variation at element p of `changes`.
+    """
     takes = mechanism.frictions.takes[k]
     if takes == NORMAL:
         return at(changes, p)
@@ -245,7 +251,10 @@ def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> 
 def carried(
     mechanism: Mechanism, k: int, loads: np.ndarray, o: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Return the forces, N, inertial frame, in both bearings of a joint; the second one is zero if `length` is."""
+    """Return the forces in both bearings of a joint, N, in the inertial frame; the second is zero if `length` is zero.
+
+    The constraint load is at element o of `loads`.
+    """
     rubbing, kin = mechanism.frictions, mechanism.work.kin
     force = at(loads, o), at(loads, o + 1), at(loads, o + 2)
     nothing = 0.0, 0.0, 0.0
@@ -269,7 +278,7 @@ def carried(
 
 @kernel
 def turn_on_slip(mechanism: Mechanism) -> None:
-    """Set each friction direction to the slip direction at the last evaluation, unless the slip has reversed."""
+    """Set each friction direction to that of the slip at the last evaluation, unless the slip has reversed."""
     rubbing, forces = mechanism.frictions, mechanism.forces
     for k in range(rubbing.element.shape[0]):
         size = rubbing.size[k]

@@ -1,10 +1,10 @@
 """Constraint loads from right-hand sides, by solution with the factorized rows and iterative refinement.
 
-These functions are used by evaluations, projections and derivatives. The residual of refinement is goal - A M^-1
-(loads), computed from rows and accelerations and not from S = A M^-1 A^T. So the condition of S, the square of that of
-A, slows refinement but does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5).
-Loads of all rows are summed per body: where light bodies are constrained between heavy ones the sums are small, and so
-is their round-off.
+These functions are used by evaluations, projections and derivatives. The arrays of a solver are in `work`; `wrench`
+holds loads on bodies. The residual of refinement is goal - A M^-1 (loads), computed from rows and accelerations and not
+from S = A M^-1 A^T. So the condition of S, the square of that of A, slows refinement but does not reduce accuracy
+(Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are summed per body: where light
+bodies are constrained between heavy ones the sums are small, and so is their round-off.
 
 The residual also verifies the solution: with any factorization the loads are combinations of rows, so loads that
 satisfy all rows are correct. If the block factorization does not achieve this, reflections are used.
@@ -37,7 +37,7 @@ MOST_PASSES, LOSS = 12, 2e-15
 
 @kernel
 def impose(mechanism: Mechanism, passes: int) -> None:
-    """Add constraint loads to work.wrench so that A M^-1 (work.wrench) = work.goal, with at least `passes` solves.
+    """Add constraint loads to work.wrench so that A M^-1 (work.wrench) = work.goal, by at least `passes` solves.
 
     On return work.x holds the multipliers, summed over all solves. The ratio of the second to the first residual is
     stored as RATE, if it is the largest so far.
@@ -49,7 +49,7 @@ def impose(mechanism: Mechanism, passes: int) -> None:
 
 @kernel
 def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
-    """Fill work.wrench with constraint loads that alone satisfy A M^-1 (work.wrench) = work.rhs.
+    """Set work.wrench to constraint loads that alone satisfy A M^-1 (work.wrench) = work.rhs.
 
     At least `passes` solves are made, up to a relative residual `left`; on return work.goal holds the initial work.rhs.
     """
@@ -63,7 +63,7 @@ def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
 
 @kernel
 def measure_goal(work: Workspace) -> None:
-    """Initialize work.terms with the magnitudes of work.goal."""
+    """Set work.terms to the magnitudes of work.goal."""
     for o in range(0, work.x.shape[0], 8):
         goal = load(work.goal, o)
         store(work.terms, o, greater(goal, -1.0 * goal))
@@ -71,7 +71,7 @@ def measure_goal(work: Workspace) -> None:
 
 @kernel
 def find_rest(mechanism: Mechanism) -> None:
-    """Fill work.rhs and work.rest with the residual of work.goal under the loads in work.wrench.
+    """Set work.rhs and work.rest to the residual of work.goal for the loads in work.wrench.
 
     The magnitudes of the terms that cancel in the residual are added to work.terms.
     """
@@ -86,10 +86,12 @@ def find_rest(mechanism: Mechanism) -> None:
 
 @kernel
 def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
-    """Add loads that remove the residual work.rest (also in work.rhs) to work.wrench, with at least `passes` solves.
+    """Add loads that remove the residual work.rest to work.wrench, by at least `passes` solves.
+
+    The residual must also be in work.rhs.
 
     If blocks do not reduce the residuals to a fraction `left` of the terms of each row, the solution is repeated with
-    reflections. If these fail, loads and multipliers become nan.
+    reflections. If these fail, loads and multipliers become NaN.
     """
     work = mechanism.work
     copy(work.wrench, work.given)
@@ -111,7 +113,7 @@ def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
 
 @kernel
 def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool:
-    """Add loads that remove the residual work.rest to work.wrench, with at least `passes` solves while they converge.
+    """Add loads that remove the residual work.rest to work.wrench, by at least `passes` solves while they converge.
 
     Returns whether the rows are then satisfied, up to a fraction `left` of their terms, or the rest is round-off: less
     than a fraction `noise` of the accelerations. If the smallest pivot guarantees the accuracy, the residual is not
@@ -162,7 +164,7 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
 
 @kernel
 def accelerated(work: Workspace) -> float:
-    """Return the norm, in the mass metric, of the accelerations due to work.wrench; fill work.motion with them."""
+    """Return the norm, in the mass metric, of the accelerations due to work.wrench; these are in work.motion."""
     square = splat(0.0)
     for o in range(0, work.wrench.shape[0], 8):
         square = square + load(work.wrench, o) * load(work.motion, o)
@@ -171,7 +173,7 @@ def accelerated(work: Workspace) -> float:
 
 @kernel
 def met(mechanism: Mechanism, left: float) -> bool:
-    """Return whether work.rest is at most a fraction `left` of the terms in each independent row.
+    """Whether work.rest is at most a fraction `left` of the terms in each independent row.
 
     Rows that reflections found to be dependent are ignored.
     """
@@ -188,7 +190,7 @@ def met(mechanism: Mechanism, left: float) -> bool:
 
 @kernel
 def independent(mechanism: Mechanism, n: int, r: int) -> bool:
-    """Return whether a row of node n is selected and, with reflections, was not found to be dependent."""
+    """Whether row r of node n is selected and, with reflections, has not been found to be dependent."""
     work, fronts = mechanism.work, mechanism.work.fronts
     if not at(work.floor, 8 * n + r) < np.inf:
         return False
@@ -197,7 +199,7 @@ def independent(mechanism: Mechanism, n: int, r: int) -> bool:
 
 @kernel
 def solves_for(mechanism: Mechanism, left: float) -> int:
-    """Return the number of solves that leave less than a fraction `left` of a right-hand side, at most PASSES.
+    """Return the number of solves, at most PASSES, after which less than a fraction `left` of the residual remains.
 
     The residual is measured in the mass metric; accelerations of light bodies may have larger errors, see `passes_for`.
     """
@@ -211,7 +213,7 @@ def solves_for(mechanism: Mechanism, left: float) -> int:
 
 @kernel
 def push(mechanism: Mechanism) -> None:
-    """Fill work.wrench with A^T S^-1 rhs, the constraint loads of one solve; work.rhs is overwritten."""
+    """Set work.wrench to A^T S^-1 rhs, the constraint loads after one solve; work.rhs is overwritten."""
     nodes, work = mechanism.nodes, mechanism.work
     solve_rows(mechanism)
     clear(work.wrench)
@@ -220,23 +222,23 @@ def push(mechanism: Mechanism) -> None:
 
 @kernel
 def copy(source: np.ndarray, target: np.ndarray) -> None:
-    """Copy a flat array whose length is a multiple of eight."""
+    """Copy a flat array whose length is a multiple of eight to `target`."""
     for o in range(0, source.shape[0], 8):
         store(target, o, load(source, o))
 
 
 @kernel
 def clear(array: np.ndarray) -> None:
-    """Fill a flat array, whose length is a multiple of eight, with zeros."""
+    """Set a flat array, whose length is a multiple of eight, to zero."""
     for o in range(0, array.shape[0], 8):
         store(array, o, splat(0.0))
 
 
 @kernel
 def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray, derived: bool) -> None:
-    """Add the constraint loads A^T x of multipliers x (8 K,) to `wrench`, for rows in G.
+    """Add the constraint loads A^T x to `wrench`, for the rows in G and multipliers x (8 K,).
 
-    With `derived`, G holds a derivative of the rows, in which the constant forces of coincidences are zero.
+    If `derived`, G holds a derivative of the rows, in which the constant forces of coincidences are zero.
     """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:

@@ -22,40 +22,40 @@ Triple = tuple[float, float, float]
 
 @traced
 def numbers3(array: Any, o: Any) -> Any:
-    """Load three consecutive elements of an array."""
+    """Load three adjacent elements of an array, from element o on."""
     return at(array, o), at(array, o + 1), at(array, o + 2)
 
 
 @traced
 def put3(array: Any, o: Any, a: Any) -> None:
-    """Store three consecutive elements of an array."""
+    """Store the vector a in three adjacent elements of an array, from element o on."""
     for k in range(3):
         put(array, o + k, a[k])
 
 
 @traced
 def symmetric_times(array: Any, o: Any, a: Any) -> Any:
-    """Return the product of a symmetric matrix (xx, xy, xz, yy, yz, zz), from o on, with a vector."""
+    """Return the product of a symmetric matrix (xx, xy, xz, yy, yz, zz), stored at element o, and a vector."""
     xx, xy, xz, yy, yz, zz = (at(array, o + k) for k in range(6))
     return xx * a[0] + xy * a[1] + xz * a[2], xy * a[0] + yy * a[1] + yz * a[2], xz * a[0] + yz * a[1] + zz * a[2]
 
 
 @traced
 def matrix_times(array: Any, o: Any, a: Any) -> Any:
-    """Return the product of a matrix (3, 3), stored row by row from o on, with a vector."""
+    """Return the product of a matrix (3, 3), stored by rows at element o, and a vector."""
     return dot(numbers3(array, o), a), dot(numbers3(array, o + 3), a), dot(numbers3(array, o + 6), a)
 
 
 @traced
 def transposed_times(array: Any, o: Any, a: Any) -> Any:
-    """Return the product of the transpose of a matrix (3, 3), stored row by row from o on, with a vector."""
+    """Return the product of the transpose of a matrix (3, 3), stored by rows at element o, and a vector."""
     x, y, z = numbers3(array, o), numbers3(array, o + 3), numbers3(array, o + 6)
     return plus(plus(times(x, a[0]), times(y, a[1])), times(z, a[2]))
 
 
 @traced
 def inertia_of(array: Any, o: Any) -> Any:
-    """Return the blocks of an inertia, each by rows: translations, mixed, and rotations."""
+    """Return the three blocks of the inertia stored at element o, each by rows: translations, mixed, and rotations."""
     return (
         _symmetric([at(array, o + k) for k in range(MIXED)]),
         tuple(numbers3(array, o + MIXED + 3 * row) for row in range(3)),
@@ -74,14 +74,14 @@ def _upper(rows: Any) -> Any:
 
 @traced
 def put_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Write an inertia to an array from element o."""
+    """Store an inertia at element o of an array."""
     for k, x in enumerate(_numbers(inertia)):
         put(array, o + k, x)
 
 
 @traced
 def add_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Add an inertia to the inertia stored from element o of an array."""
+    """Add an inertia to the inertia stored at element o of an array."""
     for k, x in enumerate(_numbers(inertia)):
         add(array, o + k, x)
 
@@ -93,7 +93,7 @@ def _numbers(inertia: Any) -> list[Any]:
 
 @traced
 def shifted(inertia: Any, r: Any) -> Any:
-    """Return an inertia referred to the velocity u of a new point, at r; the old point has u + r x omega."""
+    """Return an inertia referred to a new point at r; if it has velocity u, the old point has u + r x omega."""
     shifts, mixed, turns = inertia
     later = tuple(plus(mixed[i], cross(shifts[i], r)) for i in range(3))
     before, after = tuple(zip(*mixed, strict=True)), tuple(zip(*later, strict=True))
@@ -103,7 +103,7 @@ def shifted(inertia: Any, r: Any) -> Any:
 
 @traced
 def rotated(inertia: Any, C: Any) -> Any:
-    """Return an inertia in rotated axes; C is the rotation matrix to the new axes, by rows."""
+    """Return an inertia in rotated axes; C is the rotation matrix from the old to the new axes, by rows."""
     shifts, mixed, turns = (_rows_times(C, block) for block in inertia)
     return (
         _symmetric([dot(shifts[i], C[j]) for i, j in UPPER]),
@@ -135,7 +135,10 @@ def turn_momentum(inertia: Any, n: Any) -> Any:
 
 @traced
 def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
-    """Eliminate a freedom: return the remaining inertia, and store momentum and compliance of the freedom."""
+    """Eliminate a freedom of a joint: return the inertia that remains.
+
+    The momentum and the inverse inertia of the freedom are stored from element `place` on.
+    """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance
     put3(joints, place + MOMENTUM, of_shifts)
@@ -152,14 +155,14 @@ def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
 
 @traced
 def forces_alone(inertia: Any) -> Any:
-    """Return an inertia that resists translations only."""
+    """Return only the part of an inertia that resists translations."""
     shifts, mixed, turns = inertia
     return shifts, _none_of(mixed), _none_of(turns)
 
 
 @traced
 def moments_alone(inertia: Any) -> Any:
-    """Return an inertia that resists rotations only."""
+    """Return only the part of an inertia that resists rotations."""
     shifts, mixed, turns = inertia
     return _none_of(shifts), _none_of(mixed), turns
 

@@ -1,4 +1,7 @@
-"""Inverses of diagonal blocks in the factorization of S: symmetric, with the rows of a joint, stored in lanes.
+"""Inverses of diagonal blocks in the factorization of S.
+
+A block is symmetric, with one row for each row of a joint; a row is a vector of eight numbers. A row is dropped if its
+pivot is not above a lower limit, its floor.
 
 Any block is inverted by exchange steps, row by row; each waits for the division of the one before. Blocks of three and
 five rows, those of most joints, are inverted by cofactors, with one division for three rows and one for the other two,
@@ -25,11 +28,11 @@ LEAST = 1e-290
 
 
 def inversion(m: int) -> Callable[..., Any]:
-    """Return the inversion of blocks of m rows for kernels.
+    """Return the function that inverts blocks of m rows, for use in compiled code.
 
-    Its arguments are the rows (a tuple of lanes), the sign of their pivots, 1 or -1, and the first element of their
-    floors in `floor`; it returns the rows of the inverse. Rows whose pivot is not above their floor become zero: they
-    depend on rows before them.
+    Its arguments are the rows, the sign of their pivots, 1 or -1, and the first element of their floors in `floor`; it
+    returns the rows of the inverse. Rows whose pivot is not above their floor become zero: they depend on rows before
+    them.
     """
     return {3: _invert_3, 5: _invert_5}.get(m, _exchange)
 
@@ -52,7 +55,10 @@ def _invert_5(rows: Any, sign: float, h: int, floor: np.ndarray) -> Any:
 
 @inlined
 def _three_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
-    """Return whether three pivots exceed their floors and the determinant is accurate relative to Hadamard's bound."""
+    """Whether three pivots exceed their floors and the determinant is accurate relative to Hadamard's bound.
+
+    `minors` are the leading minors of one to three rows and the product of the diagonal; the floors begin at element h.
+    """
     first, second, determinant, bound = minors
     # One branch, which almost always has the same outcome.
     above = (first > at(floor, h)) & (second > at(floor, h + 1) * first) & (determinant > at(floor, h + 2) * second)
@@ -61,7 +67,10 @@ def _three_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
 
 @inlined
 def _two_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
-    """Return whether two pivots are above their floors and the determinant is accurate."""
+    """Whether two pivots exceed their floors and the determinant is accurate relative to Hadamard's bound.
+
+    `minors` are the leading minors of one and two rows and the product of the diagonal; the floors begin at element h.
+    """
     first, determinant, bound = minors
     above = (first > at(floor, h)) & (determinant > at(floor, h + 1) * first)
     return above & (determinant > SHARE * bound) & (bound > LEAST)
@@ -69,7 +78,7 @@ def _two_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
 
 @traced
 def _exchange(rows: Any, sign: Any, h: Any, floor: Any) -> tuple[Any, ...]:
-    """Invert by exchange steps (Gauss-Jordan)."""
+    """Return the rows of the inverse by exchange steps (Gauss-Jordan)."""
     rows = list(rows)
     for r in range(len(rows)):
         # Zero drops the row: all later terms are multiplied by it.
@@ -83,14 +92,14 @@ def _exchange(rows: Any, sign: Any, h: Any, floor: Any) -> tuple[Any, ...]:
 
 @traced
 def _cofactors_of_3(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return the inverse of three rows, and the minors for `_three_pivots`."""
+    """Return the rows of the inverse of a block of three rows by cofactors, and the minors for `_three_pivots`."""
     cofactors, inverse, minors = _cofactors(rows)
     return tuple(row * inverse for row in cofactors), minors
 
 
 @traced
 def _cofactors_of_5(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
-    """Return the inverse of five rows, and the minors for `_three_pivots` and `_two_pivots`.
+    """Return the rows of the inverse of a block of five rows, and the minors for `_three_pivots` and `_two_pivots`.
 
     Three rows are eliminated at once, and then the other two in the Schur complement.
     """
@@ -111,7 +120,7 @@ def _cofactors_of_5(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[
 
 
 def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any, Any]]:
-    """Return the cofactors of the leading three rows and columns, as lanes, and the inverse of their determinant.
+    """Return the cofactors of the leading three rows and columns, and the inverse of their determinant.
 
     Also returns the leading minors of one, two and three rows, and the product of the diagonal.
     """
@@ -126,13 +135,13 @@ def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any
 
 
 def _with(row: Any, numbers: Sequence[Any], begin: int = 0) -> Any:
-    """Return lanes with those from `begin` replaced by numbers."""
+    """Return a row whose numbers from index `begin` on are replaced by `numbers`."""
     for lane, x in enumerate(numbers, begin):
         row = replaced(row, lane, x)
     return row
 
 
 def _combined(factors: Any, rows: Sequence[Any], begin: int = 0) -> Any:
-    """Return the sum of rows, each multiplied by a lane of `factors`, from lane `begin` on."""
+    """Return the sum of rows, each multiplied by a number of `factors`, from index `begin` on."""
     products = [spread(factors, lane) * row for lane, row in enumerate(rows, begin)]
     return sum(products[1:], products[0])

@@ -1,5 +1,7 @@
 """Geometry of the joints of a forest: arms, relative rotations, directions of freedoms and inverses of the rows.
 
+A forest is a system in which no joint closes a loop; a freedom is a direction in which a joint can move.
+
 The rows of a joint fix either the relative velocity of its two points along vectors f, or the relative angular velocity
 along vectors a. Vectors g with f_k . g_m = 1 for k = m and 0 otherwise invert them; directions perpendicular to all f,
 or all a, are the freedoms.
@@ -60,7 +62,7 @@ def place_joints(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> bool:
 
 @kernel
 def place_joint(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray, t: int) -> bool:
-    """Compute the geometry of one joint; return False if its rows are nearly dependent."""
+    """Compute the geometry of joint t; return False if its rows are nearly dependent."""
     tree, nodes, G = mechanism.tree, mechanism.nodes, mechanism.work.G
     joints, entries, e, o = tree.joints, tree.entries, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child, parent = at(entries, e + NODE), at(entries, e + KIN_CHILD), at(entries, e + KIN_PARENT)
@@ -102,13 +104,13 @@ def place_joint(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray, t: int) ->
 
 @traced
 def rotation_rows(kin: Any, k: Any) -> Any:
-    """Return the rows of the rotation of the body whose kinematics start at `k`."""
+    """Return the rows of the rotation matrix of the body whose kinematics begin at element k."""
     return tuple(three(kin, k + 8 * (ROTATION + 3 * row)) for row in range(3))
 
 
 @kernel
 def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int) -> None:
-    """Store the vectors from the centers of mass of both bodies to the point of a joint, each in the axes of its body.
+    """Store the vectors from both centers of mass to the point of joint t, each in the axes of its body.
 
     Without a coincidence of points, the point of the joint is the one fixed in body j.
     """
@@ -128,9 +130,9 @@ def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int)
 
 @kernel
 def invert_rows(joints: np.ndarray, o: int, freedoms: int, count: int) -> bool:
-    """Replace `count` vectors, from element o, by their dual vectors g; store the freedoms from element `freedoms`.
+    """Replace `count` vectors, stored from element o on, by their dual vectors g, and store the freedoms.
 
-    Returns False if the vectors are nearly dependent.
+    The freedoms are stored from element `freedoms` on. Returns False if the vectors are nearly dependent.
     """
     a, b, c = numbers3(joints, o), numbers3(joints, o + 3), numbers3(joints, o + 6)
     if count == 3:

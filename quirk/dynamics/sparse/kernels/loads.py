@@ -1,4 +1,4 @@
-"""Load of one constraint from the last evaluation, in kernels."""
+"""Load of one constraint from the last evaluation, in compiled code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .rows import RELATION
 
 @kernel
 def component(axis: int, vector: tuple[float, float, float]) -> float:
-    """Return one component of a vector, or its magnitude for axis -1."""
+    """Return a component of a vector: x, y or z for axis 0, 1 or 2, or its magnitude for axis -1."""
     x, y, z = vector
     if axis < 0:
         return math.sqrt(x * x + y * y + z * z)
@@ -44,7 +44,10 @@ def component(axis: int, vector: tuple[float, float, float]) -> float:
 
 @kernel
 def constraint_load(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> tuple[float, float, float]:
-    """Return the force of body i on body j, inertial frame, or the torque about the joint point of body j."""
+    """Return the force or torque of the constraint that reading r refers to, in the inertial frame.
+
+    It is exerted by body i on body j; the torque is about the joint point of body j.
+    """
     nodes, work, o, wrench = mechanism.nodes, mechanism.work, READING * r, readings.wrench
     entries = readings.entries
     i, j = entries[o + WRENCH_I], entries[o + WRENCH_J]

@@ -1,4 +1,4 @@
-"""A system in the form used by kernels."""
+"""All tables and arrays of a system, in the form that compiled code uses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .work import Workspace
 
 @record
 class Mechanism(NamedTuple):
-    """Tables of a system, and the arrays that kernels write.
+    """Tables of a system, and the arrays that compiled code writes.
 
     Attributes
     ----------
@@ -27,8 +27,8 @@ class Mechanism(NamedTuple):
     pattern : elimination order and blocks of S
     forces : force elements
     frictions : friction proportional to constraint loads
-    tree : joints that are eliminated by their freedoms
-    work : workspace arrays
+    tree : joints of a forest, for the elimination of its free coordinates
+    work : arrays that compiled code writes
     """
 
     constants: np.ndarray

@@ -5,8 +5,9 @@ upper triangular, one node of the elimination after the other (multifrontal QR: 
 (1983); Davis, ACM Trans. Math. Softw. 38 (2011)). A diagonal entry of R is the distance of a row from the span of the
 rows eliminated before it, not its square: so dependent rows are distinguished from badly scaled ones down to round-off.
 
-Hub bodies are separate unknowns. With L = (R | X)^T the matrix is L diag(+1, -1) L^T, +1 for joints, -1 for hubs; R
-couples nodes of one kind and comes from reflections, X couples nodes of different kinds and comes from substitution.
+A node is a group of up to six rows of a joint, or a hub, a body with many joints. Hubs are separate unknowns. With L =
+(R | X)^T the matrix is L diag(+1, -1) L^T, +1 for joints, -1 for hubs; R couples nodes of one kind and comes from
+reflections, X couples nodes of different kinds and comes from substitution.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from quirk.jit.simd import at, load, put, splat, store, total
 
 @record
 class Fronts(NamedTuple):
-    """Pattern of the fronts, the dense matrices in which nodes are eliminated; K nodes, L blocks, see `Pattern`.
+    """Pattern of the fronts, the dense matrices in which K nodes are eliminated, with L blocks; see `Pattern`.
 
     Attributes
     ----------
@@ -31,7 +32,7 @@ class Fronts(NamedTuple):
     order : (K,) nodes in postorder of the elimination tree
     place : (L,) position of each block in the front of the parent
     child, child_first : (C,) and (K + 1,) children of each node, and the index of its first child
-    bound : (2 K,) maximum number of rows over joints, and over hubs, in each front
+    bound : (2 K,) maximum number of rows for joints, and for hubs, in each front
     body_first : (K + 1,) index of the first body assembled at each node
     side_first : index of the first joint of each body
     side_place : block of the front for each joint
@@ -39,8 +40,9 @@ class Fronts(NamedTuple):
     term_first : (L + 1,) index of the first product of each block
     left, right, left_force, right_force : products that form the couplings of joints with hubs, see `Pattern`
     pair_first : (K + 1,) index of the first pair of each node
-    one, two, target, pair_rows : the product of blocks one and two, with pair_rows rows, is subtracted from block
-        target
+    one, two, target, pair_rows : for each pair, the product of blocks `one` and `two` is subtracted from block
+        `target`,
+        which has `pair_rows` rows
     """
 
     rows: np.ndarray
@@ -72,14 +74,14 @@ class Fronts(NamedTuple):
 
 @record
 class Triangle(NamedTuple):
-    """Orthogonal factor, with the scratch arrays of `triangularise`.
+    """Result of the orthogonal factorization, with the scratch arrays of `triangularise`.
 
     Attributes
     ----------
-    factor : R and X by blocks, eight lanes for each row of the earlier node; dropped rows are zero
+    factor : R and X by blocks, eight numbers for each row of the earlier node; dropped rows are zero
     distance : (8 K,) distance of each row from the span of the rows before it, over its length
     front, stack, reflector : scratch
-    left : (2 K,) number of rows over joints, and over hubs, that a node passes to its parent
+    left : (2 K,) number of rows for joints, and for hubs, that a node passes to its parent
     where : (K,) position of these rows on the stack, as a float
     """
 
@@ -103,7 +105,7 @@ def triangularise(
     floor: np.ndarray,
     tolerance: float,
 ) -> int:
-    """Fill `factor` and `distance` of the triangle; return the number of rows kept.
+    """Factorize the rows G: compute `factor` and `distance` of the triangle, and return the number of rows kept.
 
     Rows are dropped if their distance is at most `tolerance` times their length, or if its square is at most `floor` (8
     K,). `scale` holds the factor of each force in G, `weight` the factors of couplings; `lengths` (8 K,) are squared.
@@ -121,7 +123,7 @@ def triangularise(
 
 @kernel
 def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray) -> None:
-    """Fill the blocks between joints and hubs with the elements of the matrix."""
+    """Set the blocks that couple joints with hubs to the elements of the matrix."""
     for n in range(fronts.rows.shape[0]):
         for block in range(fronts.first[n] + 1, fronts.first[n + 1]):
             if fronts.sign[fronts.column[block]] == fronts.sign[n]:
@@ -138,10 +140,10 @@ def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray
 
 @kernel
 def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.ndarray, top: int) -> int:
-    """Assemble the front of node n from the remainders of its children and the rows of its bodies.
+    """Assemble the front of node n from the remaining rows of its children and the rows of its bodies.
 
-    Returns the new top of the stack. Rows over joints come first, then rows over hubs; their numbers are stored in
-    `left`.
+    `top` is the top of the stack, and the new top is returned. Rows for joints come first, then rows for hubs; their
+    numbers are stored in `left`.
     """
     front, stride, rows = triangle.front, front_stride(fronts, n), triangle.left
     for o in range(0, (fronts.bound[2 * n] + fronts.bound[2 * n + 1]) * stride, 8):
@@ -181,7 +183,7 @@ def front_stride(fronts: Fronts, n: int) -> int:
 
 @kernel
 def front_base(fronts: Fronts, n: int, kind: int) -> int:
-    """Return the first element of the rows over joints (kind 0) or over hubs (kind 1) in the front of node n."""
+    """Return the first element of the rows for joints (kind 0) or for hubs (kind 1) in the front of node n."""
     return kind * fronts.bound[2 * n] * front_stride(fronts, n)
 
 
@@ -189,7 +191,7 @@ def front_base(fronts: Fronts, n: int, kind: int) -> int:
 def eliminate(
     fronts: Fronts, triangle: Triangle, n: int, lengths: np.ndarray, floor: np.ndarray, tolerance: float
 ) -> int:
-    """Reflect the front so that the columns of node n become triangular; return the number of its rows kept.
+    """Apply reflections to the front so that the columns of node n become triangular; return the number of rows kept.
 
     The remaining rows of the front are moved to the top; rows of hubs are always kept.
     """
@@ -223,7 +225,7 @@ def eliminate(
 
 @kernel
 def column_length(front: np.ndarray, o: int, stride: int, count: int) -> float:
-    """Return the length of a column of `count` numbers with distance `stride`, from element o."""
+    """Return the norm of a column of `count` numbers that are `stride` apart, from element o on."""
     squares = 0.0
     for row in range(count):
         x = at(front, o + row * stride)
@@ -235,9 +237,10 @@ def column_length(front: np.ndarray, o: int, stride: int, count: int) -> float:
 def reflect(
     fronts: Fronts, triangle: Triangle, n: int, o: int, lane: int, begin: int, count: int, length: float
 ) -> None:
-    """Apply a Householder reflection to `count` rows that leaves only the first entry of a column.
+    """Apply a Householder reflection to `count` rows such that only the first entry of a column remains.
 
-    The column is a lane of block `begin`; only blocks of the same kind (joint or hub), from there on, have entries.
+    The column is number `lane` of block `begin` and has norm `length`; only blocks of the same kind (joint or hub),
+    from there on, have entries.
     """
     front, v, stride, first = triangle.front, triangle.reflector, front_stride(fronts, n), fronts.first[n]
     for row in range(count):
@@ -294,7 +297,10 @@ def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
 
 @kernel
 def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
-    """Push the remainder of the front of node n onto the stack, triangularized if it is tall; return the new top."""
+    """Push the remaining rows of the front of node n onto the stack; return the new top of the stack.
+
+    They are triangularized before if there are more rows than columns.
+    """
     front, stack, stride, first = triangle.front, triangle.stack, front_stride(fronts, n), fronts.first[n]
     triangle.where[n] = top
     for kind in range(2):
@@ -324,14 +330,14 @@ def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
 
 @kernel
 def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Fill x (8 K,) with the solution of S x = rhs; `rhs` is overwritten, entries of dropped rows are zero."""
+    """Solve S x = rhs for x (8 K,); `rhs` is overwritten, and entries of dropped rows are zero."""
     forward_orthogonal(fronts, triangle.factor, rhs, x)
     backward_orthogonal(fronts, triangle.factor, x)
 
 
 @kernel
 def forward_orthogonal(fronts: Fronts, factor: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Fill x (8 K,) with the solution of L diag(1, -1) x = rhs; `rhs` is overwritten."""
+    """Solve L diag(1, -1) x = rhs for x (8 K,); `rhs` is overwritten."""
     for n in range(fronts.rows.shape[0]):
         m, d = fronts.rows[n], fronts.start[fronts.first[n]]
         store(x, 8 * n, splat(0.0))
@@ -351,7 +357,7 @@ def forward_orthogonal(fronts: Fronts, factor: np.ndarray, rhs: np.ndarray, x: n
 
 @kernel
 def backward_orthogonal(fronts: Fronts, factor: np.ndarray, x: np.ndarray) -> None:
-    """Backward substitution: turn the result of `forward_orthogonal` in x into the solution; zero in dropped rows."""
+    """Substitute backward: replace the result of `forward_orthogonal` in x by the solution, zero in dropped rows."""
     count = fronts.rows.shape[0]
     for k in range(count):
         n = count - 1 - k

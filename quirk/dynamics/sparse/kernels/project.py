@@ -48,7 +48,7 @@ CORRECTIONS, FACTORISATIONS = range(2)
 
 @kernel
 def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: np.ndarray, away: bool) -> bool:
-    """Project y onto the constraints; return False if it is too far from them.
+    """Project the state y onto the constraints, in place; return False if it is too far from them.
 
     The factorization in `work` belongs to a nearby state, or is replaced. If `away` is true, it belongs to a more
     distant state, such as the start of a long step: it is replaced unless one step with it suffices, and convergence
@@ -98,7 +98,7 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
 
 @kernel
 def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: int, constrained: bool) -> None:
-    """Fill work.motion with a variation of y at one level, poses or velocities.
+    """Convert a variation `change` of the state y to work.motion, for poses or velocities, as `level` selects.
 
     If `constrained`, the variation is projected onto the tangent space of the constraints.
     """

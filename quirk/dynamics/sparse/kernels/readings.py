@@ -1,4 +1,4 @@
-"""Readings: scalars computed from an evaluation, such as loads of a constraint or force element, and energies."""
+"""Readings: scalars computed from an evaluation, such as a load of a constraint or force element, or an energy."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from .room import LOADS, room
 
 @kernel
 def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
-    """Return reading r minus its threshold level, after an evaluation at y."""
+    """Return reading r minus its threshold; the state y must have been evaluated last."""
     kind, o = readings.kind[r], READING * r
     level = at(readings.numbers, NUMBERS * r + LEVEL)
     if kind == OF_CONSTRAINT:
@@ -81,7 +81,7 @@ def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> 
 
 @kernel
 def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> float:
-    """Return force `force` of a reading that is a combination of multipliers, N or N m."""
+    """Return force number `force` of reading r, which is a linear combination of multipliers, N or N m."""
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
     total_force = at(readings.numbers, NUMBERS * r + OFFSETS + force)
@@ -94,7 +94,7 @@ def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> floa
 
 @kernel
 def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
-    """Return the margin of the force of sticking friction to its limit, N."""
+    """Return by how much the force of sticking friction is below its limit, N."""
     o, rubbing = READING * r, mechanism.frictions
     k, load = readings.entries[o + PLACE], shared(mechanism, readings, r, 0)
     if k >= 0:
@@ -108,7 +108,7 @@ def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> flo
 
 @kernel
 def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
-    """Return the largest margin to the friction cones with which dependent contacts can share a load, N."""
+    """Return the largest margin inside the friction cones with which dependent contacts can share their load, N."""
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
     contacts, ways, start = (
@@ -130,7 +130,10 @@ def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
 
 @kernel
 def exerted_load(mechanism: Mechanism, readings: Readings, r: int) -> tuple[float, float, float]:
-    """Return the force, or the moment about the center of mass, of a force element on one body, inertial frame."""
+    """Return the load of a force element on one body, in the inertial frame.
+
+    It is the force, or the moment about the center of mass, as reading r requires.
+    """
     forces, o = mechanism.forces, READING * r
     e = readings.entries[o + ELEMENT]
     out = forces.entries[ELEMENT_SIZE * e + OUTPUT] + LANES * readings.entries[o + END]

@@ -5,9 +5,9 @@ most `rank_tolerance` times its length. Lengths and distances are those of A W i
 (`quirk.dynamics.model.metric`), which does not depend on masses; the orthogonal factorization computes them to
 round-off.
 
-The set of rows that are kept is selected at a state on the constraints and used until the next selection. Stages of a
-step violate the constraints slightly; redundant rows then contradict each other and appear independent, so no selection
-is made at stages.
+The rows that are kept are selected at a state that satisfies the constraints, and used until the next selection. Stages
+of a step violate the constraints slightly; redundant rows then contradict each other and appear independent, so no
+selection is made at stages.
 
 All sets of full rank give the same motion. A set with nearly dependent rows has small pivots, which cost accuracy. So
 the selection tries thresholds from `FIRST_THRESHOLD` down to `rank_tolerance` and uses the first that keeps rows of
@@ -73,7 +73,9 @@ REFLECTED = 1e-6
 
 @kernel
 def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarray, work: Workspace) -> None:
-    """Fill work.lengths (8 K,) with the squared lengths of the rows A W in work.G.
+    """Compute the squared lengths of the rows A W in work.G, for K nodes of up to six rows.
+
+    They are written to work.lengths (8 K,).
 
     `inverse_mass` (K,) is the sum of 1/m over both bodies of each node, `side_inverse_mass` is 1/m of the body of each
     side of a relation.
@@ -93,7 +95,7 @@ def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarra
 
 @kernel
 def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Fill work.G with the rows at a state, and work.lengths with their squared lengths, in the uniform metric."""
+    """Compute the rows at a state, in work.G, and their squared lengths in the uniform metric, in work.lengths."""
     nodes, work = mechanism.nodes, mechanism.work
     free_motion(work.uniform.constants, y, work.kin)
     all_rows(mechanism, t, y, 0.0, 0.0)
@@ -102,10 +104,10 @@ def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def judge(work: Workspace, tolerance: float) -> int:
-    """Factorize the rows in work.G in the uniform metric; return the number of rows that are independent.
+    """Factorize the rows in work.G in the uniform metric; return the number of independent rows.
 
-    Independent rows have relative distances above the tolerance. On return work.triangle holds the distance of each row
-    from the span of the rows before it.
+    A row is independent if its distance, relative to its length, is above the tolerance. On return work.triangle holds
+    the distance of each row from the span of the rows before it.
     """
     clear(work.x)
     alike = work.uniform
@@ -126,7 +128,7 @@ def count_rows(nodes: Nodes) -> int:
 
 @kernel
 def choose(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
-    """Select `rank` rows that are as far as possible from being dependent, at a state on the constraints.
+    """Select `rank` rows that are as far as possible from being dependent, at a state y on the constraints.
 
     Returns False, and keeps the previous selection, if fewer rows are independent.
     """
@@ -154,7 +156,7 @@ def choose(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
 
 @kernel
 def weighed_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Fill work.G with the rows at a state, and work.lengths with their squared lengths, in the mass metric."""
+    """Compute the rows at a state, in work.G, and their squared lengths in the mass metric, in work.lengths."""
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     free_motion(constants, y, work.kin)
     all_rows(mechanism, t, y, 0.0, 0.0)
@@ -163,7 +165,7 @@ def weighed_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Factorize the selected rows in the mass metric, and set their floors and the method from the resulting pivots.
+    """Factorize the selected rows in the mass metric; set the method and the least allowed pivots (floors) of the rows.
 
     Selected rows have a nonzero distance in work.measure; the floor of all other rows is set to infinity. The floor of
     a selected row allows its distance in the mass metric to decrease by the same factor as from work.measure down to
@@ -195,7 +197,7 @@ def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def every_row(mechanism: Mechanism) -> bool:
-    """Return whether all rows are selected."""
+    """Whether all rows are selected."""
     nodes, work = mechanism.nodes, mechanism.work
     for n in range(nodes.rows.shape[0]):
         for r in range(nodes.rows[n]):
@@ -206,10 +208,10 @@ def every_row(mechanism: Mechanism) -> bool:
 
 @kernel
 def adapt(work: Workspace) -> None:
-    """Set METHOD and PASSES, the number of solves, from the smallest pivot and the convergence rate.
+    """Choose the factorization and the number of solves from the smallest pivot and the convergence rate.
 
-    A forest whose smallest pivot is at most SQUARED is eliminated by freedoms from then on. The residual of such a
-    solve is assumed not to exceed that of reflections, unless RATE is larger.
+    They are stored as METHOD and PASSES. A forest whose smallest pivot is at most SQUARED is eliminated by freedoms
+    from then on. The residual of such a solve is assumed not to exceed that of reflections, unless RATE is larger.
     """
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > SQUARED:
@@ -235,10 +237,10 @@ def adapt(work: Workspace) -> None:
 
 @kernel
 def passes_for(rate: float, least: float) -> int:
-    """Return the number of solves, at least two, for a residual below ENOUGH if each leaves a fraction `rate`.
+    """Return the number of solves, at least two, for a residual below ENOUGH if each solve leaves a fraction `rate`.
 
-    The residual is measured in the mass metric. Accelerations of light bodies may have errors larger by one over the
-    square root of the smallest pivot, which is taken into account.
+    The residual is measured in the mass metric. The errors of accelerations of light bodies may be larger by one over
+    the square root of the smallest pivot, `least`, which is taken into account.
     """
     wanted = math.log(ENOUGH * math.sqrt(least)) / math.log(min(max(rate, EPSILON), 0.5))
     return min(MOST_PASSES, max(2, math.ceil(wanted)))
@@ -246,7 +248,7 @@ def passes_for(rate: float, least: float) -> int:
 
 @kernel
 def count(mechanism: Mechanism) -> int:
-    """Set RANK and LEAST to the number of rows kept by the factorization and their smallest pivot.
+    """Store the number of rows that the factorization kept and their smallest pivot, as RANK and LEAST.
 
     Returns the number of dropped rows.
     """
@@ -258,7 +260,7 @@ def count(mechanism: Mechanism) -> int:
 
 @kernel
 def watch(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
-    """Check the selected rows at a state on the constraints, after evaluation of y' there.
+    """Check the selected rows at a state y on the constraints, where y' has been evaluated.
 
     Makes a new selection if the smallest pivot has become too small, and adapts method and passes. Returns whether y'
     must be evaluated again because rows, method or number of passes have changed.

@@ -1,4 +1,6 @@
-"""Constraint rows of relations, in kernels: their functions, called by address, compute rows and right-hand sides.
+"""Constraint rows of relations, constraints given by functions, in compiled code.
+
+The functions are called by address and compute rows and right-hand sides.
 
 A side of a relation is the load that a unit multiplier of each of its rows exerts on one of its bodies: a force and a
 scaled moment. There is one side for each frame of the relation. In G the sides are stored behind the rows of nodes made
@@ -40,13 +42,13 @@ SIDE_ENTRIES = 4
 
 @record
 class Relations(NamedTuple):
-    """Relations of a model as flat arrays for kernels.
+    """Relations of a model as flat arrays for compiled code.
 
     Attributes
     ----------
     entries : (RELATION_SIZE per relation,) integers of each relation
     sides : (SIDE_ENTRIES per side,) integers of each side
-    inverse_mass : (S,) 1/m of the body of each side
+    inverse_mass : (S,) 1/m of the body of each of S sides, 1/kg
     motions : prescribed motions of all relations
     inputs, outputs : inputs and outputs of all functions, concatenated; see `quirk.constraints.relation.RelationLayout`
     """
@@ -59,11 +61,11 @@ class Relations(NamedTuple):
     outputs: np.ndarray
 
     def entry(self, r: int, which: int) -> int:
-        """Return one entry of a relation; for use in Python."""
+        """Return entry `which` of relation r; for use in Python."""
         return int(self.entries[RELATION_SIZE * r + which])
 
     def starts(self, r: int) -> list[int]:
-        """Return the first element in G of each side of a relation; for use in Python."""
+        """Return the first element in G of each side of relation r; for use in Python."""
         sides = self.sides.reshape(-1, SIDE_ENTRIES)[self.entry(r, SIDE) : self.entry(r, SIDE_END)]
         return [int(start) for start in sides[:, G_AT]]
 
@@ -75,7 +77,7 @@ FRAME_SIZE, BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN = 36, 12, 15,
 
 @kernel
 def evaluate_relation(relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Fill the inputs of relation r from a state, and call its function, which fills its outputs."""
+    """Evaluate the function of relation r at time t and state y."""
     e = RELATION_SIZE * r
     first, first_motion = relations.entries[e + INPUT], relations.entries[e + MOTION]
     for m in range(first_motion, relations.entries[e + MOTION_END]):
@@ -110,7 +112,7 @@ def relation_rows(
     rhs: np.ndarray,
     o: int,
 ) -> None:
-    """Fill the sides of relation r in G, and its right-hand sides b - A a from element o of `rhs`.
+    """Compute the sides of relation r in G, and its right-hand sides b - A a, from element o of `rhs` on.
 
     a are the accelerations in `kin`; Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are subtracted from b.
     """
@@ -141,7 +143,7 @@ def relation_rows(
 def relation_residuals(
     relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray, o: int
 ) -> None:
-    """Write Phi, for order 0, or Phi_dot, for order 1, of relation r to `out` from element o."""
+    """Write Phi of relation r, or Phi_dot for `order` 1, to `out` from element o on."""
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r
     for row in range(relations.entries[e + ROWS]):
@@ -150,7 +152,7 @@ def relation_residuals(
 
 @kernel
 def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, o: int) -> None:
-    """Write the rows of relation r times a motion (see `along`) to `out`, from element o."""
+    """Write the products of the rows of relation r and a motion to `out`, from element o on; see `along`."""
     row = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]
@@ -163,7 +165,7 @@ def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarr
 def relation_along_with_terms(
     relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray, o: int
 ) -> None:
-    """Write rows times a motion as `relation_along` does, and add the magnitudes of the summands to `terms`."""
+    """Write products as `relation_along` does, and add the magnitudes of their summands to `terms`."""
     row, size = splat(0.0), load(terms, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]
@@ -177,7 +179,7 @@ def relation_along_with_terms(
 
 @kernel
 def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray, o: int, wrench: np.ndarray) -> None:
-    """Add to `wrench` the loads of relation r on its bodies, with the multipliers from element o of x."""
+    """Add the loads of relation r on its bodies to `wrench`; its multipliers begin at element o of x."""
     multipliers = load(x, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]
@@ -189,7 +191,7 @@ def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray
 def relation_lengths(
     relations: Relations, r: int, inverse_mass: np.ndarray, G: np.ndarray, lengths: np.ndarray, o: int
 ) -> None:
-    """Write the squared lengths of the rows A W of relation r to `lengths`, from element o.
+    """Write the squared lengths of the rows A W of relation r to `lengths`, from element o on.
 
     `inverse_mass` is 1/m of the body of each side.
     """

@@ -1,7 +1,7 @@
-"""Largest margin to the friction cones with which dependent contacts can share a load, in kernels.
+"""Largest margin inside the friction cones with which dependent contacts can share a load, in compiled code.
 
-Dependent contacts may share the same load in many ways, z = z0 + N y. Bodies can stay at rest if there is a y with
-n_k - |t_k| / mu_k >= 0 in each contact. The largest s for which all of these are at least s is computed by an
+Dependent contacts may share the same load in many ways, z = z0 + N y. Bodies can stay at rest if there is a y with n_k
+- |t_k| / mu_k >= 0 in each contact. The largest s for which all of these are at least s is computed by an
 interior-point method: Newton's method for the maximum of
 
     tau s + sum_k log((n_k - s)^2 - |t_k|^2 / mu_k^2) + log(bound - sum_k n_k)
@@ -83,14 +83,14 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
 
 @kernel
 def slack(z: np.ndarray, k: int, inverse: np.ndarray) -> float:
-    """Return the margin of the load of contact k to its cone, N."""
+    """Return by how much the load of contact k is inside its friction cone, N."""
     o = LOADS * k
     return at(z, o) - at(inverse, k) * math.sqrt(at(z, o + 1) ** 2 + at(z, o + 2) ** 2)
 
 
 @kernel
 def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inverse: np.ndarray) -> float:
-    """Return the barrier function to be maximized; minus infinity outside the cones."""
+    """Return the barrier function that is maximized, for weight tau; minus infinity outside the friction cones."""
     total, left = tau * s, bound
     for k in range(count):
         o = LOADS * k
@@ -105,7 +105,7 @@ def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inver
 
 @kernel
 def along(z: np.ndarray, basis: np.ndarray, part: float, count: int, free: int, scratch: np.ndarray) -> None:
-    """Add the fraction `part` of the Newton step in the scratch array to the loads z."""
+    """Add a fraction of the Newton step, which is in the scratch array, to the loads z."""
     for o in range(LOADS * count):
         change = 0.0
         for f in range(free):
@@ -118,7 +118,7 @@ def newton(
     z: np.ndarray, basis: np.ndarray, s: float, tau: float, bound: float, count: int, free: int,
     inverse: np.ndarray, scratch: np.ndarray,
 ) -> float:  # fmt: skip
-    """Write the Newton step (free + 1,), of y and of s, to the scratch array; return its decrement."""
+    """Compute the Newton step (free + 1,) of y and s, in the scratch array; return its decrement."""
     n = free + 1
     matrix, slope = n, n + n * n
     for o in range(n):
@@ -168,7 +168,7 @@ def newton(
 
 @kernel
 def solved(scratch: np.ndarray, n: int) -> float:
-    """Solve for the Newton step by Cholesky factorization; return the decrement, the product of gradient and step."""
+    """Solve for the Newton step by Cholesky factorization; return its decrement, the product of gradient and step."""
     matrix, slope = n, n + n * n
     for f in range(n):
         whole = at(scratch, matrix + n * f + f)
@@ -200,5 +200,5 @@ def solved(scratch: np.ndarray, n: int) -> float:
 def most_room(
     z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray
 ) -> float:
-    """Compiled entry point of `room` for Python."""
+    """Compute `room` when called from Python."""
     return room(z, basis, count, free, inverse, scratch)

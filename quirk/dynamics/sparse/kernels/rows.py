@@ -1,4 +1,6 @@
-"""Constraint rows of all nodes at one state, up to eight rows at a time, in the lanes of a register.
+"""Constraint rows of all nodes at one state, up to eight rows at a time, in the entries (lanes) of vector registers.
+
+A node is the rows of one joint, or a hub, a body with many joints.
 
 Every row has the form Phi = x . y - c, where x is a direction fixed in body i, an inertial axis or d = p_j - p_i, and y
 is a direction fixed in body j or d: `quirk.constraints.primitives`, without distinction of cases.
@@ -34,20 +36,21 @@ from .relations import Relations, relation_along, relation_along_with_terms, rel
 
 @record
 class Nodes(NamedTuple):
-    """Joints for kernels, in the order of elimination; entries of hub bodies are unused.
+    """Tables of K nodes in the order of elimination; most entries of hubs are unused.
 
     Attributes
     ----------
     rows : (K,) number of rows
     kind : (K,) POINT, HINGE, BILINEAR, RELATION or HUB
-    lanes : (K,) first element in `patterns` of the lanes of this kind of joint, or the index of a relation
+    lanes : (K,) first element in `patterns` for this kind of joint, or the index of a relation
     state, kinematics, wrench : (2 K,) offsets of bodies i and j in arrays of states, kinematics and wrenches
     arm : (6 K,) joint points i and j in body axes, m
     direction : (48 K,) for each row the direction fixed in body i and the direction fixed in body j, or zero
     offset : (8 K,) constants c of the rows
     inverse_mass : (K,) 1/m_i + 1/m_j, 1/kg
-    patterns : five times eight lanes each: rows with the inertial axes x, y and z in x, rows with d in x, rows with d
-        in y
+    patterns : for each kind of joint five times eight numbers, 1 for rows in which x is an inertial axis (x, y, z) or
+        d, and
+        for rows in which y is d
     relations : all rows that are not made of primitives
     """
 
@@ -92,7 +95,9 @@ def constraint_rows(
     G: np.ndarray,
     rhs: np.ndarray,
 ) -> None:
-    """Fill G (force on j, scaled moments on i and j) and rhs = b - A a for nodes visits[begin:end].
+    """Compute the rows G and the right-hand sides b - A a for nodes visits[begin:end].
+
+    A row consists of the force on body j and scaled moments on bodies i and j.
 
     a are the unconstrained accelerations. Moments are formed in body axes, so that a force through the axis of a
     slender body has exactly zero moment about it. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are subtracted from b.
@@ -175,7 +180,7 @@ def constraint_rows(
 
 @kernel
 def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray) -> None:
-    """Fill `out` (8 K,) with Phi for order 0, or with Phi_dot for order 1."""
+    """Write Phi of all nodes, or Phi_dot for `order` 1, to `out` (8 K,)."""
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             store(out, 8 * n, splat(0.0))
@@ -212,7 +217,10 @@ def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int
 
 @kernel
 def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` (8 K,) with the rows times a motion: per body an inertial translation, and W^-1 times a rotation."""
+    """Write the products of all rows and a motion of the bodies to `out` (8 K,).
+
+    The motion is a translation in the inertial frame, and W^-1 times a rotation in body axes, of each body.
+    """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             store(out, 8 * n, splat(0.0))
@@ -229,7 +237,7 @@ def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> N
 
 @kernel
 def along_with_terms(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray) -> None:
-    """Fill `out` (8 K,) as `along` does, and add the magnitudes of each row's summands to `terms` (8 K,)."""
+    """Write products as `along` does to `out` (8 K,), and add the magnitudes of their summands to `terms` (8 K,)."""
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             store(out, 8 * n, splat(0.0))

@@ -1,4 +1,4 @@
-"""Tables of a forest of joints that are eliminated by their freedoms.
+"""Tables of a forest of joints that are eliminated by their freedoms, the directions in which they can move.
 
 Each joint joins a child to a parent, which is nearer to the root; roots are the ground and, in parts of a system that
 are not held to it, one body each.
@@ -47,14 +47,14 @@ ROOT_NUMBERS = 40
 
 @record
 class Tree(NamedTuple):
-    """A forest of T joints over n bodies, with R roots that are bodies; empty where joints are eliminated by rows.
+    """A forest of T joints over n bodies, with R roots that are bodies; empty if joints are eliminated by rows.
 
     Attributes
     ----------
     entries : (JOINT_ENTRIES T,) integers of each joint, from the tips to the roots
     roots : (ROOT_ENTRIES R,) integers of each root
     own : (INERTIA n,) inertia of each body about its center of mass
-    inertia : (INERTIA n,) written by kernels: articulated inertias
+    inertia : (INERTIA n,) written by compiled code: articulated inertias
     joints : (JOINT_NUMBERS T,) written: geometry and solution of each joint
     factors : (ROOT_NUMBERS R,) written: triangular factors of the roots' inertias
     bias : written, in the layout of wrenches and in body axes: loads that articulated bodies need for zero acceleration

@@ -1,4 +1,4 @@
-"""Workspace of one solver: the arrays that kernels write, and the state of its selection of rows."""
+"""The arrays of one solver that compiled code writes, and its selection of constraint rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .orthogonal import Fronts, Triangle
 
 @record
 class Uniform(NamedTuple):
-    """Constants of the uniform metric, which replace arrays of the same names in the rank decision.
+    """Constants of the uniform metric, which replace arrays of the same names when independent rows are selected.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Uniform(NamedTuple):
 
 @record
 class Workspace(NamedTuple):
-    """Arrays that kernels write, allocated once per solver, as kernels do not allocate; K nodes.
+    """Arrays that compiled code writes, for K nodes; they are allocated once per solver.
 
     Attributes
     ----------

@@ -1,6 +1,7 @@
 """Error and tolerance of the work that a run integrates, per step.
 
-No motion depends on work, so its error has a separate tolerance, an energy: see `quirk.dynamics.model.work_tolerance`.
+The motion does not depend on work, so that its error has a separate tolerance, an energy: see
+`quirk.dynamics.model.work_tolerance`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from .work import LEAST
 
 @kernel
 def exchanged(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
-    """Return the sum of the magnitudes of the work of each force and constraint between two states, J."""
+    """Return the sum of the magnitudes of the work of each force element and constraint between two states, J."""
     found = 0.0
     for o in range(forces.work, forces.work_end):
         found += abs(at(y_new, o) - at(y, o))
@@ -43,7 +44,7 @@ def exchanged(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
 
 @kernel
 def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
-    """Return the ratio of the error of all work variables to `tolerance`, J; `change` holds the errors."""
+    """Return the ratio of the sum of the errors of all work to `tolerance`, J; `change` holds the errors."""
     error = 0.0
     for o in range(forces.work, forces.work_end):
         error += abs(at(change, o))
@@ -56,7 +57,7 @@ def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
 def work_tolerance(
     mechanism: Mechanism, y: np.ndarray, slope: np.ndarray, before: float, h: float, rtol: float, atol: float
 ) -> tuple[float, float]:
-    """Return the tolerance of the work in a step of size h: a part in J, and a part in W, per unit of the step size.
+    """Return the tolerance of the work in a step of size h: a part in J, and a part per step size in W.
 
     `y` is the state evaluated last, whose loads and multipliers are still stored, and `slope` its rates; `before` is
     the sum of the magnitudes of all work until then, J.
@@ -78,7 +79,7 @@ def work_tolerance(
 
 @kernel
 def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turning: float) -> tuple[float, float]:
-    """Return the sums of the magnitudes of all working loads, and of their power, W.
+    """Return the sums of the magnitudes of all loads that do work, and of their power, W.
 
     The power of forces and moments is taken at the largest velocity `fastest`, m/s, and angular velocity `turning`,
     rad/s.
@@ -102,7 +103,7 @@ def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turni
 
 @kernel
 def scaled_loads(mechanism: Mechanism) -> float:
-    """Return the sum of the working loads times the largest of all loads, in the mass metric, W/s.
+    """Return the sum of the loads that do work times the largest of all loads, in the mass metric, W/s.
 
     In this metric a load is divided by the square root of the mass.
     """

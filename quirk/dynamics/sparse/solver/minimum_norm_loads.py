@@ -95,9 +95,7 @@ class MinimumNormLoads:
         self.inverse_scale[self.row_place] = 1 / model.row_scale
 
     def _elements(self, sides: Sequence[tuple[int, int, int]], tables: Tables) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices in G of the force and the moment of each side (2, s, 3, 6), and the signs of the forces
-        (s,).
-        """
+        """Return for all sides the indices in G of force and moment (2, s, 3, 6), and the signs of the forces (s,)."""
         starts, signs = np.empty((2, len(sides)), dtype=np.int64), np.ones(len(sides))
         for s, (e, side, _) in enumerate(sides):
             k, joint = self.placed[e]
@@ -158,7 +156,7 @@ class MinimumNormLoads:
         return on_bodies
 
     def _scaled_rows(self, G: np.ndarray) -> np.ndarray:
-        """Return the rows D^-1 A W (s, 6, 8) of each side: force and moment on its body, for up to eight rows."""
+        """Return up to six rows D^-1 A W of each side (s, 6, 8): force and moment on its body, and two zeros."""
         rows = np.zeros((len(self.joint), 6, WIDTH))
         force, moment = G[self.elements]
         rows[..., :3] = np.swapaxes(force, 1, 2) * self.force_scale[:, None, None]

@@ -1,7 +1,7 @@
 """Compiled solver of one model: accelerations, projections, residuals, multipliers and redundant rows.
 
 A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states; in blocks of eight bodies it has
-`size` elements. There are m rows in K nodes of up to eight rows. A state on the constraints is one that satisfies them.
+`size` elements. There are m rows in K nodes of up to six rows. A state on the constraints is one that satisfies them.
 """
 
 from __future__ import annotations
@@ -427,8 +427,7 @@ class Solver:
         return found
 
     def respond(self, y: np.ndarray, t: float, rates: np.ndarray, wrench: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the velocity jumps (n, 6) of n bodies and the impulses (m,) of m rows, for given jumps of the row
-        rates.
+        """Return velocity jumps (n, 6) of n bodies and impulses (m,) of m rows, for given jumps of the row rates.
 
         Linear velocities are in the inertial frame, angular ones in body axes.
 

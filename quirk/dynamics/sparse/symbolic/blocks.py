@@ -1,6 +1,6 @@
 """Sparsity pattern of the blocks of S = A M^-1 A^T, and the products that form each block in the elimination.
 
-A node is a group of up to eight rows, or a hub: a body with many joints whose acceleration stays an unknown. There are
+A node is a group of up to six rows, or a hub: a body with many joints whose acceleration stays an unknown. There are
 K nodes; "later" refers to the order of elimination.
 """
 

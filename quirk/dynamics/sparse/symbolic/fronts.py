@@ -1,6 +1,6 @@
 """Preparation of the orthogonal factorization: elimination tree and fronts.
 
-A node is a group of up to eight rows, or a hub: a body with many joints whose acceleration stays an unknown. A front is
+A node is a group of up to six rows, or a hub: a body with many joints whose acceleration stays an unknown. A front is
 the dense matrix to which reflections are applied when a node is eliminated. G is the array of all rows.
 """
 

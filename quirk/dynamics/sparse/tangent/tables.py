@@ -1,6 +1,6 @@
 """Arrays for derivatives in eight directions, which are computed at once in the lanes of vector registers.
 
-A slot is the position of a body in the arrays, a node a group of up to eight constraint rows, an element a force law or
+A slot is the position of a body in the arrays, a node a group of up to six constraint rows, an element a force law or
 a relation (constraint function). Functions of dual numbers compute values and eight derivatives.
 """
 

@@ -2,7 +2,7 @@
 
 A row is Phi = x . y - c, with vectors x and y, as in `constraint_rows`; coefficients of products are convolutions, and
 directions and arms of any order are the coefficients of rotation matrices times constant vectors. A node is a group of
-up to eight rows, a relation a constraint function, and G the array of all rows.
+up to six rows, a relation a constraint function, and G the array of all rows.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def animate(
 
 
 def _checked_fps(fps: Any, gif: bool) -> int:
-    """Return a checked number of pictures per second that the file format supports."""
+    """Return the number of pictures per second, a whole number that GIF (`gif`) or MP4 files support."""
     value = validate.positive("animate", "fps", fps)
     most = MOST_PER_SECOND_OF_GIF if gif else MOST_PER_SECOND
     if value != round(value) or value > most:
@@ -80,7 +80,10 @@ def _checked_fps(fps: Any, gif: bool) -> int:
 
 
 def _times(result: Result, fps: int, speed: float, gif_size: float) -> np.ndarray:
-    """Return the times of the pictures, or raise InputError if there are too few or too many."""
+    """Return the times of the pictures (nt,), s; InputError if there would be too few or too many.
+
+    `gif_size` is the edge of a picture, inches, if a GIF is written.
+    """
     if len(result.time) < 2:
         raise InputError("animate: the result has a single time; simulate with more output")
     start, end = float(result.time[0]), float(result.time[-1])

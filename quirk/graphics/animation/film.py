@@ -1,4 +1,4 @@
-"""Drawing the pictures of an animation one after the other, and writing them to GIF and MP4 files."""
+"""Drawing of the pictures of an animation one after the other, and writing of GIF and MP4 files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ DECIMALS = 2
 
 
 class Film:
-    """A square figure of `size` inches that shows the pictures of a scene one at a time."""
+    """A square matplotlib figure of `size` inches that shows the pictures of a scene, one at a time.
+
+    `view` is the elevation and azimuth, degrees, and `follow` the name of the body that stays in the center; see
+    `Result.animate`.
+    """
 
     def __init__(
         self, result: Result, scene: Scene, view: tuple[float, float] | None, follow: str | None, size: float
@@ -60,7 +64,10 @@ class Film:
         self._ax, self._background = ax, None
 
     def _fit(self, box: tuple[np.ndarray, np.ndarray], size: float) -> tuple[np.ndarray, float]:
-        """Return the center (2,) and half width, m, of the picture that shows a box with margins for tick labels."""
+        """Return center (2,) and half width, m, of the picture that shows a box with margins for tick labels.
+
+        `box` has the lowest and highest corner (3,) of the box, m; `size` is the edge of the picture, inches.
+        """
         corners = np.array(np.meshgrid(*np.transpose(box))).reshape(3, -1).T
         seen = self._camera.seen(corners)[:, :2]
         room = [size - 2 * min(margin, PART_OF_MARGIN * size) for margin in (MARGIN, MARGIN_ABOVE)]
@@ -68,7 +75,7 @@ class Film:
         return 0.5 * (seen.min(axis=0) + seen.max(axis=0)), half
 
     def draw(self, frame: int) -> None:
-        """Draw the picture with index `frame`."""
+        """Draw one picture, given by its index."""
         self._place(frame)
         if self._moves or self._background is None:
             self._canvas.draw()  # everything except animated artists
@@ -86,7 +93,7 @@ class Film:
         self._caption.set_text(", ".join(filter(None, said)))
 
     def pixels(self, frame: int) -> np.ndarray:
-        """Return the picture with index `frame`, (height, width, 3) bytes."""
+        """Return one picture as an array of bytes (height, width, 3); `frame` is its index."""
         self.draw(frame)
         return np.asarray(self._canvas.buffer_rgba())[:, :, :3].copy()
 

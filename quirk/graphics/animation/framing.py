@@ -1,4 +1,7 @@
-"""The part of space that an animation shows: everything a mechanism sweeps, or a box that follows it."""
+"""The part of space that an animation shows: all that a mechanism sweeps, or a box that follows the mechanism.
+
+The anchor is the point in the center of each picture.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ NEAR = 0.5
 
 
 def anchor_of(result: Result, scene: Scene, follow: str | None) -> np.ndarray:
-    """Return the path (nt, 3), inertial frame, of the picture's center: a body, the center of mass or a fixed point."""
+    """Return the center of the pictures (nt, 3), inertial frame, m.
+
+    It is the followed body, the center of mass of all bodies, or a fixed point.
+    """
     if follow == GROUND.name or (follow is None and (scene.trails or not _speck(scene))):
         return np.tile(0.5 * (scene.low + scene.high), (len(scene.times), 1))
     if follow is not None:
@@ -36,7 +42,7 @@ def anchor_of(result: Result, scene: Scene, follow: str | None) -> np.ndarray:
 
 
 def checked_follow(result: Result, follow: Any) -> str | None:
-    """Return the checked name of the followed body or of the ground; None if none was given."""
+    """Return the name of the body to be followed, or "ground", or None if the user has not chosen."""
     if follow is None or (isinstance(follow, str) and follow == GROUND.name):
         return follow
     item = result.system[follow] if isinstance(follow, str) else follow
@@ -56,7 +62,11 @@ def _speck(scene: Scene) -> bool:
 def box_of(
     scene: Scene, anchor: np.ndarray, follow: str | None, grounds: list[tuple[np.ndarray, np.ndarray]]
 ) -> tuple[tuple[np.ndarray, np.ndarray], float]:
-    """Return opposite corners (3,) of the displayed box relative to the anchor, and half the scale of arrows, m."""
+    """Return the displayed box and half the length scale of arrows, m.
+
+    The box has opposite corners (3,) relative to the anchor (nt, 3). `grounds` are fixed planes, each a point and a
+    normal.
+    """
     if np.ptp(anchor, axis=0).any():
         near = scene.bodies if follow in (None, GROUND.name) else _joined_to(scene, follow)
         relative = [scene.corners_of(body.name) - anchor[:, None] for body in near]
@@ -80,7 +90,7 @@ def box_of(
 
 
 def _joined_to(scene: Scene, name: str | None) -> Sequence[Body]:
-    """Return a body and all bodies connected with it by constraints, except through the ground."""
+    """Return the body of this name, and all bodies connected with it by constraints, except through the ground."""
     found, grows = {name}, True
     while grows:
         grows = False
@@ -92,5 +102,8 @@ def _joined_to(scene: Scene, name: str | None) -> Sequence[Body]:
 
 
 def grounds_of(result: Result) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the fixed planes on which bodies roll or that they touch: point (3,) and normal (3,), inertial frame."""
+    """Return the fixed planes that bodies touch or on which they roll.
+
+    Each is a point (3,), m, and a normal (3,), inertial frame.
+    """
     return [(plane.point, plane.normal) for plane in planes_of(result.system) if plane.body is GROUND]

@@ -1,4 +1,7 @@
-"""A mechanism drawn as one collection of polygons, sorted by depth so that nearer ones cover farther ones."""
+"""Drawing of a mechanism as polygons sorted by depth, so that nearer ones cover farther ones.
+
+Viewing coordinates are to the right, up, and toward the viewer. The anchor is the point in the center of the picture.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,16 @@ ON_TOP = 1e300
 
 
 class Faces(NamedTuple):
-    """Polygons with equal numbers of corners: body indices, corners (F, k, 3), normals (F, 3), colors, line widths."""
+    """F polygons with k corners each, fixed in bodies.
+
+    Attributes
+    ----------
+    owner : (F,) index of the body of each polygon
+    corners : (F, k, 3) in body coordinates, m
+    normal : (F, 3) unit normals
+    color : colors of the polygons
+    width : line widths, points
+    """
 
     owner: np.ndarray
     corners: np.ndarray
@@ -47,7 +59,16 @@ class Faces(NamedTuple):
 
 
 class Joints(NamedTuple):
-    """Joints: body indices, points (J, 3, 3) with the position and both ends of the axis, and the line styles."""
+    """Marks of J joints.
+
+    Attributes
+    ----------
+    constraints : the joints
+    owner : (J,) index of the body on which each mark is drawn
+    points : (J, 3, 3) joint point and both ends of the axis, body coordinates, m
+    width, color : line width, points, and color of each axis
+    nearer : shift of each mark toward the viewer, m
+    """
 
     constraints: list[Any]
     owner: np.ndarray
@@ -58,10 +79,17 @@ class Joints(NamedTuple):
 
 
 class Painter:
-    """The polygons of a scene, for a square picture of half width `half`, m, around an anchor.
+    """Draws a scene as polygons in a square picture of half width `half`, m.
 
-    `arrows` is half the length scale, m, of arrows and coils; `box`, relative to the anchor, bounds planes fixed in
-    bodies.
+    Parameters
+    ----------
+    ax : matplotlib axes
+    scene : Scene
+    constraints : constraints that are drawn
+    camera : Camera
+    half : half width of the picture, m
+    arrows : half the length scale of arrows and coils, m
+    box : lowest and highest corner (3,), relative to the anchor; it bounds planes fixed in bodies
     """
 
     def __init__(
@@ -90,11 +118,11 @@ class Painter:
 
     @property
     def artist(self) -> Any:
-        """The matplotlib artist."""
+        """The matplotlib artist that contains all polygons."""
         return self._collection
 
     def draw(self, frame: int, anchor: np.ndarray) -> None:
-        """Draw the picture with index `frame`, with the anchor (3,), inertial frame, in the center."""
+        """Draw the picture with index `frame`, with the point `anchor` (3,), inertial frame, m, in the center."""
         self._polygons: list[np.ndarray] = []
         self._depths: list[float] = []
         self._inside: list[Any] = []
@@ -145,7 +173,10 @@ class Painter:
         self._widths += group.width.tolist()
 
     def _add_line(self, points: np.ndarray, edge: Any, width: float, nearer: float = 0.0, piece: int = PIECE) -> None:
-        """Add a line (k, 3), in viewing coordinates, in pieces; `nearer` shifts its depth toward the viewer, m."""
+        """Add a line (k, 3), in viewing coordinates, divided into pieces of `piece` points.
+
+        `edge` is the color, `width` the line width, points; `nearer` shifts the line toward the viewer, m.
+        """
         for part in chunks(points, piece):
             self._polygons.append(part[:, :2])
             self._depths.append(float(part[:, 2].mean()) + nearer)
@@ -176,7 +207,7 @@ class Painter:
             self._add_line(line, TRAIL_COLOR, TRAIL, self._thick[name], piece)
 
     def _add_joints(self, frame: int, anchor: np.ndarray) -> None:
-        """Add marks and axes of joints just in front of the connected bodies."""
+        """Add marks and axes of joints, just in front of the bodies that they connect."""
         joints = self._joints
         if not len(joints.nearer):
             return
@@ -193,7 +224,7 @@ class Painter:
             self._widths.append(SEAM)
 
     def _marked(self) -> Joints:
-        """Return the joints of the scene."""
+        """Return the marks of all joints in the scene."""
         rows = {body.name: row for row, body in enumerate(self.scene.bodies)}
         found: list[Any] = []
         for constraint in self.scene.constraints:
@@ -219,12 +250,15 @@ def _at_rest(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _thickness(faces: list[np.ndarray]) -> float:
-    """Return the least extent of a body along its own axes, m."""
+    """Return the smallest extent of a body along its own axes, m."""
     return float(np.ptp(np.concatenate(faces), axis=0).min()) if faces else 0.0
 
 
 def _grouped(drawn: list[tuple[int, list[np.ndarray], list[Any]]], longest: float) -> list[Faces]:
-    """Return the faces of bodies grouped by number of corners, with long faces divided."""
+    """Return the faces of all bodies in groups of polygons with equal numbers of corners.
+
+    `drawn` has the index of a body, its faces and their colors; edges longer than `longest`, m, are divided.
+    """
     by_count: dict[int, list[tuple[int, np.ndarray, Any]]] = {}
     for row, faces, colors in drawn:
         for face, color in zip(faces, colors, strict=True):
@@ -247,7 +281,7 @@ def _grouped(drawn: list[tuple[int, list[np.ndarray], list[Any]]], longest: floa
 
 
 def _distinct(face: np.ndarray) -> np.ndarray:
-    """Return a face without repetitions of its last corner."""
+    """Return a polygon without repetitions of its last corner."""
     last = len(face)
     while last > 2 and (face[last - 1] == face[last - 2]).all():
         last -= 1
@@ -255,7 +289,7 @@ def _distinct(face: np.ndarray) -> np.ndarray:
 
 
 def _cut(face: np.ndarray, longest: float) -> list[np.ndarray]:
-    """Return a quadrilateral divided into parts with edges up to `longest`, m; other polygons are unchanged."""
+    """Return a quadrilateral as a list of parts with edges up to `longest`, m; other polygons are not divided."""
     if len(face) != 4:
         return [face]
     edges = np.linalg.norm(face - np.roll(face, -1, axis=0), axis=1)

@@ -1,4 +1,7 @@
-"""The surroundings of a mechanism in an animation: level ground, walls with a grid, and tick labels."""
+"""Surroundings of a mechanism in an animation: level ground, walls with a grid, and tick labels.
+
+The anchor is the point in the center of the picture.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,16 @@ EDGE_ON = 1e-6
 
 
 class Stage:
-    """The box that contains a mechanism: corners (3,) and (3,), inertial axes, relative to the anchor.
+    """The displayed box with ground, walls, grid and tick labels.
 
-    `grounds` are planes fixed in the inertial frame, each a point (3,) and a normal (3,); `inch` is the length, m, of
-    one inch of the picture. With a moving anchor tick labels would pass too fast to read; `caption` states the grid
-    spacing instead.
+    Parameters
+    ----------
+    ax : matplotlib axes
+    camera : Camera
+    box : lowest and highest corner (3,), inertial axes, relative to the anchor, m
+    grounds : planes fixed in the inertial frame, each a point (3,) and a normal (3,)
+    inch : length that one inch of the picture shows, m
+    moves : whether the anchor moves; tick labels would then pass too fast, and `caption` gives the grid spacing instead
     """
 
     def __init__(
@@ -60,7 +68,7 @@ class Stage:
         self._bounds = [(float(low), float(high)) for low, high in zip(*box, strict=True)]
 
     def draw(self, anchor: np.ndarray) -> None:
-        """Draw the surroundings for an anchor (3,), inertial frame."""
+        """Draw the surroundings for an anchor (3,), inertial frame, m."""
         faces, colors, edges = [], [], []
         lines: list[np.ndarray] = []
         ticks = [self._ticks(axis, anchor) for axis in range(3)]
@@ -94,7 +102,7 @@ class Stage:
         self._number(ticks, anchor, level)
 
     def _level(self, anchor: np.ndarray) -> float | None:
-        """Return the height of level ground in the box, relative to the anchor, or None."""
+        """Return the height of level ground in the box above the anchor, m, or None if there is none."""
         v = self._camera.vertical
         for point, normal in self._grounds:
             if abs(normal[v]) > LEVEL:
@@ -104,7 +112,7 @@ class Stage:
         return None
 
     def _extent(self, level: float | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the corners (3,) of the box, bounded below by level ground."""
+        """Return the lowest and highest corner (3,) of the box, cut off at the height of level ground."""
         low, high = (corner.copy() for corner in self._box)
         if level is not None:
             low[self._camera.vertical] = level
@@ -131,7 +139,7 @@ class Stage:
         return lines
 
     def _ticks(self, axis: int, anchor: np.ndarray) -> np.ndarray:
-        """Return round tick values along an inertial axis, m; none if the axis is seen edge-on."""
+        """Return round tick values along one inertial axis, m; none if the axis points toward the viewer."""
         low, high = self._bounds[axis]
         if self._moves:
             first, last = np.ceil((low + anchor[axis]) / self.mesh), np.floor((high + anchor[axis]) / self.mesh)
@@ -145,7 +153,10 @@ class Stage:
         return np.asarray(found[inside])
 
     def _number(self, ticks: list[np.ndarray], anchor: np.ndarray, level: float | None) -> None:
-        """Write tick labels and names beside the edges of the box at the border of the picture."""
+        """Write tick labels and axis names at the edges of the box that are at the border of the picture.
+
+        `ticks` are the tick values of each axis, m.
+        """
         low, high = self._extent(level)
         written: list[tuple[np.ndarray, str, bool]] = []
         for axis in range(3):
@@ -171,7 +182,10 @@ class Stage:
         self._write(written)
 
     def _edge(self, axis: int, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a point (3,) on the lowest or leftmost edge along an axis in the picture, and its outer normal."""
+        """Return a point (3,) on the edge of the box for tick labels of an axis, and the edge's outward normal.
+
+        It is the lowest or leftmost edge in the picture; the normal (2,) is in the picture.
+        """
         right, up = self._camera.axes[:2, axis]
         out = np.array([up, -right]) / np.hypot(right, up)
         if out[1] > 1e-9 or (abs(out[1]) <= 1e-9 and out[0] > 0):

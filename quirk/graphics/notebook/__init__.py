@@ -1,1 +1,1 @@
-"""HTML representations for notebooks: small tables and drawings of systems, reports and results."""
+"""HTML displays for notebooks: small tables and drawings of systems, reports and results."""

@@ -1,4 +1,4 @@
-"""Small SVG drawings for notebooks, in the color of the surrounding text."""
+"""Small SVG drawings for notebooks, in the text color of the page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ LABEL_CHARACTERS = 36
 
 
 def curves(title: str, x: np.ndarray, lines: Mapping[str, np.ndarray], unit: str) -> str:
-    """Return a plot of lines over x (nt,) with title, names and value range; "" for fewer than two points."""
+    """Return a plot of lines (nt,) over x (nt,), as SVG with title, names and range of values.
+
+    The text is empty for fewer than two points; `unit` is that of the lines.
+    """
     if len(x) < 2 or not x[-1] > x[0]:
         return ""
     kept = np.unique(np.linspace(0, len(x) - 1, MOST_POINTS).astype(int))
@@ -49,7 +52,10 @@ def _points(across: np.ndarray, up: np.ndarray) -> str:
 
 
 def pattern(A: np.ndarray, labels: Sequence[str]) -> str:
-    """Return a drawing of the nonzero entries in the first rows of A (m, 7 n), with labels and 7 columns per body."""
+    """Return a drawing, as SVG, of the nonzero entries in the first rows of a matrix A (m, 7 n) for n bodies.
+
+    `labels` are the names of the rows.
+    """
     m, n = min(len(A), MOST_DRAWN_ROWS), min(A.shape[1] // 7, MOST_DRAWN_BODIES)
     width, height = LABEL + 7 * n * CELL, (m + 2) * CELL * 2
     parts = [

@@ -1,4 +1,4 @@
-"""HTML representations of results, views of parts, event logs and health reports."""
+"""HTML displays of results, and of their views, event logs and constraint reports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LEFT_OUT = "not computed for a result of this size; use "
 
 
 def of_result(result: Result) -> str:
-    """Return a summary of a run: statistics, energy drift, constraint residuals, and energies over time."""
+    """Return HTML with a summary of a result: statistics, energy drift, constraint residuals and energies over time."""
     cost, options = result.statistics, result.options
     entries: dict[str, object] = {
         "system": in_words(result.system),
@@ -69,12 +69,12 @@ def _events(result: Result) -> str:
 
 
 def small(result: Result) -> bool:
-    """Return whether energies and loads at all times are cheap to compute."""
+    """Whether a result is small enough to compute energies and loads at all times for a display."""
     return len(result.time) * len(result.system.bodies) <= MOST_STATES
 
 
 def of_body(view: BodyView) -> str:
-    """Return a body's motion: initial, final and largest values."""
+    """Return HTML with initial, final and largest values of a body's motion."""
     quantities = {
         "position": (view.position, "m"),
         "velocity": (view.velocity, "m/s"),
@@ -86,7 +86,7 @@ def of_body(view: BodyView) -> str:
 
 
 def of_joint(view: JointView, result: Result) -> str:
-    """Return the relative motion of the joint frames and, for small results, the joint load."""
+    """Return HTML with the relative motion of a joint's frames and, for small results, the joint load."""
     quantities = {
         "displacement, frame i": (view.displacement, "m"),
         "rotation": (view.rotation, "rad"),
@@ -105,7 +105,7 @@ def of_joint(view: JointView, result: Result) -> str:
 
 
 def of_force(view: ForceView, result: Result) -> str:
-    """Return the loads of a force element on its bodies, for small results."""
+    """Return HTML with the loads of a force element on its bodies, for small results."""
     element = view.of
     if not small(result):
         return box(f"{element} in a result", note(f"loads: {LEFT_OUT}.force() and .torque()"))
@@ -124,7 +124,10 @@ def of_force(view: ForceView, result: Result) -> str:
 
 
 def over_time(quantities: Mapping[str, tuple[np.ndarray, str]]) -> str:
-    """Return a table of arrays (nt,) or (nt, k) with units: initial, final and largest values."""
+    """Return an HTML table with initial, final and largest values of quantities.
+
+    Each quantity is an array (nt,) or (nt, k) and its unit.
+    """
 
     def row(name: str, values: np.ndarray, unit: str) -> tuple[object, ...]:
         largest = float((np.abs(values) if values.ndim == 1 else np.linalg.norm(values, axis=1)).max())
@@ -136,14 +139,14 @@ def over_time(quantities: Mapping[str, tuple[np.ndarray, str]]) -> str:
 
 
 def of_happenings(events: EventLog) -> str:
-    """Return a table of the first events of a run in chronological order."""
+    """Return an HTML table of the first events of a run, in order of time."""
     rows = ((row.time, row.name, "rising" if row.direction > 0 else "falling", row.energy_loss) for row in events)
     head = ["time (s)", "event", "direction", "energy lost (J)"]
     return box(counted(len(events), "event", "events"), table(head, rows, len(events), "this list"))
 
 
 def of_health(health: Health) -> str:
-    """Return the extreme values over time of a health report."""
+    """Return HTML with the extreme values of a report on the constraints."""
     if not len(health.time):
         return box("Health")
     low = int(np.argmin(health.smallest_singular_value))

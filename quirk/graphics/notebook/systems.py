@@ -1,4 +1,4 @@
-"""HTML representations of systems, mobility reports and constraint rows."""
+"""HTML displays of systems, mobility reports and constraint rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def of_system(system: System) -> str:
-    """Return the parts of a system; the rank of its rows is omitted because it requires compiled code."""
+    """Return HTML that lists the bodies, constraints, forces and events of a system.
+
+    The rank of its constraint rows is left out, because it needs compiled code.
+    """
     bodies, constraints, forces, events = system.bodies, system.constraints, system.forces, system.events
     rows = system.model.rows
     start = system.initial_state()
@@ -65,7 +68,7 @@ def of_system(system: System) -> str:
 
 
 def in_words(system: System) -> str:
-    """Return the numbers of bodies, constraints, forces and events as text."""
+    """Return a text with the numbers of bodies, constraints, forces and events of a system."""
     kinds: list[tuple[Sequence[object], str, str]] = [
         (system.bodies, "body", "bodies"),
         (system.constraints, "constraint", "constraints"),
@@ -80,7 +83,7 @@ def _yes(truth: bool) -> str:
 
 
 def of_mobility(mobility: Mobility) -> str:
-    """Return a mobility report, including the loads that the motion does not determine."""
+    """Return HTML with a mobility report, and the loads that the motion does not determine."""
     loads, shared = mobility.loads, mobility.shared
     near = [f"{label} ({distance:.1e})" for label, distance in mobility.nearly_dependent.items()]
     entries: dict[str, object] = {
@@ -110,7 +113,7 @@ def of_mobility(mobility: Mobility) -> str:
 
 
 def of_rows(rows: ConstraintRows) -> str:
-    """Return the pattern of nonzero entries of A, and the label, b and residuals of each row."""
+    """Return HTML with the nonzero pattern of A, and label, b and residuals of each constraint row."""
     m, n = rows.A.shape[0], rows.A.shape[1] // 7
     title = f"Constraint rows: A of {m} × {7 * n}, {np.count_nonzero(rows.A)} entries that are not zero"
     if not m:

@@ -1,4 +1,4 @@
-"""Small HTML tables with inline styles only, readable on light and dark pages."""
+"""Small HTML tables with inline styles, readable on light and dark pages."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ QUIET = "opacity: 0.7; font-size: 90%"
 
 
 def box(title: str, *parts: str) -> str:
-    """Return a titled block of HTML parts."""
+    """Return HTML with a title above other HTML parts."""
     return f'<div><div style="font-weight: 600">{escaped(title)}</div>{"".join(parts)}</div>'
 
 
 def note(text: str) -> str:
-    """Return a line of text in small print."""
+    """Return HTML with a line of text in small print."""
     return f'<div style="{QUIET}">{escaped(text)}</div>'
 
 
 def facts(entries: Mapping[str, object]) -> str:
-    """Return a table of two columns: names and values."""
+    """Return an HTML table with two columns, names and values."""
     rows = (
         f'<tr style="background: none"><th scope="row" style="{CELL}; font-weight: normal; opacity: 0.7">'
         f'{escaped(name)}</th><td style="{CELL}">{escaped(value)}</td></tr>'
@@ -41,9 +41,10 @@ def facts(entries: Mapping[str, object]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], count: int, where: str) -> str:
-    """Return a table of the first of `count` rows and a line that states where to find the others; "" for no rows.
+    """Return an HTML table of the first rows, and a line that says where the others are.
 
-    Rows beyond the first `MOST_ROWS` are not evaluated.
+    `head` are the column titles, `count` is the number of rows. Rows beyond the first `MOST_ROWS` are not evaluated.
+    The text is empty if there are no rows.
     """
     if not count:
         return ""
@@ -61,13 +62,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], count: int, whe
 
 
 def escaped(value: object) -> str:
-    """Return a value as escaped HTML text: numbers with six digits, long texts cut."""
+    """Return a value as text for HTML: numbers with six digits, long texts shortened."""
     text = written(value)
     return escape(text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…")
 
 
 def written(value: object) -> str:
-    """Return a value as text: a number with six digits, a vector in parentheses."""
+    """Return a value as text: numbers with six digits, vectors in parentheses."""
     if isinstance(value, float | np.floating):
         return f"{value + 0.0:.6g}"  # no minus sign before zero
     if isinstance(value, np.ndarray):
@@ -76,11 +77,11 @@ def written(value: object) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names separated by commas, only the first few of many; "none" for no names."""
+    """Return the first names separated by commas, with the number of further ones; "none" if there are none."""
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return (", ".join(names[:MOST_LISTED]) or "none") + more
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """Return a number with its noun in the singular or plural."""
+    """Return a number with its noun, `one` in the singular and `many` in the plural."""
     return f"{number} {one if number == 1 else many}"

@@ -1,1 +1,1 @@
-"""Plots of results."""
+"""Plots of results with matplotlib."""

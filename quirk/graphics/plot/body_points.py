@@ -1,4 +1,7 @@
-"""Body points of plots: validation, and names for legends."""
+"""Points of bodies in plots: checks of arguments, and names for legends.
+
+A body point is a pair: the name of a body, and a point (3,) in its coordinates, m.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,11 @@ SAME = 1e-9
 
 
 def checked_points(owner: str, argument: str, points: Any, system: System) -> list[tuple[str, np.ndarray]]:
-    """Return body points given as (body name, point): (3,), m, body coordinates, or the name of a frame of the body."""
+    """Return body points from a user's list of pairs (body name, point).
+
+    A point is given as (3,), m, body coordinates, or as the name of a frame of the body. `owner` and `argument` are for
+    errors.
+    """
     try:
         pairs = [(name, local) for name, local in points]
     except (TypeError, ValueError):
@@ -44,7 +51,10 @@ def checked_points(owner: str, argument: str, points: Any, system: System) -> li
 
 
 def labels_of(system: System, points: Sequence[tuple[str, np.ndarray]]) -> list[str]:
-    """Return names of body points: of a frame or joint at the point, otherwise "point of rod", numbered if several."""
+    """Return names of body points for a legend.
+
+    They are the name of a frame or joint at the point, otherwise "point of rod", numbered if there are several.
+    """
     labels = [_named(system, name, local) for name, local in points]
     unnamed = [name for (name, _), label in zip(points, labels, strict=True) if not label]
     seen: dict[str, int] = {}
@@ -57,7 +67,7 @@ def labels_of(system: System, points: Sequence[tuple[str, np.ndarray]]) -> list[
 
 
 def _named(system: System, name: str, local: np.ndarray) -> str:
-    """Return the name of a body point; "" if it has none."""
+    """Return the name of a point of a body, from a frame or joint there; an empty text if it has none."""
     body = system[name]
     if not local.any():
         return shown(name)

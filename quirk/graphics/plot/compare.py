@@ -1,4 +1,4 @@
-"""Differences of two results over time."""
+"""Plots of the differences of two results over time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def draw_differences(sheet: Sheet, result: Result, other: Result, names: Any) ->
 
 
 def _common(result: Result, other: Result, names: Any) -> tuple[list[str], list[str]]:
-    """Return the names of bodies and of joints that exist in both results."""
+    """Return the names of bodies and of joints that both results have; `names` is the user's selection, or None."""
     if names is None:
         theirs = {body.name for body in other.system.bodies} | {joint.name for joint in other._loaded}
         ours = [body.name for body in result.system.bodies] + [joint.name for joint in result._loaded]
@@ -68,11 +68,11 @@ def _common(result: Result, other: Result, names: Any) -> tuple[list[str], list[
 
 
 def _angles(turn: np.ndarray) -> np.ndarray:
-    """Return the rotation angles (nt,), rad, of matrices (nt, 3, 3), accurate for small angles."""
+    """Return the rotation angles (nt,), rad, of rotation matrices (nt, 3, 3), accurate for small angles too."""
     twice_sine = np.linalg.norm(turn - np.swapaxes(turn, 1, 2), axis=(1, 2)) / np.sqrt(2)
     return np.asarray(np.arctan2(twice_sine, np.trace(turn, axis1=1, axis2=2) - 1))
 
 
 def _force(result: Result, name: str, time: np.ndarray) -> np.ndarray:
-    """Return the joint force (k, 3), newton, inertial frame, at given times."""
+    """Return the force (k, 3) of a joint, N, inertial frame, at k times, s."""
     return linear(result, result[name].force(), time)

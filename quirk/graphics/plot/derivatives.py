@@ -1,4 +1,4 @@
-"""Position, velocity, acceleration, jerk and snap of a body point in axes one below the other."""
+"""Plot of position, velocity, acceleration, jerk and snap of a point of a body, one below the other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ ORDERS = ("position", "velocity", "acceleration", "jerk", "snap")
 def draw_derivatives(
     sheet: Sheet, result: Result, body: str, view: BodyView, local: np.ndarray, over: tuple[str, np.ndarray] | None
 ) -> None:
-    """Draw the available derivatives of a body point (3,) over time or over another quantity."""
+    """Draw the time derivatives of a point of a body that are available.
+
+    `local` (3,) is the point in body coordinates, m; `over` is the label and the values (nt,) of the horizontal axis,
+    or None for time.
+    """
     label, values = over or (TIME, result.time)
     along = view.in_plane.path(local[:2]) if isinstance(view, PlanarBodyView) else view.path(local)
     fastest = np.abs(along.velocity).max(axis=0)

@@ -1,4 +1,4 @@
-"""Marks of events in plots: full-height lines for few events, short strokes at the top for many."""
+"""Marks of events in plots: vertical lines for few events, short strokes at the top for many."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GROUP = "quirk.event"
 
 
 def mark(ax: Any, happenings: EventLog, named: bool) -> None:
-    """Mark event times in axes over time; `named` adds legend entries."""
+    """Mark the times of events in axes over time; with `named` they get legend entries."""
     few = len(happenings) <= MOST_LINES
     for (name, times), color, dashes in zip(_by_name(happenings).items(), COLORS, DASHES, strict=False):
         # One line with gaps: a stroke for each event.
@@ -32,7 +32,7 @@ def mark(ax: Any, happenings: EventLog, named: bool) -> None:
 
 
 def mark_on(ax: Any, happenings: EventLog, time: np.ndarray, points: np.ndarray, named: bool = True) -> None:
-    """Mark events on a curve given by points (nt, 2) or (nt, 3) at times (nt,)."""
+    """Mark events on a curve, given by its points (nt, 2) or (nt, 3) at the times `time` (nt,), s."""
     for (name, times), color, marker in zip(_by_name(happenings).items(), COLORS, MARKERS, strict=False):
         places = [np.interp(times, time, component) for component in points.T]
         style = {"linestyle": "none", "marker": marker, "markersize": 5 if len(times) <= MOST_LINES else 2}
@@ -41,12 +41,12 @@ def mark_on(ax: Any, happenings: EventLog, time: np.ndarray, points: np.ndarray,
 
 
 def is_mark(artist: Any) -> bool:
-    """Return whether an artist marks events."""
+    """Whether a matplotlib artist is the mark of an event."""
     return artist.get_gid() == GROUP if hasattr(artist, "get_gid") else False
 
 
 def _by_name(happenings: EventLog) -> dict[str, np.ndarray]:
-    """Return event times by name, for the most frequent names; all other events are combined."""
+    """Return the times of events, s, by name; all but the most frequent names are combined."""
     names = list(dict.fromkeys(happenings.name))
     times = {name: happenings.of(name).time for name in names}
     kept = sorted(names, key=lambda name: -len(times[name]))[:MOST_NAMES]

@@ -1,4 +1,4 @@
-"""Titles and labels that stay inside a figure of any size: wrapped at the available width, and smaller if necessary."""
+"""Titles and labels that stay inside a figure of any size: they are wrapped and, if necessary, made smaller."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FITTED = "quirk.fitted"
 
 
 class Fit:
-    """The titles and labels of a figure with their original text and size."""
+    """Titles and labels of a figure, with their original texts and font sizes."""
 
     def __init__(self, figure: Figure, axes: Sequence[Any]) -> None:
         self._figure, self._axes = figure, list(axes)
@@ -40,7 +40,7 @@ class Fit:
         self._usual = [(*place, place[0].get_text(), place[0].get_fontsize()) for place in written]
 
     def wrap(self) -> bool:
-        """Wrap all texts at the currently available length, and return whether any text has changed."""
+        """Wrap all texts to the width that is available now; return whether any text has changed."""
         before = [text.get_text() for text, *_ in self._usual]
         for text, ax, direction, words, size in self._usual:
             room = self._figure.bbox.width if ax is None else room_of(ax, self._axes, direction)
@@ -49,7 +49,10 @@ class Fit:
 
 
 def room_of(ax: Any, axes: Sequence[Any], direction: int) -> float:
-    """Return the width (direction 0) or height (1), in pixels, available around the center of axes."""
+    """Return the length available for a text centered on axes, pixels: width (direction 0) or height (1).
+
+    `axes` are all axes of the figure.
+    """
     middle = _middle(ax, direction)
     border = ax.get_figure(root=True).bbox.max[direction]
     sides = [middle, border - middle]
@@ -65,7 +68,7 @@ def _middle(ax: Any, direction: int) -> float:
 
 
 def _beside(one: Any, two: Any, direction: int) -> bool:
-    """Return whether axes are in one row (direction 0) or in one column (1)."""
+    """Whether two axes are in the same row (direction 0) or column (1) of a figure."""
     across = 1 - direction
     first, second = one.get_window_extent(), two.get_window_extent()
     return bool(first.min[across] < second.max[across] and second.min[across] < first.max[across])
@@ -86,7 +89,10 @@ def _wrap(text: Text, words: str, size: float, room: float) -> None:
 
 
 def _lines(text: Text, words: str, room: float) -> list[str]:
-    """Return words joined to lines no longer than `room`, except words that are longer themselves."""
+    """Return the lines of a text that is wrapped at the length `room`, pixels.
+
+    Words that are longer are divided.
+    """
     lines: list[str] = []
     for word in words.split(" "):
         joined = f"{lines[-1]} {word}" if lines else word
@@ -99,7 +105,7 @@ def _lines(text: Text, words: str, room: float) -> list[str]:
 
 
 def _broken(text: Text, word: str, room: float) -> list[str]:
-    """Return a word divided into pieces no longer than `room`; words with a formula are not divided."""
+    """Return a word divided into pieces no longer than `room`, pixels; words with formulas stay whole."""
     pieces = [""]
     for letter in word if "$" not in word else [word]:
         text.set_text(pieces[-1] + letter)
@@ -111,13 +117,13 @@ def _broken(text: Text, word: str, room: float) -> list[str]:
 
 
 def _length(text: Text) -> float:
-    """Return the extent of a text along its lines, pixels."""
+    """Return the length of a text along its direction of writing, pixels."""
     box = text.get_window_extent()
     return float(box.height if text.get_rotation() == 90 else box.width)
 
 
 def fit_space(ax: Any) -> None:
-    """Shrink axes in space with equal scales until their texts are inside the figure, left of color bars."""
+    """Shrink three-dimensional axes until their texts are inside the figure and left of color bars."""
     figure = ax.get_figure(root=True)
     edges = [float(abs(np.subtract(*getattr(ax, f"get_{letter}lim")()))) for letter in "xyz"]
     bars = [other.get_tightbbox().x0 for other in figure.axes if other.get_label() == "<colorbar>"]
@@ -134,7 +140,7 @@ def fit_space(ax: Any) -> None:
 
 
 def thin_out(ax: Any) -> None:
-    """Reduce the ticks on the short edges of axes with equal scales, in a plane or in space."""
+    """Reduce the number of ticks on the shorter edges of axes with equal scales."""
     letters = "xyz" if ax.name == "3d" else "xy"
     lengths = {letter: float(abs(np.subtract(*getattr(ax, f"get_{letter}lim")()))) for letter in letters}
     for letter, length in lengths.items():

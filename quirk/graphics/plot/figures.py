@@ -1,4 +1,4 @@
-"""Creation of figures: own figures or axes of the user, options common to all plots, and files written completely."""
+"""Creation of figures: new figures or axes of the user, common options, and complete output files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ C = TypeVar("C")
 
 
 class Options(TypedDict, total=False):
-    """Options of every plot; see `Plotter`."""
+    """Keyword arguments that all plots accept; see `Plotter`."""
 
     path: str | Path | None
     ax: Any
@@ -47,13 +47,13 @@ class Options(TypedDict, total=False):
 
 
 class TimeOptions(Options, total=False):
-    """Options of plots over time, which mark events."""
+    """Keyword arguments of plots over time, in which events can be marked."""
 
     events: bool | None
 
 
 def with_options_written_out(cls: type[C]) -> type[C]:
-    """Replace ``**options`` in the signatures of a class's methods by the individual options."""
+    """Decorate a class so that the signatures of its methods list the options behind ``**options``."""
     kinds = {f"Unpack[{kind.__name__}]": get_type_hints(kind) for kind in (Options, TimeOptions)}
     for method in vars(cls).values():
         if not inspect.isfunction(method):
@@ -78,10 +78,17 @@ def drawing(
     happenings: EventLog | None = None,
     magnitudes: Magnitudes | None = None,
 ) -> Iterator[Sheet]:
-    """Provide axes to draw on: a new figure of `size`, inches, unless the options specify otherwise.
+    """Context that provides axes to draw on, by default those of a new figure.
 
-    `happenings` are the events marked in plots over time; `magnitudes` determine which values are zero to round-off.
     A new figure is saved and closed if a path is given.
+
+    Parameters
+    ----------
+    owner : name of the plot for errors
+    size : default width and height, inches
+    options : keyword arguments of the user, see `Options`
+    happenings : events to be marked in axes over time, or None
+    magnitudes : magnitudes of the run, which determine what is zero up to round-off
 
     Raises
     ------
@@ -120,7 +127,10 @@ def drawing(
 
 @contextmanager
 def _styled(owner: str, first: Any, style: Any) -> Iterator[None]:
-    """Apply settings and a style: a name, a dictionary of matplotlib settings, or a list of these."""
+    """Context in which matplotlib uses the settings `first` and the user's `style`.
+
+    A style is a name, a dictionary of settings, or a list of these.
+    """
     with ExitStack() as entered:
         entered.enter_context(plt.rc_context(first))
         try:
@@ -134,7 +144,7 @@ def _styled(owner: str, first: Any, style: Any) -> Iterator[None]:
 
 
 def _smaller(usual: tuple[float, float], size: tuple[float, float]) -> dict[str, float]:
-    """Return the font size, points, for a figure smaller than its default size."""
+    """Return the font size, points, for a figure that is smaller than its default size `usual`, inches."""
     return {"font.size": plt.rcParams["font.size"] * max(SMALLEST, min(1.0, size[0] / usual[0], size[1] / usual[1]))}
 
 
@@ -157,12 +167,12 @@ def _checked_size(owner: str, size: Any, usual: tuple[float, float]) -> tuple[fl
 
 
 def formats() -> list[str]:
-    """Return the suffixes of files that matplotlib writes."""
+    """Return the suffixes of the file formats that matplotlib can write."""
     return sorted(f".{kind}" for kind in Figure().canvas.get_supported_filetypes())
 
 
 def shown(name: str) -> str:
-    """Return a name that matplotlib displays literally, in one line, shortened if it is very long."""
+    """Return a name as matplotlib shall show it: literally, in one line, and shortened if it is long."""
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
     if len(line) > LONGEST_NAME:  # names often differ only at the end, such as numbered ones
         line = f"{line[: LONGEST_NAME - 11]}…{line[-10:]}"
@@ -171,7 +181,7 @@ def shown(name: str) -> str:
 
 
 def draw_largest(ax: Axes, x: np.ndarray, curves: Mapping[str, np.ndarray], most: int = MOST_CURVES) -> None:
-    """Draw the curves (nt,) with the largest values by name, and all others as one band."""
+    """Draw curves (nt,) over x (nt,): those with the largest values by name, all others as one band."""
     reach = {name: float(np.nanmax(np.abs(curve), initial=0.0)) for name, curve in curves.items()}
     kept = set(sorted(curves, key=reach.__getitem__, reverse=True)[:most])
     others = [curve for name, curve in curves.items() if name not in kept]

@@ -1,4 +1,4 @@
-"""A mechanism at several times in one plot."""
+"""Plot of a mechanism at several times in one picture."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FINENESS = 200
 
 
 def checked_times(result: Result, times: Any) -> np.ndarray:
-    """Return the checked, sorted times of the plot; equally spaced ones if `times` is None."""
+    """Return the sorted times of the pictures, s; equally spaced ones if the user has chosen none."""
     start, end = result.time[0], result.time[-1]
     if times is None:
         return np.linspace(start, end, USUAL) if end > start else np.array([start])
@@ -45,7 +45,10 @@ def draw_ghosts(
     trails: list[tuple[str, np.ndarray]],
     view: tuple[float, float] | None,
 ) -> None:
-    """Draw the mechanism at several times, earlier ones fainter, with the paths of points over these times."""
+    """Draw the mechanism at several times, earlier ones fainter, with the paths of some points between them.
+
+    `trails` are body points, and `view` is the elevation and azimuth, degrees, or None.
+    """
     scene = Scene(result, times, trails, FINENESS)
     directions = [0, 1, 2] if view is not None else moving(scene.extent)
     solid = len(directions) == 3

@@ -1,4 +1,7 @@
-"""Legends placed in free space inside axes, otherwise in space added above the curves, otherwise beside the axes."""
+"""Placement of legends: in free space inside axes, in space added above the curves, or beside the axes.
+
+An entry is a pair of a matplotlib artist and its name.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +42,10 @@ Pairs = list[tuple[Any, str]]
 
 
 def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
-    """Return the legend entries of axes: curves, unless all are zero, and events; `zeros` are marked as zero.
+    """Return the legend entries of axes: curves, unless `curves` is False, and events.
 
-    A single curve whose name is the title of the axes has no entry.
+    The names of the curves `zeros` say that they are zero. A single curve whose name is the title of the axes has no
+    entry.
     """
     handles, labels = ax.get_legend_handles_labels()
     both = list(zip(handles, labels, strict=True))
@@ -53,7 +57,10 @@ def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
 
 
 def cut(pairs: Pairs, count: int, kept: int = 0) -> Pairs:
-    """Return `count` entries of a legend, with a line that states how many are omitted; the `kept` last ones remain."""
+    """Return at most `count` entries, with one that gives the number of omitted curves.
+
+    The last `kept` entries always remain.
+    """
     if len(pairs) <= count or count - kept < 1:
         return pairs[:count]
     curves, tail = pairs[: len(pairs) - kept], pairs[len(pairs) - kept :]
@@ -62,10 +69,15 @@ def cut(pairs: Pairs, count: int, kept: int = 0) -> Pairs:
 
 
 def place(ax: Any, pairs: Pairs, room: float, own: bool, again: bool = False) -> bool:
-    """Place the legend of axes, and return whether it is beside them, so that the layout must be repeated.
+    """Place the legend of axes; return whether it is beside the axes, so that the layout must be repeated.
 
-    `room` is the width around the axes, pixels; in axes of a user the legend is inside. A legend that repeats that of
-    other axes of the figure (`again`) is written only if it fits at its usual size.
+    Parameters
+    ----------
+    ax : matplotlib axes
+    pairs : entries of the legend
+    room : width available around the axes, pixels
+    own : whether the figure is QuIRK's; in axes of the user the legend is inside
+    again : whether the legend repeats that of other axes; it is then left out unless it fits at its usual size
     """
     if not own:
         _make(ax, pairs, 1, 1.0, loc="best")
@@ -90,7 +102,10 @@ def place(ax: Any, pairs: Pairs, room: float, own: bool, again: bool = False) ->
 
 
 def _inside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
-    """Place a legend in free space inside the axes, if there is any."""
+    """Place a legend in free space inside the axes; return False if there is none.
+
+    `scale` is a factor on the font size, and `room` the width available around the axes, pixels.
+    """
     if ax.name == "polar":  # the corners are used by angle labels
         return False
     box, drawn = ax.get_window_extent(), None
@@ -113,7 +128,10 @@ def _just_above(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
 
 
 def _above(ax: Any, pairs: Pairs, scale: float, room: float, most: float = AT_MOST) -> bool:
-    """Place a legend in space added above the curves, as wide as possible, up to a fraction `most` of the height."""
+    """Place a legend in space added above the curves; return False if it would take too much.
+
+    The space is at most the fraction `most` of the height of the axes.
+    """
     if ax.name != "rectilinear" or ax.get_aspect() != "auto":
         return False
     box = ax.get_window_extent()
@@ -133,7 +151,7 @@ def _above(ax: Any, pairs: Pairs, scale: float, room: float, most: float = AT_MO
 
 
 def _beside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
-    """Place a legend beside the axes if these stay wide enough and it is no higher than they are."""
+    """Place a legend beside the axes; return False if the axes would become too narrow, or it is too high."""
     box = ax.get_window_extent()
     for columns in (1, 2):
         legend = _make(ax, pairs, columns, scale, loc="upper left", bbox_to_anchor=(1, 1))
@@ -146,7 +164,7 @@ def _beside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
 
 
 def _below(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
-    """Place a legend below axes with equal scales, which leave part of the figure free."""
+    """Place a legend below axes with equal scales, if they leave part of the figure free; otherwise return False."""
     if ax.name == "3d" or ax.get_aspect() == "auto":
         return False
     box, low = ax.get_window_extent(), ax.xaxis.get_tightbbox().y0
@@ -162,7 +180,7 @@ def _below(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
 
 
 def _drawn(ax: Any) -> Iterator[tuple[Path, bool]]:
-    """Yield the paths of drawn artists, in pixels, and whether they are filled."""
+    """Yield the paths of all drawn artists, in pixels, and whether each is filled."""
     for line in ax.lines:
         if is_mark(line) or not len(line.get_xdata(orig=True)):
             continue
@@ -186,7 +204,10 @@ def _to(box: Bbox) -> Any:
 
 
 def _placed(size: Bbox, box: Bbox, loc: str, pad: float) -> Bbox:
-    """Return the box of a legend of a given size inside axes."""
+    """Return the box of a legend inside the box of its axes, for a location such as "upper left".
+
+    `pad` is its distance from the border, pixels.
+    """
     free = box.width - size.width - 2 * pad, box.height - size.height - 2 * pad
     across = 0.0 if "left" in loc else 0.5 if loc in ("upper center", "lower center") else 1.0
     up = 0.0 if "lower" in loc else 1.0 if "upper" in loc else 0.5

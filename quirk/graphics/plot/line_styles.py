@@ -1,4 +1,4 @@
-"""Dashes and markers that distinguish lines of one plot without color."""
+"""Dashes and markers that distinguish the lines of a plot without color."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNT, SIZE = 8, 3.5
 
 
 def tell_apart(lines: Sequence[Line2D]) -> None:
-    """Give solid lines of one axes combinations of dashes and markers that no other line has."""
+    """Give each solid line a combination of dashes and markers that no other line has."""
     used = {(line.get_linestyle(), line.get_marker()) for line in lines if not _plain(line)}
     free = ((dash, marker) for marker in MARKERS for dash in DASHES if (dash, marker) not in used)
     plain = [line for line in lines if _plain(line)]

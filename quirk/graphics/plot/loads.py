@@ -1,4 +1,4 @@
-"""Loads of joints and forces over time."""
+"""Plots of the loads of joints and forces over time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ PARTS = ("x", "y", "z", "magnitude")
 
 
 def checked_loads(owner: str, views: Sequence[Any], frame: str, components: Any) -> list[str]:
-    """Return the checked components to be drawn."""
+    """Return the components to be drawn: some of "x", "y", "z" and "magnitude".
+
+    `views` are the joints or forces, and `components` the user's selection, or None.
+    """
     if not views:
         raise InputError(f"{owner}: there is no joint that exerts a load; name a force")
     if frame not in LOAD_FRAMES:
@@ -32,7 +35,10 @@ def checked_loads(owner: str, views: Sequence[Any], frame: str, components: Any)
 
 
 def draw_loads(sheet: Sheet, result: Result, views: Sequence[Any], frame: str, parts: list[str]) -> None:
-    """Draw forces above torques, one curve for each view and component."""
+    """Draw forces above torques, with one curve for each joint or force and component.
+
+    `frame` selects the axes of the components, `parts` the components.
+    """
     both = sheet.axes(2, 1, sharex=True)
     vectors = any(part != "magnitude" for part in parts)
     for ax, what, unit in zip(both, ("force", "torque"), ("N", "N m"), strict=True):
@@ -58,7 +64,7 @@ def _title(views: Sequence[Any], what: str) -> str:
 
 
 def axes_of(views: Sequence[Any], frame: str) -> str:
-    """Return the name of the axes of loads, for titles."""
+    """Return a text for titles that says in which axes loads are given."""
     if frame == "inertial":
         return "inertial axes"
     if frame.startswith("joint"):

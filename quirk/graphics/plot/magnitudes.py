@@ -1,4 +1,4 @@
-"""Largest magnitudes of quantities in a run, from which round-off is recognized."""
+"""Largest magnitudes of quantities in a run; much smaller values are round-off."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Magnitudes:
         self._result = result
 
     def round_off(self, unit: str) -> float:
-        """Return the value below which quantities of a unit are zero to round-off; 0 for unknown units."""
+        """Return the value below which quantities of this unit are zero up to round-off; 0 for unknown units."""
         known = {
             "": lambda: 1.0,
             "rad": lambda: 1.0,
@@ -42,18 +42,18 @@ class Magnitudes:
 
     @property
     def mass(self) -> float:
-        """Mass of all bodies, kg."""
+        """Total mass of all bodies, kg."""
         return float(self._result._model.mass.sum())
 
     @cached_property
     def length(self) -> float:
-        """Size of the system or of its motion, m."""
+        """The larger of the size of the system and the extent of its motion, m."""
         position = self._result.state.position
         return max(self._result._model.length, float(np.ptp(position, axis=0).max(initial=0.0)))
 
     @cached_property
     def speed(self) -> float:
-        """Largest speed of a point, m/s."""
+        """Largest speed of any point, m/s."""
         linear = float(np.linalg.norm(self._result.state.velocity, axis=2).max(initial=0.0))
         return max(linear, self._turning * self._result._model.length)
 
@@ -64,7 +64,10 @@ class Magnitudes:
 
     @cached_property
     def force(self) -> float:
-        """Largest force, N: of joints, their torques divided by the length, weights, and centripetal forces."""
+        """Largest force, N.
+
+        It is taken over joint forces, joint torques divided by the length, weights and centripetal forces.
+        """
         loads = self._result._joint_loads
         sizes = [np.linalg.norm(load, axis=2).max(axis=0, initial=0.0) for load in loads.values()]
         held = [max(float(force), float(torque) / self.length) for force, torque in sizes]
@@ -72,12 +75,12 @@ class Magnitudes:
 
     @cached_property
     def acceleration(self) -> float:
-        """Largest of the gravitational and the centripetal acceleration, m/s^2."""
+        """The larger of the gravitational and the largest centripetal acceleration, m/s^2."""
         return max(float(np.linalg.norm(self._result.system.gravity)), self.speed**2 / self.length)
 
     @cached_property
     def energy(self) -> float:
-        """Largest kinetic energy or range of the potential energy, J."""
+        """The larger of the largest kinetic energy and the range of the potential energy, J."""
         energy = self._result.energy
         return max(float(energy.kinetic.max(initial=0.0)), float(np.ptp(energy.potential)))
 

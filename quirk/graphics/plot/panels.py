@@ -1,4 +1,7 @@
-"""Plots over time: overview, bodies and joints, energies, residuals and ranks."""
+"""Plots over time: overview, bodies and joints, energies, residuals and rank.
+
+A sheet is the figure, or the axes of the user, on which a plot is drawn.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ MOST_ROWS = 500
 
 
 def draw_overview(sheet: Sheet, result: Result) -> None:
-    """Draw energies, residuals, displacements of bodies, and joint forces."""
+    """Draw four axes: energies, residuals, displacements of bodies, and joint forces."""
     axes = sheet.axes(2, 2)
     draw_energy(sheet, axes[0], result)
     draw_residuals(sheet, axes[1], result)
@@ -38,7 +41,7 @@ def draw_overview(sheet: Sheet, result: Result) -> None:
 
 
 def draw_motion(sheet: Sheet, result: Result, name: str, view: BodyView) -> None:
-    """Draw position, velocity, orientation and angular velocity of a body."""
+    """Draw position, velocity, orientation and angular velocity of the body `name`."""
     axes = sheet.axes(2, 2, sharex=True)
     sheet.title(shown(name))
     for ax, values, letters, title, what, unit in (
@@ -52,7 +55,7 @@ def draw_motion(sheet: Sheet, result: Result, name: str, view: BodyView) -> None
 
 
 def draw_joint(sheet: Sheet, result: Result, name: str, view: JointView) -> None:
-    """Draw displacement and rotation of a joint, and their rates."""
+    """Draw displacement and rotation of the joint `name`, and their rates."""
     axes = sheet.axes(2, 2, sharex=True)
     sheet.title(f"{shown(name)}: frame j from frame i, in the axes of joint frame i (z is the joint axis)")
     for ax, values, title, what, unit in (
@@ -66,7 +69,10 @@ def draw_joint(sheet: Sheet, result: Result, name: str, view: JointView) -> None
 
 
 def draw_coordinates(sheet: Sheet, result: Result, owner: str, joints: Any) -> None:
-    """Draw the free coordinates of joints and their rates, with angles in the left column."""
+    """Draw the free coordinates of joints above their rates, with angles in the left column.
+
+    `joints` is the user's selection, or None.
+    """
     names = _free_joints(result, owner, joints)
     kinds = [kind for kind in FREE if names[kind]]
     axes = sheet.axes(2, len(kinds), sharex=True)
@@ -81,7 +87,7 @@ def draw_coordinates(sheet: Sheet, result: Result, owner: str, joints: Any) -> N
 
 
 def _free_joints(result: Result, owner: str, joints: Any) -> dict[str, list[str]]:
-    """Return the names of joints by the kind of their free coordinate."""
+    """Return the names of joints with a free "angle" or "travel", by this kind of coordinate."""
     every = [c for c in result.system.constraints if any(getattr(c, axis, None) is not None for axis in FREE.values())]
     if joints is None:
         chosen = every
@@ -97,7 +103,7 @@ def _free_joints(result: Result, owner: str, joints: Any) -> dict[str, list[str]
 
 
 def draw_quantities(sheet: Sheet, result: Result, curves: list[Curve]) -> None:
-    """Draw quantities, those with the same unit in the same axes."""
+    """Draw quantities over time; those with the same unit share axes."""
     units = list(dict.fromkeys(one.unit for one in curves))
     for ax, unit in zip(sheet.axes(len(units), 1, sharex=True), units, strict=True):
         own = [one for one in curves if one.unit == unit]
@@ -114,7 +120,7 @@ def draw_energy(sheet: Sheet, ax: Axes, result: Result) -> None:
 
 
 def draw_energies(sheet: Sheet, result: Result) -> None:
-    """Draw kinetic energy by body, and potential energy by force and gravity."""
+    """Draw the kinetic energy of each body, and the potential energy of each force and of gravity."""
     above, below = sheet.axes(2, 1, sharex=True)
     state, model = result.state, result._model
     spin = state.angular_velocity
@@ -127,7 +133,7 @@ def draw_energies(sheet: Sheet, result: Result) -> None:
 
 
 def draw_residuals(sheet: Sheet, ax: Axes, result: Result) -> None:
-    """Draw the largest residuals of constraints and of their rates."""
+    """Draw the largest residual of all constraints, and the largest rate of a residual."""
     residual = result.residual
     levels = ((residual.position, ".", "position level"), (residual.velocity, "x", "velocity level"))
     for values, marker, label in levels:
@@ -138,7 +144,7 @@ def draw_residuals(sheet: Sheet, ax: Axes, result: Result) -> None:
 
 
 def draw_rank(sheet: Sheet, result: Result) -> None:
-    """Draw the numbers of rows and of independent rows, and the least singular value of the latter."""
+    """Draw the numbers of constraint rows and of independent ones, and the smallest singular value of the latter."""
     above, below = sheet.axes(2, 1, sharex=True)
     rows = np.concatenate([np.full(len(s.time), s.model.rows) for s in result.segments])
     small = rows.max(initial=0) <= MOST_ROWS
@@ -156,6 +162,6 @@ def draw_rank(sheet: Sheet, result: Result) -> None:
 
 
 def draw_components(ax: Axes, time: np.ndarray, values: np.ndarray, letters: str) -> None:
-    """Draw columns labeled by letters."""
+    """Draw the columns of `values` (nt, k) over time, each labeled by one of the letters."""
     for column, letter in enumerate(letters):
         ax.plot(time, values[:, column], label=letter)

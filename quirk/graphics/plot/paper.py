@@ -1,4 +1,4 @@
-"""Style of figures for one column of a paper, `style="paper"`."""
+"""The style "paper": figures for one column of a printed paper."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ STYLE = {
 
 
 def is_paper(style: Any) -> bool:
-    """Return whether a style is "paper", or a list that contains it."""
+    """Whether the user's style is "paper", or a list that contains it."""
     return any(isinstance(part, str) and part == PAPER for part in _parts(style))
 
 
 def expanded(style: Any) -> Any:
-    """Return a style for matplotlib, with "paper" replaced by its settings."""
+    """Return the user's style with "paper" replaced by settings of matplotlib."""
     if not is_paper(style):
         return [] if style is None else style
     return [STYLE if isinstance(part, str) and part == PAPER else part for part in _parts(style)]
 
 
 def size_of(usual: tuple[float, float]) -> tuple[float, float]:
-    """Return the size, inches, for one column of a plot with another default size."""
+    """Return the width and height, inches, of a plot in one column; `usual` is its default size."""
     return COLUMN, max(LOWEST, COLUMN * usual[1] / usual[0])
 
 

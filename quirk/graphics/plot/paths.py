@@ -1,4 +1,4 @@
-"""Paths of body points, in space or in a coordinate plane."""
+"""Plots of the paths of points of bodies, in space or in a coordinate plane."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ UNITS = {"velocity": "m/s", "acceleration": "m/s$^2$", "jerk": "m/s$^3$", "snap"
 def checked_paths(
     result: Result, points: Any, color: str | None, at: float | None
 ) -> tuple[list[tuple[str, np.ndarray]], list[str]]:
-    """Return the checked body points whose paths are drawn, and bodies with unnamed paths; see `Plotter.paths`."""
+    """Return the body points whose paths are drawn, and the bodies whose paths have no name in the legend.
+
+    The arguments are those of `Plotter.paths`.
+    """
     owner, others = "plot.paths", []
     if points is None:
         moved = np.ptp(result.state.position, axis=0).max(axis=1)
@@ -56,7 +59,10 @@ def draw_paths(
     at: float | None,
     others: list[str],
 ) -> None:
-    """Draw the paths of body points and, faintly, those of other bodies."""
+    """Draw the paths of body points, and faintly those of the bodies `others`.
+
+    `color` names the quantity that colors them, or is None; at the time `at`, s, the bodies are drawn.
+    """
     labels = labels_of(result.system, points)
     paths = [result[name].path(local) for name, local in points]
     curves = [path.position for path in paths]
@@ -99,7 +105,7 @@ def _listed(labels: list[str]) -> str:
 
 
 def _draw_colored(ax: Any, curves: Sequence[np.ndarray], sizes: Sequence[np.ndarray], label: str) -> None:
-    """Draw curves whose pieces are colored by the mean of the values at both ends."""
+    """Draw curves colored by values `sizes` at their points; each piece has the mean of both ends."""
     norm = plt.Normalize(0.0, max(size.max() for size in sizes))
     for curve, size in zip(curves, sizes, strict=True):
         kind: Any = LineCollection if curve.shape[1] == 2 else Line3DCollection

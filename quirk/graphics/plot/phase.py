@@ -1,4 +1,4 @@
-"""Phase portraits."""
+"""Phase portraits: plots of one quantity over another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .sheet import AROUND_ZERO, Sheet
 
 
 def draw_phase(sheet: Sheet, result: Result, along: Curve, across: Curve) -> None:
-    """Draw one quantity over another, with a ring at the start."""
+    """Draw the quantity `across` over the quantity `along`; a ring marks the start."""
     (ax,) = sheet.axes(over_time=False)
     points = np.stack([along.values, across.values], axis=1)
     ax.plot(*points.T, linewidth=1.0)

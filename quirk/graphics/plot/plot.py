@@ -72,39 +72,44 @@ class Plotter(Renamed):
         self.result = result
 
     def __call__(self, path: Any = None, **options: Any) -> Figure:
-        """Draw an overview of the run: energies, residuals, displacements and joint forces; four axes."""
+        """Draw an overview of the run in four axes: energies, residuals, displacements and joint forces."""
         with self._over_time("plot", (11, 7), {**options, "path": path}) as sheet:
             draw_overview(sheet, self.result)
         return sheet.figure
 
     def motion(self, body: str, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw position, velocity, orientation and angular velocity of a body over time; four axes."""
+        """Draw position, velocity, orientation and angular velocity of a body over time, in four axes."""
         view = self._view(body, BodyView, "plot.motion", "a body")
         with self._over_time("plot.motion", (11, 7), options) as sheet:
             draw_motion(sheet, self.result, body, view)
         return sheet.figure
 
     def joint(self, joint: str, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw a joint's relative displacement and rotation and their rates, in joint frame i; four axes."""
+        """Draw displacement and rotation of a joint and their rates over time, in four axes.
+
+        Components are in the axes of joint frame i.
+        """
         view = self._view(joint, JointView, "plot.joint", "a joint")
         with self._over_time("plot.joint", (11, 7), options) as sheet:
             draw_joint(sheet, self.result, joint, view)
         return sheet.figure
 
     def coordinates(self, joints: Any = None, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw the free angle or travel of joints, and their rates below; two axes, or four if both kinds exist.
+        """Draw the free angle or travel of joints over time, and their rates below.
 
-        `joints` is a name or a list of names; default: all joints with a free rotation or translation.
+        There are two axes, or four if both kinds of coordinates exist. `joints` is a name or a list of names; default:
+        all joints with a free rotation or translation.
         """
         with self._over_time("plot.coordinates", (9, 7), options) as sheet:
             draw_coordinates(sheet, self.result, "plot.coordinates", joints)
         return sheet.figure
 
     def quantity(self, *what: Any, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw quantities over time, in separate axes for each unit; see `quirk.result.named_quantities.curve`.
+        """Draw quantities over time, in separate axes for each unit.
 
         Quantities are names, such as "rod.position.x", "hinge.angle", "hinge.angle.deg", "hinge.force",
-        "rod.euler_zxz.deg" or "energy.kinetic", or (label, values) or (label, values, unit) with values (nt,).
+        "rod.euler_zxz.deg" or "energy.kinetic", or (label, values) or (label, values, unit) with values (nt,). All
+        names are listed at `quirk.result.named_quantities.curve`.
         """
         drawn = [one for each in what for one in curves("plot.quantity", self.result, each)]
         if not drawn:
@@ -151,13 +156,13 @@ class Plotter(Renamed):
         return sheet.figure
 
     def energies(self, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw kinetic energy by body, and potential energy by force and gravity, over time; two axes."""
+        """Draw kinetic energy by body, and potential energy by force and gravity, over time, in two axes."""
         with self._over_time("plot.energies", (9, 7), options) as sheet:
             draw_energies(sheet, self.result)
         return sheet.figure
 
     def power(self, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw the power of each part by name, and the energy dissipated by forces, over time; two axes.
+        """Draw the power of each force and constraint, and the energy dissipated by forces, over time, in two axes.
 
         The values are those of `result.power`: power of gravity, forces, and constraints that do work, such as drivers.
         If there are more than ten, all except the nine largest are drawn as their sum.
@@ -167,10 +172,10 @@ class Plotter(Renamed):
         return sheet.figure
 
     def balance(self, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw the energy balance: energies and work since the start, and their imbalance, over time; two axes.
+        """Draw energies and work since the start, and the error of their balance, over time, in two axes.
 
         The sum of kinetic energy, potential energy and energy dissipated by forces increases by the work of
-        constraints, such as drivers. The imbalance is `result.power.balance`: errors of the integration, or of work
+        constraints, such as drivers. The error is `result.power.balance`: errors of the integration, or of work
         computed from the power at output times, which has the uncertainty `result.power.uncertainty`.
         """
         with self._over_time("plot.balance", (9, 7), options) as sheet:
@@ -178,16 +183,17 @@ class Plotter(Renamed):
         return sheet.figure
 
     def momentum(self, bodies: Any = None, about: Any = None, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw linear and angular momentum of a group of bodies, by default all, over time; two axes.
+        """Draw linear and angular momentum of some bodies, by default all, over time, in two axes.
 
-        `about` is a point (3,), m, inertial frame, by default the group's center of mass; see `Result.momentum_of`.
+        `about` is a point (3,), m, inertial frame, by default the center of mass of these bodies; see
+        `Result.momentum_of`.
         """
         with self._over_time("plot.momentum", (9, 7), options) as sheet:
             draw_momentum(sheet, self.result, bodies, about)
         return sheet.figure
 
     def center_of_mass(self, bodies: Any = None, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw position, velocity and acceleration of the center of mass of some or all bodies; three axes."""
+        """Draw position, velocity and acceleration of the center of mass of some or all bodies, in three axes."""
         with self._over_time("plot.center_of_mass", (9, 9), options) as sheet:
             draw_center_of_mass(sheet, self.result, bodies)
         return sheet.figure
@@ -199,7 +205,7 @@ class Plotter(Renamed):
         return sheet.figure
 
     def rank(self, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw the numbers of rows and independent rows, and their smallest singular value, over time; two axes.
+        """Draw the numbers of constraint rows and of independent ones, and the smallest singular value, over time.
 
         With more than 500 rows the lower axes are empty, and the rank is the one determined during the run; see
         `Result.health` for the quantities drawn.

@@ -1,4 +1,4 @@
-"""Polar diagrams of joint forces: direction and magnitude over a run."""
+"""Polar diagrams of joint forces: their direction and magnitude during a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ MOST_RINGS, ALONG = 3, 22.5
 def checked_forces(
     owner: str, views: Sequence[Any], frame: str, on: str, plane: str | None
 ) -> tuple[list[np.ndarray], list[int]]:
-    """Return forces (nt, 3) of joints in a frame, and the two axes of the plotted plane."""
+    """Return the forces (nt, 3) of joints, N, in a frame, and the indices of the two axes of the plotted plane.
+
+    `on` is the body on which the forces act, "i" or "j"; `plane` is the user's choice, such as "xy", or None.
+    """
     if not views:
         raise InputError(f"{owner}: joint must be the name of a joint or a force, or several")
     validate.choice(owner, "frame", frame, LOAD_FRAMES)
@@ -49,7 +52,11 @@ def draw_polar(
     seen: tuple[str, str],
     shade: Curve | None,
 ) -> None:
-    """Draw forces (nt, 3) in the plane of two axes; `seen` holds the frame and the body acted on, "i" or "j"."""
+    """Draw forces (nt, 3), N, in the plane of two axes.
+
+    `seen` has the frame of the forces and the body on which they act, "i" or "j"; `shade` is a quantity that colors the
+    curve, or None.
+    """
     if shade is not None and len(views) > 1:
         raise InputError(f"plot.polar: color is for a single joint; got {len(views)}")
     (ax,) = sheet.axes(over_time=False, subplot_kw={"projection": "polar"})
@@ -83,7 +90,10 @@ def _draw_colored(sheet: Sheet, ax: Any, points: np.ndarray, shade: Curve) -> No
 
 
 def _label(ax: Any, axes: list[int], largest: float) -> None:
-    """Write magnitudes with their unit, and the names of the axes at 0 and 90 degrees."""
+    """Write magnitudes with their unit, and the names of the two axes at 0 and 90 degrees.
+
+    `largest` is the largest magnitude, N.
+    """
     factor, unit = prefixed("N", largest)
     ax.yaxis.get_major_locator().base.set_params(nbins=MOST_RINGS)
     ax.yaxis.set_major_formatter(InUnit(factor))

@@ -23,7 +23,7 @@ IDLE = 1e-9
 
 
 def draw_power(sheet: Sheet, result: Result) -> None:
-    """Draw the power of each part that does work, their sum, and the energy dissipated by forces."""
+    """Draw the power of each force and constraint that does work, their sum, and the energy dissipated by forces."""
     powers, work = sheet.axes(2, 1, sharex=True, height_ratios=(2, 1))
     for name, power in largest(result.power).items():
         powers.plot(result.time, power, label=shown(name))
@@ -34,7 +34,7 @@ def draw_power(sheet: Sheet, result: Result) -> None:
 
 
 def draw_balance(sheet: Sheet, result: Result) -> None:
-    """Draw the changes of energy since the start, and their balance."""
+    """Draw the changes of all energies since the start, and the error of their balance."""
     energies, rest = sheet.axes(2, 1, sharex=True, height_ratios=(2, 1))
     energy, power = result.energy, result.power
     work = power.work
@@ -58,7 +58,7 @@ def draw_balance(sheet: Sheet, result: Result) -> None:
 
 
 def largest(curves: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the curves with the largest values, and the sum of all others; curves that stay at zero are omitted."""
+    """Return the curves with the largest values by name, and the sum of the others; zero curves are left out."""
     reach = {name: float(np.abs(curve).max()) for name, curve in curves.items()}
     least = IDLE * max(reach.values(), default=0.0)
     busy = [name for name in sorted(curves, key=reach.__getitem__, reverse=True) if reach[name] > least]

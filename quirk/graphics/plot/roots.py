@@ -1,4 +1,4 @@
-"""Root loci and paths of equilibria."""
+"""Plots of root loci and of paths of equilibria."""
 
 from __future__ import annotations
 
@@ -31,7 +31,16 @@ def draw_roots(values: np.ndarray, eigenvalues: np.ndarray, options: Mapping[str
 def draw_equilibria(
     values: np.ndarray, shown: np.ndarray, stable: np.ndarray, turning: list[int], name: str, options: Mapping[str, Any]
 ) -> Any:
-    """Draw a quantity (p,) of equilibria over a parameter (p,): unstable parts dashed, turning points as dots."""
+    """Draw a quantity of p equilibria over a parameter: unstable parts dashed, turning points as dots.
+
+    Parameters
+    ----------
+    values, shown : (p,) values of the parameter and of the quantity
+    stable : (p,) bool
+    turning : indices of the turning points
+    name : name of the quantity
+    options : options of the plot
+    """
     with drawing("EquilibriumPath.plot", (7, 5), options) as sheet:
         (ax,) = sheet.axes(over_time=False)
         # The part between two points has the stability of the first; after a turning point, that of the second.

@@ -1,4 +1,4 @@
-"""The axes of one plot with titles, labels and legends that fit."""
+"""The figure, or the axes of the user, on which a plot is drawn: titles, labels and legends that fit."""
 
 from __future__ import annotations
 
@@ -37,9 +37,15 @@ SPACE = {"3d": "in space", "polar": "of directions", "rectilinear": "in a plane"
 
 
 class Sheet:
-    """A new figure, or axes of the user.
+    """The axes of one plot, in a new figure or given by the user.
 
-    `happenings` are the marked events, or None; `magnitudes` of the run determine which values are zero to round-off.
+    Parameters
+    ----------
+    owner : name of the plot for errors
+    figure : matplotlib figure
+    given : axes of the user, or None
+    happenings : events to be marked, or None
+    magnitudes : magnitudes of the run, which determine what is zero up to round-off, or None
     """
 
     def __init__(
@@ -60,9 +66,9 @@ class Sheet:
         self._empty: list[Any] = []
 
     def axes(self, rows: int = 1, columns: int = 1, *, over_time: bool = True, **layout: Any) -> np.ndarray:
-        """Return axes (rows * columns,), row by row; `layout` holds further arguments of `Figure.subplots`.
+        """Return the axes as an array (rows * columns,), row by row.
 
-        Events are marked in axes over time.
+        With `over_time`, events are marked in them. `layout` are further arguments of `Figure.subplots`.
         """
         count = rows * columns
         kind = (layout.get("subplot_kw") or {}).get("projection") or "rectilinear"
@@ -83,7 +89,7 @@ class Sheet:
         return found
 
     def title(self, text: str) -> None:
-        """Set the title common to all axes."""
+        """Set the title above all axes of a new figure."""
         self._title = text
         if self._given is None:
             self.figure.suptitle(text)
@@ -91,7 +97,8 @@ class Sheet:
     def finish(self, ax: Axes, title: str, what: str, unit: str, label: str = TIME) -> None:
         """Give axes with curves a title, labels such as "Force (N)", a grid and a legend.
 
-        The legend states which curves are zero to round-off; if all are, a text in low axes states it.
+        The legend says which curves are zero up to round-off. If all are, the axes become low and a text says so.
+        `what` and `unit` make the label of the vertical axis.
         """
         ax.set_title(title)
         if label == TIME:
@@ -108,11 +115,11 @@ class Sheet:
         self.legend(ax)
 
     def legend(self, ax: Axes) -> None:
-        """Schedule a legend for axes with curves and events, placed after everything is drawn."""
+        """Request a legend for axes; it is placed when everything is drawn."""
         self._with_legend.append(ax)
 
     def close(self) -> None:
-        """Distinguish lines, remove repeated time labels, and fit all texts and legends into the figure."""
+        """Finish the plot: distinguish lines, remove repeated labels, and fit all texts and legends."""
         own = self._given is None
         for ax in self._drawn:
             named = [line for line in self._lines(ax) if not str(line.get_label()).startswith("_")]
@@ -128,7 +135,7 @@ class Sheet:
         self._fit(own)
 
     def _fit(self, own: bool) -> None:
-        """Wrap titles and labels, and place legends."""
+        """Wrap titles and labels, and place the legends; `own` says whether the figure is a new one."""
         self._lay_out()
         if own and self._drop_repeated():
             self._lay_out()
@@ -149,7 +156,7 @@ class Sheet:
                 fit_space(ax)
 
     def _drop_repeated(self) -> bool:
-        """Remove titles of low axes that repeat the label of the vertical axis, and return whether any was removed."""
+        """Remove titles of low axes that repeat the vertical label; return whether any was removed."""
         low = [ax for ax in self._drawn if ax.get_window_extent().height < TITLED * self.figure.dpi / 72]
         repeated = [ax for ax in low if ax.get_title() and ax.get_ylabel().lower().startswith(ax.get_title())]
         for ax in repeated:
@@ -157,7 +164,10 @@ class Sheet:
         return bool(repeated)
 
     def _settle(self, fit: Fit) -> None:
-        """Wrap texts until none changes; most of the drawing time is spent on layouts."""
+        """Wrap texts repeatedly until none changes.
+
+        Most of the drawing time is spent on these layouts.
+        """
         for _ in range(MOST_LAYOUTS):
             if not fit.wrap():
                 return
@@ -171,11 +181,11 @@ class Sheet:
                 ax.apply_aspect()
 
     def _lines(self, ax: Any) -> list[Line2D]:
-        """Return the curves of this plot in axes."""
+        """Return the curves in axes that belong to this plot."""
         return [line for line in ax.lines if line not in self._before and not is_mark(line)]
 
     def _largest(self, ax: Axes, unit: str) -> float:
-        """Return the largest drawn value, 1 if all are zero, and record which curves are zero relative to others."""
+        """Return the largest value drawn in axes, or 1 if all are zero; record which curves are relatively zero."""
         reach = {line: float(np.nanmax(np.abs(line.get_ydata()), initial=0.0)) for line in self._lines(ax)}
         bands = [float(np.abs(group.get_datalim(ax.transData).intervaly).max()) for group in ax.collections]
         largest = max([*reach.values(), *bands], default=0.0)
@@ -192,11 +202,14 @@ class Sheet:
         return largest
 
     def round_off(self, unit: str) -> float:
-        """Return the value below which quantities of a unit are zero to round-off; 0 if unknown."""
+        """Return the value below which quantities of this unit are zero up to round-off; 0 if unknown."""
         return self._magnitudes.round_off(unit) if self._magnitudes is not None else 0.0
 
     def _tell_zero(self, ax: Axes, largest: float, zero: float, unit: str) -> None:
-        """Write in axes that all curves are zero, with a scale that hides round-off."""
+        """Write into axes that all curves are zero, and choose a scale that hides round-off.
+
+        `largest` is the largest value, and `zero` the bound of round-off.
+        """
         bound = f"{largest:.0e} {unit}".strip()
         text = f"zero to round-off ({bound})" if largest > 0 else "zero"
         patch = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
@@ -207,7 +220,7 @@ class Sheet:
         self._empty.append(ax)
 
     def _lower_empty(self) -> None:
-        """Reduce the height of rows of axes in which all curves are zero, if there are other rows."""
+        """Reduce the height of axes in which all curves are zero, if there are other axes."""
         empty = [ax in self._empty for ax in self._drawn]
         if not any(empty) or all(empty):
             return

@@ -23,7 +23,10 @@ EVEN = 1e-6
 
 
 def draw_spectrum(sheet: Sheet, result: Result, curves: Sequence[Curve], window: str) -> None:
-    """Draw the amplitude spectra of quantities, with the frequency of the largest amplitude in the legend."""
+    """Draw the amplitude spectra of quantities; the legend gives the frequency of the largest amplitude.
+
+    `window` is the name of a window of scipy.signal.
+    """
     if not curves:
         raise InputError(f'{OWNER}: name at least one quantity, such as "hinge.angle"')
     (ax,) = sheet.axes(over_time=False)
@@ -49,7 +52,9 @@ def draw_spectrum(sheet: Sheet, result: Result, curves: Sequence[Curve], window:
 
 
 def spectrum(time: np.ndarray, values: np.ndarray, window: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return frequencies (k,), Hz, above zero, and amplitudes (k,) of harmonics, in the unit of the values (nt,).
+    """Return k positive frequencies, Hz, and the amplitudes (k,) of a quantity at them.
+
+    `time` (nt,), s, and `values` (nt,) are the quantity over time; amplitudes have its unit.
 
     Raises
     ------
@@ -74,7 +79,10 @@ def spectrum(time: np.ndarray, values: np.ndarray, window: str) -> tuple[np.ndar
 
 
 def evenly(time: np.ndarray, values: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return a time step, s, and values at equally spaced times over the same range; by splines between events."""
+    """Return a time step, s, and the values of a quantity at equally spaced times over the same range.
+
+    They are interpolated by splines between events.
+    """
     steps = np.diff(time)
     step = float(time[-1] - time[0]) / (len(time) - 1)
     if np.abs(steps - step).max() <= EVEN * step:

@@ -1,4 +1,4 @@
-"""Parallel projections of a mechanism in space, in which equal lengths remain equal everywhere."""
+"""Parallel projections of a mechanism in space; equal lengths appear equal at any distance."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ FLAT = 0.25
 
 @dataclass(frozen=True)
 class Camera:
-    """A parallel projection.
+    """A parallel projection onto the plane of a picture.
 
     Attributes
     ----------
-    axes : (3, 3), rows: right, up, and toward the viewer, inertial components
+    axes : (3, 3), rows: the directions right, up, and toward the viewer, inertial components
     vertical : index of the inertial axis that is shown vertically
     """
 
@@ -29,7 +29,10 @@ class Camera:
 
     @classmethod
     def at(cls, elevation: float, azimuth: float, vertical: int) -> Camera:
-        """Return the view at an elevation and azimuth, degrees; azimuth 0 is along the axis after the vertical one."""
+        """Return the projection for an elevation and azimuth, degrees, as in matplotlib's `view_init`.
+
+        The inertial axis with index `vertical` points up; azimuth 0 is along the axis after it.
+        """
         e, a = np.radians(elevation), np.radians(azimuth)
         right = np.array([-np.sin(a), np.cos(a), 0.0])
         towards = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
@@ -46,17 +49,17 @@ class Camera:
         return self.axes[2]
 
     def seen(self, points: np.ndarray) -> np.ndarray:
-        """Return points (..., 3) in viewing coordinates: right, up, and toward the viewer (..., 3), m."""
+        """Return points (..., 3) of the inertial frame, m, in viewing coordinates: right, up, and toward the viewer."""
         return points @ self.axes.T
 
 
 def vertical_of(gravity: np.ndarray) -> int:
-    """Return the index of the axis along which gravity (3,) acts; 2 (z) without gravity."""
+    """Return the index of the inertial axis along which gravity (3,) acts; 2 (z) without gravity."""
     return int(np.argmax(np.abs(gravity))) if gravity.any() else 2
 
 
 def usual_view(extent: np.ndarray, vertical: int) -> tuple[float, float]:
-    """Return a suitable elevation and azimuth, degrees, for a motion of given extent (3,), m."""
+    """Return an elevation and azimuth, degrees, that show a motion with the extent (3,), m, well."""
     thin = int(np.argmin(extent))
     if extent[thin] > FLAT * extent.max():
         return USUAL

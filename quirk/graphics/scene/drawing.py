@@ -1,4 +1,4 @@
-"""A still picture of the mechanism at one time, in space or in a coordinate plane."""
+"""Picture of a mechanism at one time, in space or in a coordinate plane, for plots."""
 
 from __future__ import annotations
 
@@ -29,23 +29,26 @@ EDGE = 0.8
 
 
 def moving(extent: np.ndarray) -> list[int]:
-    """Return the indices of the displayed coordinates for a motion of given extent (3,): two if it is planar."""
+    """Return the indices of the coordinates to be shown for a motion with the extent (3,), m.
+
+    There are two of them if the motion is planar.
+    """
     flat = [c for c in range(3) if extent[c] < FLAT * extent.max()]
     return [c for c in range(3) if c != flat[-1]] if flat else [0, 1, 2]
 
 
 class UnsplitPoly3D(Poly3DCollection):
-    """Faces of one color in space, filled as one path, without seams."""
+    """Matplotlib collection of faces of one color in space, filled as one path, so that no seams are seen."""
 
     def do_3d_projection(self) -> Any:
-        """Project the faces and combine them into one path."""
+        """Project the faces onto the picture, and combine them into one path."""
         depth = super().do_3d_projection()
         self._paths = [whole([path.vertices for path in self.get_paths()])]
         return depth
 
 
 def whole(polygons: Sequence[np.ndarray]) -> Path:
-    """Return one path that fills the union of polygons (k, 2) without seams between adjacent ones.
+    """Return one path that fills the union of polygons (k, 2), without seams between adjacent ones.
 
     All polygons are oriented equally, so that common edges cancel.
     """
@@ -60,7 +63,10 @@ def whole(polygons: Sequence[np.ndarray]) -> Path:
 
 
 def draw_ground(ax: Any, scene: Scene, directions: Sequence[int], number: int = 0) -> None:
-    """Draw unbounded planes at one time of a scene, and fixed plates, in two or three coordinates."""
+    """Draw unbounded planes and fixed plates at one time of a scene, with index `number`.
+
+    `directions` are the two or three coordinates that are shown.
+    """
     if scene.plates:
         _draw_plates(ax, scene, directions)
     for plane in scene.planes:
@@ -83,7 +89,7 @@ def draw_ground(ax: Any, scene: Scene, directions: Sequence[int], number: int = 
 
 
 def _draw_plates(ax: Any, scene: Scene, directions: Sequence[int]) -> None:
-    """Draw plates fixed in the inertial frame with their outlines."""
+    """Draw plates fixed in the inertial frame, with their outlines."""
     faces = [face[:, directions] for face in scene.plates]
     outline, solid = Outline(scene.plates), len(directions) == 3
     along = None if solid else np.eye(3)[3 - sum(directions)]
@@ -99,7 +105,10 @@ def _draw_plates(ax: Any, scene: Scene, directions: Sequence[int]) -> None:
 
 
 def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int], opacity: float = 1.0) -> None:
-    """Draw bodies, joints and lines of forces, without arrows, at one time of a scene, in two or three coordinates."""
+    """Draw bodies, joints and lines of forces at one time of a scene, with index `number`.
+
+    Arrows are not drawn. `directions` are the two or three coordinates that are shown.
+    """
     solid = len(directions) == 3
     lines = Line3DCollection if solid else LineCollection
     along = None if solid else np.eye(3)[3 - sum(directions)]

@@ -1,4 +1,4 @@
-"""Shapes of force elements: coils, lines between points, and arrows of forces and torques."""
+"""Shapes that represent force elements: coils, lines between points, and arrows of forces and torques."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ ARROWS = ("force", "torque")
 
 
 class ForceLines:
-    """The lines of all displayed force elements.
+    """The lines that represent the force elements of a result.
 
     Parameters
     ----------
     result : Result
-    times : (nt,), s, of the pictures
-    path_of : function of a body or the ground and a point (3,) of it; returns the path (nt, 3), inertial frame
+    times : (nt,) times of the pictures, s
+    path_of : function that returns the path (nt, 3), inertial frame, of a point (3,) of a body or the ground
     """
 
     def __init__(self, result: Result, times: np.ndarray, path_of: Callable[[Any, np.ndarray], np.ndarray]) -> None:
@@ -42,16 +42,22 @@ class ForceLines:
 
     @property
     def points(self) -> list[np.ndarray]:
-        """Paths (nt, 3) of all end points of lines, inertial frame."""
+        """Paths (nt, 3) of all end points of the lines, inertial frame, m."""
         return [path for ends in self._ends for path in ends]
 
     def tips(self, half: float) -> list[np.ndarray]:
-        """Return the paths (nt, 3) of the tips of arrows, in a scene of half size `half`, m."""
+        """Return the paths (nt, 3) of the tips of all arrows, inertial frame, m.
+
+        `half` is half the size of the scene, m.
+        """
         shown = zip(self._ends, self._loads, strict=True)
         return [ends[-1] + loads * _scale(loads, half) for ends, loads in shown if loads is not None]
 
     def curves(self, frame: int, half: float) -> list[tuple[ForceElement, np.ndarray]]:
-        """Return each element with the points (k, 3) of its line, in a scene of half size `half`, m."""
+        """Return each force element with the points (k, 3) of its line in one picture, inertial frame, m.
+
+        `frame` is the index of the picture, and `half` half the size of the scene, m.
+        """
         found = []
         for element, ends, loads in zip(self._shown, self._ends, self._loads, strict=True):
             first, last = ends[0][frame], ends[-1][frame]
@@ -66,7 +72,7 @@ class ForceLines:
 
 
 def _scale(loads: np.ndarray, half: float) -> float:
-    """Return the scale of arrows, meters for each unit of the loads (nt, 3)."""
+    """Return the length of arrows, m per unit of the loads (nt, 3); `half` is half the size of the scene, m."""
     largest = float(np.linalg.norm(loads, axis=1).max())
     return LONGEST_ARROW * half / largest if largest > 0 else 0.0
 
@@ -76,12 +82,12 @@ def _has_length(element: ForceElement) -> bool:
 
 
 def _at(result: Result, times: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Return vectors (nt, 3) interpolated at the times of the pictures."""
+    """Return vectors (nt, 3), given at the times of a result, at the times of the pictures."""
     return np.stack([np.interp(times, result.time, component) for component in vectors.T], axis=1)
 
 
 def coil(first: np.ndarray, last: np.ndarray, radius: float) -> np.ndarray:
-    """Return points (k, 3) of a coil spring between two points."""
+    """Return the points (k, 3) of a coil spring between two points (3,), with a radius, m."""
     along, across, up = _axes(last - first)
     s = np.linspace(0.0, 1.0, TURNS * POINTS_OF_A_TURN + 1)
     angle = 2 * np.pi * TURNS * s
@@ -93,7 +99,7 @@ def coil(first: np.ndarray, last: np.ndarray, radius: float) -> np.ndarray:
 
 
 def arrow(start: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Return points (k, 3) of an arrow drawn as one line."""
+    """Return the points (k, 3) of an arrow, as one line; `vector` (3,) leads from its start to its tip."""
     along, across, _ = _axes(vector)
     tip, neck = start + along, start + (1 - HEAD_LENGTH) * along
     side = HEAD_WIDTH * np.linalg.norm(vector) * across
@@ -101,7 +107,7 @@ def arrow(start: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 def _axes(vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the vector itself and two unit vectors, all mutually perpendicular."""
+    """Return a vector (3,) and two unit vectors perpendicular to it and to each other."""
     across = np.cross(vector, np.eye(3)[int(np.argmin(np.abs(vector)))])
     size = np.linalg.norm(across)
     across = across / size if size > 0 else np.eye(3)[0]

@@ -1,6 +1,7 @@
-"""Visible edges of a body's faces: sharp edges and silhouettes, but not those between facets of curved surfaces.
+"""Visible edges of a body's faces: sharp edges and the silhouette.
 
-The facets of a cylinder or a sphere approximate a smooth surface; edges between them would look like stripes.
+The facets of a cylinder or a sphere approximate a smooth surface; edges between them would look like stripes, and are
+left out.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ SAME = 1e-6
 
 
 class Outline:
-    """The edges of the faces (F, k, 3) of one body; faces may repeat their last corner.
+    """The E visible edges of one body with F faces (F, k, 3); faces may repeat their last corner.
 
     Attributes
     ----------
-    ends : (E, 2, 3) both ends of each edge, body coordinates
+    ends : (E, 2, 3) both ends of each edge, body coordinates, m
     face : (E,) index of one adjacent face
     """
 
@@ -47,7 +48,10 @@ class Outline:
         self.ends, self.face = np.stack([places[start[first]], places[end[first]]], axis=1), of[first]
 
     def seen(self, direction: np.ndarray | None) -> np.ndarray:
-        """Return a mask (E,) of the visible edges: sharp ones, and the silhouette for a viewing direction (3,)."""
+        """Return a mask (E,) of the visible edges: the sharp ones, and the silhouette from a viewing direction (3,).
+
+        Without a direction there is no silhouette.
+        """
         if direction is None:
             return self._sharp
         towards = [normal @ direction > SAME for normal in (self._one, self._two)]
@@ -55,14 +59,14 @@ class Outline:
 
 
 def _numbers(corners: np.ndarray) -> np.ndarray:
-    """Return an index (F, k) for each corner, equal for corners at the same point."""
+    """Return an index (F, k) for each corner of faces (F, k, 3), equal for corners at the same point."""
     size = float(np.ptp(corners.reshape(-1, 3), axis=0).max()) or 1.0
     _, number = np.unique(np.round(corners.reshape(-1, 3) / (SAME * size)), axis=0, return_inverse=True)
     return np.asarray(number.reshape(corners.shape[:2]))
 
 
 def _normals(corners: np.ndarray) -> np.ndarray:
-    """Return unit normals (F, 3) by Newell's formula; zero for faces without area."""
+    """Return unit normals (F, 3) of faces (F, k, 3) by Newell's formula; zero for faces without area."""
     from_first = corners - corners[:, :1]
     normal = np.cross(from_first, np.roll(from_first, -1, axis=1)).sum(axis=1)
     size = np.linalg.norm(normal, axis=1)[:, None]

@@ -1,4 +1,4 @@
-"""Contact surfaces in pictures: bounded plates and bowls as faces, and unbounded planes."""
+"""Surfaces that bodies touch, in pictures: bounded plates and bowls as faces, and unbounded planes."""
 
 from __future__ import annotations
 
@@ -29,21 +29,28 @@ SAME = 1e-9
 
 @dataclass(frozen=True)
 class DrawnPlane:
-    """An unbounded plane fixed in a body or the ground: point (3,), m, and normal (3,), body coordinates."""
+    """An unbounded plane fixed in a body or the ground.
+
+    Attributes
+    ----------
+    body : Body or ground
+    point : (3,) a point of the plane, body coordinates, m
+    normal : (3,) unit normal, body axes
+    """
 
     body: Body | Ground
     point: np.ndarray
     normal: np.ndarray
 
     def same(self, other: DrawnPlane) -> bool:
-        """Return whether two planes are equal."""
+        """Whether another plane is equal to this one."""
         off = abs(float((other.point - self.point) @ self.normal))
         alike = np.allclose(self.normal, other.normal, atol=SAME) and off < SAME * (1 + np.abs(self.point).max())
         return self.body is other.body and bool(alike)
 
 
 def planes_of(system: System) -> list[DrawnPlane]:
-    """Return the planes on which bodies roll or that they touch, without duplicates."""
+    """Return the planes that bodies touch or on which they roll, each once."""
     found: list[DrawnPlane] = []
     for constraint in system.constraints:
         for plane in planes_in(constraint):
@@ -53,7 +60,7 @@ def planes_of(system: System) -> list[DrawnPlane]:
 
 
 def planes_in(constraint: Any) -> list[DrawnPlane]:
-    """Return the planes of one constraint."""
+    """Return the planes of one constraint, such as those that it lets bodies touch."""
     if isinstance(constraint, RollingDisk):
         return [DrawnPlane(constraint.body_i, constraint.frame_i.origin, constraint.frame_i.matrix[:, 2])]
     if isinstance(constraint, Contact):
@@ -71,9 +78,9 @@ def planes_in(constraint: Any) -> list[DrawnPlane]:
 
 
 def plate_faces(system: System) -> dict[str, list[np.ndarray]]:
-    """Return faces (4, 3), m, of bounded surfaces by body name (or "ground"), in body coordinates.
+    """Return the faces (4, 3), m, of bounded surfaces in body coordinates, by name of body or "ground".
 
-    A plate inside a shape of its body is omitted.
+    A plate inside a shape of its body is left out.
     """
     faces: dict[str, list[np.ndarray]] = {}
     drawn: list[tuple[Any, Surface]] = []
@@ -124,7 +131,7 @@ def _disk(surface: Surface) -> list[np.ndarray]:
 
 
 def _globe(surface: Surface) -> list[np.ndarray]:
-    """Return bands along circles of a sphere, between which its inside is visible."""
+    """Return narrow bands along circles of a sphere, as faces; the inside is visible between them."""
     circle, faces = _circle(CORNERS), list[np.ndarray]()
     for latitude in np.linspace(-0.5 * np.pi, 0.5 * np.pi, PARALLELS + 2)[1:-1]:
         c, s = np.cos(latitude), np.sin(latitude)
@@ -137,7 +144,7 @@ def _globe(surface: Surface) -> list[np.ndarray]:
 
 
 def _band(ring: np.ndarray, across: np.ndarray) -> list[np.ndarray]:
-    """Return faces along a closed line (k, 3), extended to both sides by vectors (k, 3)."""
+    """Return the faces of a band along a closed line (k, 3); vectors `across` (k, 3) give half its width."""
     one, two = ring - across, ring + across
     return [np.array([one[k], one[k + 1], two[k + 1], two[k]]) for k in range(len(ring) - 1)]
 
@@ -149,7 +156,10 @@ Box = tuple[np.ndarray, np.ndarray]
 
 
 def cut_to(box: Box, point: np.ndarray, normal: np.ndarray) -> np.ndarray:
-    """Return the part (k, 3) of a plane inside a box with corners (3,), a convex polygon; k = 0 if there is none."""
+    """Return the part of a plane inside a box, as a convex polygon (k, 3) with k corners; k = 0 if there is none.
+
+    `box` has the lowest and highest corner (3,); `point` and `normal` (3,) define the plane.
+    """
     low, high = box
     middle, size = 0.5 * (low + high), float(np.linalg.norm(high - low))
     center = middle - ((middle - point) @ normal) * normal
@@ -160,7 +170,7 @@ def cut_to(box: Box, point: np.ndarray, normal: np.ndarray) -> np.ndarray:
 
 
 def inside(box: Box, polygon: np.ndarray) -> np.ndarray:
-    """Return the part of a convex polygon (k, 3) inside a box (Sutherland and Hodgman)."""
+    """Return the part of a convex polygon (k, 3) inside a box, by the method of Sutherland and Hodgman."""
     low, high = box
     for axis in range(3):
         for sign, limit in ((1.0, high[axis]), (-1.0, -low[axis])):
@@ -169,7 +179,10 @@ def inside(box: Box, polygon: np.ndarray) -> np.ndarray:
 
 
 def _clipped(polygon: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-    """Return the part of a convex polygon (k, 3) on one side of a plane: signed distances `beyond` (k,) up to 0."""
+    """Return the part of a convex polygon (k, 3) on one side of a plane.
+
+    `beyond` (k,) are the signed distances of the corners from the plane; the part has values up to 0.
+    """
     kept = []
     for k in range(len(polygon)):
         one, two = beyond[k - 1], beyond[k]
@@ -181,6 +194,6 @@ def _clipped(polygon: np.ndarray, beyond: np.ndarray) -> np.ndarray:
 
 
 def quadrilaterals(polygon: np.ndarray) -> list[np.ndarray]:
-    """Return a convex polygon (k, 3) divided into faces (4, 3); the last may repeat its last corner."""
+    """Return a convex polygon (k, 3) as faces (4, 3); the last one may repeat its last corner."""
     found = [polygon[[0, k, k + 1, min(k + 2, len(polygon) - 1)]] for k in range(1, len(polygon) - 1, 2)]
     return [face for face in found if np.ptp(face, axis=0).any()]

@@ -1,4 +1,4 @@
-"""Courses of ropes and rods between points at the times of pictures."""
+"""Lines of ropes and rods between points, at the times of the pictures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ ARC = 12
 
 
 class Paths(Protocol):
-    """Motion of bodies at the times of pictures: poses (nt, 3) and (nt, 3, 3) by name, and paths of points."""
+    """Interface of a scene for ropes: motion of bodies and points at the times of the pictures.
+
+    `times` are (nt,), s. `poses` are positions (nt, 3) and rotation matrices (nt, 3, 3) by name of body. `path_of`
+    returns the path (nt, 3) of a point.
+    """
 
     @property
     def times(self) -> np.ndarray: ...  # noqa: D102
@@ -27,7 +31,10 @@ class Paths(Protocol):
 
 
 def rods(scene: Paths, constraints: Any) -> list[tuple[Any, np.ndarray]]:
-    """Return the constraints drawn as ropes or rods, each with its course (nt, k, 3), inertial frame."""
+    """Return the constraints that are drawn as ropes or rods, with the points (nt, k, 3) of their lines.
+
+    The points are in the inertial frame, m.
+    """
     found: list[tuple[Any, np.ndarray]] = []
     for constraint in constraints:
         if isinstance(constraint, Pulley):
@@ -45,7 +52,7 @@ def _over_drums(scene: Paths, pulley: Pulley) -> np.ndarray:
 
 
 def _axes(scene: Paths, drum: Any) -> np.ndarray:
-    """Return the axes (nt, 3, 3) of a drum as columns, inertial frame."""
+    """Return the axes (nt, 3, 3) of a drum in the inertial frame, as columns; the third is its axis of rotation."""
     own = axes_with_z(drum.axis)
     if not isinstance(drum.body, Body):
         return np.tile(own, (len(scene.times), 1, 1))
@@ -53,7 +60,10 @@ def _axes(scene: Paths, drum: Any) -> np.ndarray:
 
 
 def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) -> np.ndarray:
-    """Return the rope (k, 3), inertial frame, in the picture with index `t`: straight parts and arcs around sheaves."""
+    """Return the points (k, 3) of a rope over sheaves, inertial frame, m, in the picture with index `t`.
+
+    It consists of straight parts and arcs. `centers` and `axes` are those of the sheaves.
+    """
     parts = []
     for k, drum in enumerate(pulley.drums):
         if drum is None:
@@ -70,7 +80,7 @@ def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) 
 
 
 def _radius(pulley: Pulley, axes: list[Any], own: np.ndarray, t: int, n: int) -> float:
-    """Return the signed radius of stop `n` as seen from a drum with given axes; negative for opposite rotation."""
+    """Return the radius, m, of the sheave with index `n`, negative if it rotates opposite to the axes `own` (3, 3)."""
     drum = pulley.drums[n] if 0 <= n < len(pulley.drums) else None
     return 0.0 if drum is None else float(np.copysign(drum.radius, axes[n][t][:, 2] @ own[:, 2]))
 
@@ -82,6 +92,6 @@ def _arc(center: np.ndarray, axes: np.ndarray, radius: float, ends: list[np.ndar
 
 
 def chunks(points: np.ndarray, size: int) -> list[np.ndarray]:
-    """Return a line (k, 3) divided into pieces of `size` points; each piece begins at the end of the previous one."""
+    """Return a line (k, 3) divided into pieces of `size` points; each piece begins where the last one ends."""
     starts = range(0, max(len(points) - 1, 1), size - 1)
     return [points[a : a + size] for a in itertools.takewhile(lambda a: a < len(points), starts)]

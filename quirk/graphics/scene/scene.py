@@ -1,4 +1,7 @@
-"""A mechanism in space: bodies with their shapes, marks of joints, forces, and trails of points."""
+"""A mechanism in space as it is drawn: shapes of bodies, marks of joints, forces, and paths of points.
+
+A picture is one of nt times, given by its index `frame`. Paths are in the inertial frame, m.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +39,14 @@ AROUND = 1.0
 
 
 class Scene:
-    """The drawn parts of a mechanism, with the poses of all bodies at the times of the pictures.
+    """Everything that is drawn of a mechanism, with the poses of all bodies at the times of the pictures.
 
-    `trails` are body points, as (body name, point (3,) in body coordinates), with `fineness` points of their paths
-    between two times.
+    Parameters
+    ----------
+    result : Result
+    times : (nt,) times of the pictures, s
+    trails : body points (body name, point (3,) in body coordinates, m) whose paths are drawn
+    fineness : number of points of these paths between two times
     """
 
     def __init__(
@@ -97,7 +104,7 @@ class Scene:
         self.extent = np.max([np.ptp(x, axis=0).max(axis=0) for x in corners], axis=0)
 
     def _near(self, plates: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the parts of fixed faces near the motion; they enlarge the displayed box."""
+        """Return the parts of fixed faces near the motion, and enlarge the displayed box to contain them."""
         room = AROUND * float((self.high - self.low).max()) or 1.0
         box = self.low - room, self.high + room
         found = [face for plate in plates for face in quadrilaterals(inside(box, plate))]
@@ -108,11 +115,14 @@ class Scene:
 
     @cached_property
     def outlines(self) -> dict[str, Outline]:
-        """The edges of each body that has faces."""
+        """Visible edges of each body that has faces, by name."""
         return {name: Outline(faces) for name, faces in self.faces.items() if faces}
 
     def fit(self, ax: Any, view: tuple[float, float] | None) -> None:
-        """Set up axes with equal scales that contain everything, of length 2 `half`, m."""
+        """Set up axes with equal scales that contain everything; their edges have the length 2 `half`, m.
+
+        `view` is the elevation and azimuth, degrees, or None.
+        """
         middle, half = 0.5 * (self.low + self.high), self.half
         for letter, m in zip(LETTERS, middle, strict=True):
             getattr(ax, f"set_{letter}lim")(m - half, m + half)
@@ -123,28 +133,28 @@ class Scene:
         ax.view_init(elev=elevation, azim=azimuth, vertical_axis=LETTERS[vertical])
 
     def acts(self, constraint: Constraint, frame: int) -> bool:
-        """Return whether a constraint is enabled in picture number `frame`; True for constraints without a mark."""
+        """Whether a constraint is enabled in one picture; True for constraints without a mark."""
         return constraint.name not in self._active or bool(self._active[constraint.name][frame])
 
     def joint_points(self, frame: int) -> np.ndarray:
-        """Return the points (k, 3), inertial, of the joints that are enabled in the picture with index `frame`."""
+        """Return the points (k, 3), inertial frame, m, of the k joints that are enabled in one picture."""
         points = [self.joint_point(c)[frame] for c in self.constraints if self._active[c.name][frame]]
         return np.array(points).reshape(-1, 3)
 
     def plane_at(self, plane: DrawnPlane, frame: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return a point (3,) and the normal (3,), inertial frame, of a plane in the picture with index `frame`."""
+        """Return a point (3,), m, and the normal (3,) of a plane in one picture, inertial frame."""
         if not isinstance(plane.body, Body):
             return plane.point, plane.normal
         r, R = (part[frame] for part in self.poses[plane.body.name])
         return r + R @ plane.point, R @ plane.normal
 
     def joint_point(self, constraint: Constraint) -> np.ndarray:
-        """Return the path (nt, 3) of the joint point, inertial frame."""
+        """Return the path (nt, 3) of the point at which a joint is drawn, inertial frame, m."""
         body, frame = drawn_on(constraint)
         return self.path_of(body, frame.origin)
 
     def corners_of(self, name: str) -> np.ndarray:
-        """Return the paths (nt, k, 3), inertial, of the center of mass and the corners of a body's bounding box."""
+        """Return the paths (nt, k, 3) of the corners of a body's bounding box and of its center of mass."""
         faces = self.faces[name]
         ends = (
             np.stack([part(np.concatenate(faces), axis=0) for part in (np.min, np.max)]) if faces else np.zeros((2, 3))
@@ -153,19 +163,19 @@ class Scene:
         return self._carried(name, np.vstack([corners, np.zeros(3)]))
 
     def path_of(self, body: Any, local: np.ndarray) -> np.ndarray:
-        """Return the path (nt, 3), inertial frame, of a point of a body or of the ground."""
+        """Return the path (nt, 3) of a point (3,) of a body or of the ground, inertial frame, m."""
         if not isinstance(body, Body):
             return np.tile(local, (len(self.times), 1))
         return self._carried(body.name, local[None])[:, 0]
 
     def _carried(self, name: str, points: np.ndarray) -> np.ndarray:
-        """Return the paths (nt, k, 3), inertial frame, of body points (k, 3)."""
+        """Return the paths (nt, k, 3) of points (k, 3) of a body, inertial frame, m."""
         r, R = self.poses[name]
         return r[:, None] + points @ np.swapaxes(R, 1, 2)
 
 
 def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
-    """Return whether the bounding box of one of the shapes contains both a body point and the center of mass."""
+    """Whether the bounding box of one shape contains both a point of a body and its center of mass."""
     for faces in shapes:
         corners = np.concatenate(faces)
         low, high = corners.min(axis=0), corners.max(axis=0)
@@ -176,13 +186,16 @@ def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
 
 
 def _seen_through(color: Any) -> tuple[float, float, float, float]:
-    """Return a color with its own opacity, or the default opacity if none is specified."""
+    """Return an RGBA color: with its own opacity, or the default one if the color has none."""
     solid = to_rgba(color)
     return solid if solid != to_rgba(color, 1.0) or len(np.atleast_1d(color)) == 4 else to_rgba(color, OPACITY)
 
 
 def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:
-    """Return whether a constraint exerts forces at its points; False for the constraints of planar bodies to planes."""
+    """Whether a constraint exerts forces at its points.
+
+    It is False for the constraints that keep planar bodies in their plane.
+    """
     companion = any(constraint in body.companions for body in bodies)
     return not companion and any(
         FORCE in primitive.units if isinstance(primitive, Relation) else primitive.kind != DOT1
@@ -191,31 +204,31 @@ def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:
 
 
 def drawn_on(constraint: Constraint) -> tuple[Any, Any]:
-    """Return the body and the joint frame at which a joint is marked: j, or i if j is the ground."""
+    """Return the body and the joint frame at which a joint is drawn: j, or i if body j is the ground."""
     if isinstance(constraint.body_j, Body):
         return constraint.body_j, constraint.frame_j
     return constraint.body_i, constraint.frame_i
 
 
 def drawing_of(constraint: Constraint) -> Drawing:
-    """Return the drawing options of a constraint."""
+    """Return the user's drawing options of a constraint, or the default ones."""
     return getattr(constraint, "drawing", Drawing())
 
 
 def axis_of(constraint: Constraint) -> int:
-    """Return the index of the free axis of a joint's frames; 2 (z) by default."""
+    """Return the index of a joint's free axis in its frames; 2 (z) if it has none."""
     axes = (getattr(constraint, name, None) for name in ("rotation_axis", "translation_axis"))
     return next((axis for axis in axes if axis is not None), 2)
 
 
 def shows_axis(constraint: Constraint) -> bool:
-    """Return whether a joint has a free axis."""
+    """Whether a joint has a free axis, which is then drawn."""
     return isinstance(constraint, Joint) and (
         constraint.rotation_axis is not None or constraint.translation_axis is not None
     )
 
 
 def _point_path(result: Result, name: str, local: Any, times: np.ndarray) -> np.ndarray:
-    """Return the path (nt, 3), inertial frame, of a body point at finely spaced times."""
+    """Return the path (nt, 3) of a point of a body at finely spaced times, s, inertial frame, m."""
     r, R = poses(result, name, times)
     return r + R @ local

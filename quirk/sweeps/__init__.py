@@ -1,4 +1,4 @@
-"""Parameter sweeps: many runs in worker processes or on a cluster, combined in one Dataset."""
+"""Parameter sweeps: many runs in worker processes or on a cluster, collected in one xarray Dataset."""
 
 from .sweep import sweep
 

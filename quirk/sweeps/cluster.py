@@ -23,10 +23,10 @@ LOOK = 0.05  # s between checks for completed runs
 def computed_on(
     client: Any, job: bytes, runs: Sequence[SweepRun], stop: np.ndarray
 ) -> Generator[Outcome | None, None, None]:
-    """Compute runs on a cluster; yields each outcome when it is available, and None at intervals in between.
+    """Compute runs on a cluster; yield each outcome when it is available, and None from time to time.
 
-    Ends soon after `stop` (1,) is set. The scheduler repeats runs whose worker died, up to its configured limit
-    ("distributed.scheduler.allowed-failures").
+    It ends soon after `stop` (1,) is set. `job` is the pickled Job. The scheduler repeats runs whose worker died, up to
+    its configured limit ("distributed.scheduler.allowed-failures").
     """
     import cloudpickle
 
@@ -49,18 +49,18 @@ def computed_on(
 
 
 def computed(job: bytes, run: bytes) -> Outcome:
-    """Compute one run in a worker of the cluster."""
+    """Compute one run in a worker of the cluster; the arguments are pickled."""
     return outcome(_job(job), pickle.loads(run))
 
 
 @functools.lru_cache(2)
 def _job(job: bytes) -> Job:
-    """Return an unpickled job, cached for all its runs, so that its functions are compiled once."""
+    """Return the unpickled job; it is cached for all its runs, so that its functions are compiled once."""
     return pickle.loads(job)
 
 
 def _connected(client: Any) -> tuple[distributed.Client, bool]:
-    """Return a client of a cluster, and whether it was opened here."""
+    """Return a client of the cluster, and whether it was opened here; the user gives a client, cluster or address."""
     import distributed
 
     if isinstance(client, str | distributed.deploy.Cluster):
@@ -77,7 +77,7 @@ def _connected(client: Any) -> tuple[distributed.Client, bool]:
 
 
 def _outcome(future: distributed.Future, number: int) -> Outcome:
-    """Return the outcome of a run."""
+    """Return the outcome of a run that the cluster has computed; a failure of the cluster counts as one of the run."""
     try:
         return future.result()
     except Exception as error:  # from the cluster; errors of the run are part of its outcome

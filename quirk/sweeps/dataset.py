@@ -1,4 +1,4 @@
-"""The Dataset of all runs of a sweep."""
+"""The xarray Dataset that contains all runs of a sweep."""
 
 from __future__ import annotations
 
@@ -24,10 +24,17 @@ def dataset(
     beside: Mapping[str, Any],
     attributes: Mapping[str, Any],
 ) -> xarray.Dataset:
-    """Return all runs in the order of their numbers; None marks runs that were not computed.
+    """Return a Dataset with all runs in their order.
 
-    Values that a run lacks along a dimension (times after an early end, bodies of other runs) are NaN. `beside` holds
-    further coordinates of the runs.
+    Values that a run lacks along a dimension, such as times after an early end or bodies of other runs, are NaN.
+
+    Parameters
+    ----------
+    parameters : parameters of each run
+    found : outcome of each run, None if it was not computed
+    times : common output times (nt,), s, or None
+    beside : further coordinates of the runs, by name
+    attributes : attributes of the Dataset
     """
     import xarray
 
@@ -54,7 +61,7 @@ def dataset(
 
 
 def _refuse_other_kinds(one: Outcome, kinds: dict[str, SweepVariable]) -> None:
-    """Mark a run as failed if its arrays are incompatible with those of earlier runs; else record new variables."""
+    """Mark a run as failed if its arrays do not fit those of earlier runs; otherwise add its variables to `kinds`."""
     for name, variable in one.table.variables.items():
         first = kinds.get(name, variable)
         text = [v.array.dtype.kind == "U" for v in (first, variable)]
@@ -70,7 +77,7 @@ def _refuse_other_kinds(one: Outcome, kinds: dict[str, SweepVariable]) -> None:
 
 
 def _labels(tables: Sequence[SweepTable], times: np.ndarray | None) -> dict[str, np.ndarray]:
-    """Return all labels along each dimension in order of occurrence; times are sorted."""
+    """Return all labels along each dimension that any run has, in order of occurrence; times are sorted."""
     sets: dict[str, list[np.ndarray]] = {}
     for table in tables:
         for dim, own in table.labels.items():
@@ -84,7 +91,10 @@ def _labels(tables: Sequence[SweepTable], times: np.ndarray | None) -> dict[str,
 
 
 def _stacked(name: str, kind: SweepVariable, outcomes: Sequence[Outcome], labels: Mapping[str, np.ndarray]) -> Any:
-    """Return a variable of all runs, with the run as first dimension."""
+    """Return one variable for all runs, with the run as its first dimension.
+
+    `kind` has its dimensions and attributes, `labels` all labels of each dimension.
+    """
     rows = {k: one.table for k, one in enumerate(outcomes) if name in one.table.variables}
     arrays = {k: table.variables[name].array for k, table in rows.items()}
     free = [max(array.shape[axis] for array in arrays.values()) for axis in range(len(kind.dims))]
@@ -106,7 +116,7 @@ def _stacked(name: str, kind: SweepVariable, outcomes: Sequence[Outcome], labels
 
 
 def _common(name: str, variable: Any, outcomes: Sequence[Outcome]) -> Any:
-    """Return a coordinate without the run dimension if it is equal for all runs that contain it."""
+    """Return a coordinate without the dimension of runs if it is equal in all runs that have it."""
     dims, stacked, attributes = variable
     of_runs = [stacked[k] for k, one in enumerate(outcomes) if name in one.table.variables]
     same = all(np.array_equal(own, of_runs[0]) for own in of_runs)
@@ -114,14 +124,17 @@ def _common(name: str, variable: Any, outcomes: Sequence[Outcome]) -> Any:
 
 
 def _places(own: np.ndarray, all_of: np.ndarray, places: Mapping[Any, int]) -> np.ndarray:
-    """Return the indices of the labels of a run among those of all runs."""
+    """Return the indices of the labels of one run among those of all runs.
+
+    `places` has the index of each label.
+    """
     if own is all_of or np.array_equal(own, all_of[: len(own)]):
         return np.arange(len(own))
     return np.array([places[label] for label in own.tolist()], dtype=int)
 
 
 def _coordinate(values: Sequence[Any]) -> np.ndarray:
-    """Return the values of a parameter: numbers, Boolean values or texts unchanged, others as text."""
+    """Return the values of a parameter as an array; values other than numbers, bools and texts become text."""
     for kinds in (bool, int, float, complex, str):
         if all(isinstance(value, kinds) or (kinds is float and type(value) is int) for value in values):
             array = np.array(values)

@@ -1,4 +1,4 @@
-"""Worker processes forked from this process, which share its imported modules and compiled code.
+"""Worker processes that are forks of this process, and share its imported modules and compiled code.
 
 A new Python process needs seconds to start; a fork starts immediately. Where forking is unsafe, because other threads
 may hold locks, new processes are started instead.
@@ -26,7 +26,7 @@ THREADED = ("libgomp", "libiomp", "libomp", "libcuda", "libtorch", "jaxlib", "te
 
 
 def safe() -> bool:
-    """Return whether forking is safe: on Linux, with one Python thread, and without libraries that forbid it."""
+    """Whether forking is safe: on Linux, with one Python thread, and without libraries that forbid it."""
     if sys.platform != "linux" or threading.active_count() > 1:
         return False
     try:
@@ -37,7 +37,9 @@ def safe() -> bool:
 
 
 class Forked:
-    """A fork of this process that serves requests over pipes, with part of the interface of `subprocess.Popen`.
+    """A fork of this process that answers requests through pipes.
+
+    It has the methods of `subprocess.Popen` that workers need.
 
     Parameters
     ----------
@@ -73,14 +75,14 @@ class Forked:
         self._process.kill()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until the process has ended; raises subprocess.TimeoutExpired after `timeout`, s."""
+        """Wait until the process has ended; subprocess.TimeoutExpired after `timeout`, s."""
         self._process.join(timeout)
         if self._process.exitcode is None:
             raise subprocess.TimeoutExpired("a worker of sweep", timeout or 0.0)
 
 
 def _served(serve: Callable[[BinaryIO, BinaryIO], None], requests: int, replies: int, others: list[int]) -> None:
-    """Serve requests in the fork."""
+    """Answer requests in the fork; `requests` and `replies` are the file descriptors of the pipes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for end in others:

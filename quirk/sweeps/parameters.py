@@ -1,4 +1,4 @@
-"""Parameters of each run from a grid, a table or samples."""
+"""Parameters of the runs of a sweep, from a grid, a table or samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SLACK = 1e-9
 
 
 def parameters_of_runs(parameters: Any, samples: Any = None) -> list[dict[str, Any]]:
-    """Return the parameters of each run by name.
+    """Return the parameters of each run, by name.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def parameters_of_runs(parameters: Any, samples: Any = None) -> list[dict[str, A
 
 
 def _grid(parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return all combinations of the values of each parameter."""
+    """Return one dict of parameters for each combination of their values."""
     if {"names", "bounds"} <= set(parameters):
         raise InputError(f"{OWNER}: names and bounds need samples=, the samples of these parameters")
     for name, values in parameters.items():
@@ -64,7 +64,7 @@ def _grid(parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _table(parameters: Any) -> list[dict[str, Any]]:
-    """Return one run for each row."""
+    """Return one dict of parameters for each row of a table: a list of mappings, a DataFrame or a structured array."""
     names = getattr(getattr(parameters, "dtype", None), "names", None)
     if names:
         return [dict(zip(names, row.item(), strict=True)) for row in np.ravel(parameters)]
@@ -85,7 +85,7 @@ def _table(parameters: Any) -> list[dict[str, Any]]:
 
 
 def _sampled(parameters: Mapping[str, Any], samples: Any) -> list[dict[str, Any]]:
-    """Return one run for each row of samples."""
+    """Return one dict of parameters for each row of samples (runs, parameters)."""
     problem = {"names", "bounds"} <= set(parameters)
     names = list(parameters["names"] if problem else parameters)
     given = validate.numbers(samples)
@@ -115,5 +115,5 @@ def _checked_name(name: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value, with a numpy scalar converted to a Python number."""
+    """Return a numpy scalar as a Python number, and other values as they are."""
     return value.item() if isinstance(value, np.generic) else value

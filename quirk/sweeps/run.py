@@ -1,4 +1,4 @@
-"""One run of a sweep: construction, simulation, and reduction to arrays."""
+"""One run of a sweep: construction of its system, simulation, and reduction to arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHARED = ("output", "start")
 
 @dataclass(frozen=True)
 class Job:
-    """Data common to all runs, sent to each worker once.
+    """Data common to all runs of a sweep; each worker receives them once.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Job:
 
 @dataclass(frozen=True)
 class SweepRun:
-    """One run of a sweep: its number, and the arguments of `build`."""
+    """One run of a sweep: its number, and the arguments of the user's function `build`."""
 
     number: int
     arguments: Mapping[str, Any]
@@ -53,7 +53,7 @@ class SweepRun:
 
 @dataclass
 class Outcome:
-    """The outcome of a run.
+    """Outcome of one run of a sweep.
 
     Attributes
     ----------
@@ -70,13 +70,13 @@ class Outcome:
 
 
 def outcomes(job: Job, runs: Sequence[SweepRun]) -> Iterator[Outcome]:
-    """Compute several runs one after another; errors in one run do not affect the others."""
+    """Compute several runs one after the other; an error in one run does not affect the others."""
     for run in runs:
         yield outcome(job, run)
 
 
 def outcome(job: Job, run: SweepRun) -> Outcome:
-    """Compute one run; errors become part of the outcome."""
+    """Compute one run; an error becomes part of the outcome."""
     try:
         return _computed(job, run)
     except BaseException as error:  # user functions may raise any error
@@ -84,7 +84,7 @@ def outcome(job: Job, run: SweepRun) -> Outcome:
 
 
 def _computed(job: Job, run: SweepRun) -> Outcome:
-    """Compute one run; the data computed before a failure are kept."""
+    """Compute one run; if it fails, the data computed before are stored."""
     system, own = _built(job, run)
     try:
         result = simulate(system, **{"duration": job.duration, **job.options, **own})
@@ -95,7 +95,7 @@ def _computed(job: Job, run: SweepRun) -> Outcome:
 
 
 def _built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
-    """Return the system of a run, and the options for this run only."""
+    """Return the system of a run, and options of `simulate` for this run only."""
     made = job.build(**run.arguments)
     system, own = made if isinstance(made, tuple) and len(made) == 2 else (made, {})
     if not isinstance(system, System) or not isinstance(own, Mapping):
@@ -110,7 +110,7 @@ def _built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
 
 
 def _kept(job: Job, result: Result) -> SweepTable:
-    """Return the data of a result to be stored."""
+    """Return the data of a result that the sweep stores."""
     if job.reduce is None:
         assert job.times is not None
         return of_result(result, job.quantities, job.times)
@@ -118,7 +118,7 @@ def _kept(job: Job, result: Result) -> SweepTable:
 
 
 def said(error: BaseException) -> str:
-    """Return an error as one line, with its source location unless it is a QuIRK error."""
+    """Return an error as one line of text; its place in the code is added unless it is an error of QuIRK."""
     try:
         message = f"{error}"
     except BaseException as trouble:  # classes of the user may raise any error

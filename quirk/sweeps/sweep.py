@@ -1,4 +1,4 @@
-"""Simulation of many systems that differ in parameters."""
+"""Simulation of many systems that differ in their parameters."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _cores() -> int:
 
 
 def _quantities(quantities: Any, reduce: Any) -> tuple[str, ...]:
-    """Return the groups of quantities to be stored."""
+    """Return the groups of quantities to be stored, from the user's argument."""
     if quantities is None:
         return USUAL
     if reduce is not None:
@@ -158,7 +158,7 @@ def _quantities(quantities: Any, reduce: Any) -> tuple[str, ...]:
 
 
 def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarray | None:
-    """Check the options of all runs, and return the common output times, or None."""
+    """Return the output times (nt,) that all runs share, s, or None; InputError for invalid options."""
     known = [*inspect.signature(sweep).parameters, *inspect.signature(simulate).parameters]
     known = [name for name in dict.fromkeys(known) if name not in ("options", "system")]
     for name in options:
@@ -180,7 +180,10 @@ def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarr
 
 
 def runs_of(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[list[SweepRun], dict[str, np.ndarray]]:
-    """Return all runs, and their seeds, if any, by name of the argument."""
+    """Return all runs, and the seeds of their random numbers by name of the argument, if `build` takes seeds.
+
+    `rows` are the parameters of each run.
+    """
     if not callable(build):
         raise InputError(f"{OWNER}: build must be a function that returns a system; got {build!r}")
     for name in rows[0]:
@@ -216,7 +219,7 @@ def _pickled(job: Job) -> bytes:
 
 
 def _warn_of_failures(found: Sequence[Outcome]) -> None:
-    """Warn if all runs failed, which suggests an error in the call."""
+    """Warn if all runs have failed, which suggests an error in the call of `sweep`."""
     if found and all(one.status == "failed" for one in found):
         warnings.warn(f"{OWNER}: all {len(found)} runs failed, the first with {found[0].error}", stacklevel=outside())
 
@@ -224,7 +227,10 @@ def _warn_of_failures(found: Sequence[Outcome]) -> None:
 def _collected(
     stream: Generator[Outcome | None, None, None], count: int, progress: bool | None, stop: np.ndarray
 ) -> list[Outcome | None]:
-    """Return the outcome of each run; None for runs not computed before Ctrl-C, which sets `stop`."""
+    """Return the outcome of each run, or None for runs that Ctrl-C has prevented.
+
+    `stream` yields the outcomes, `count` is the number of runs; Ctrl-C sets `stop`.
+    """
     found: list[Outcome | None] = [None] * count
     done = failed = 0
 

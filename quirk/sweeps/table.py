@@ -1,4 +1,4 @@
-"""Named arrays with named dimensions: the stored data of one run, to be combined with those of other runs."""
+"""Data of one run of a sweep: named arrays with named dimensions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PREFIX = "result_"
 
 @dataclass(frozen=True)
 class SweepVariable:
-    """An array with the names of its dimensions, and attributes (units, frame)."""
+    """An array with the names of its dimensions, and attributes such as the unit."""
 
     dims: tuple[str, ...]
     array: np.ndarray
@@ -34,12 +34,12 @@ class SweepVariable:
 
 @dataclass
 class SweepTable:
-    """Variables by name, and labels along their dimensions.
+    """Variables of one run by name, and labels along their dimensions.
 
     Attributes
     ----------
     variables : variables by name
-    labels : (n,) labels of each dimension that has any
+    labels : (k,) labels of each dimension that has any
     coordinates : names of variables that describe entries along dimensions
     """
 
@@ -48,7 +48,7 @@ class SweepTable:
     coordinates: frozenset[str] = frozenset()
 
     def beside(self, taken: Collection[str]) -> SweepTable:
-        """Return the table with a prefix on variables and dimensions whose names are in use."""
+        """Return the table with a prefix on names of variables and dimensions that are already taken."""
 
         def free(name: str) -> str:
             return PREFIX + name if name in taken else name
@@ -62,7 +62,10 @@ class SweepTable:
 
 
 def of_result(result: Result, quantities: Any, times: np.ndarray) -> SweepTable:
-    """Return the variables of `Result.to_xarray` over time, at those of the times that a run has reached."""
+    """Return the variables of `Result.to_xarray` over time.
+
+    They are taken at those of the times (nt,), s, that the run has reached.
+    """
     found = table_of("sweep", result, quantities)
     rows, reached = rows_at(result.time, times)
     variables = {
@@ -76,17 +79,20 @@ def of_result(result: Result, quantities: Any, times: np.ndarray) -> SweepTable:
 
 
 def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices (k,) of given times in a result, after events, and the available times."""
+    """Return the output indices (k,) of a result at given times, and the k times that it contains.
+
+    At an event the later one of two outputs is taken; `time` are the output times.
+    """
     rows = np.searchsorted(time, times, side="right") - 1
     there = (rows >= 0) & (time[rows] == times)
     return rows[there], times[there]
 
 
 def kept_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> SweepTable:
-    """Return a user function's return value as a table: a number or array, several by name, or a Dataset or DataArray.
+    """Return the result of the user's function `reduce` as a table.
 
-    Arrays in a mapping may have named dimensions, (dims, array), as in xarray. Along "time", only the rows at `times`
-    are kept.
+    It is a number or array, several of them by name, or a Dataset or DataArray. Arrays in a mapping may have named
+    dimensions, (dims, array), as in xarray. Along "time", only the rows at `times` are kept.
     """
     if hasattr(returned, "to_dataset") and hasattr(returned, "dims"):
         name = returned.name or VALUE
@@ -105,7 +111,7 @@ def kept_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> SweepT
 
 
 def _at_times(table: SweepTable, time: np.ndarray, times: np.ndarray | None) -> SweepTable:
-    """Return the table with only the common times along "time"."""
+    """Return the table with only the common output times along the dimension "time"."""
     along = {name: v for name, v in table.variables.items() if "time" in v.dims}
     if not along:
         return table

@@ -1,4 +1,4 @@
-"""Worker processes on this machine.
+"""Worker processes on this machine, for the runs of a sweep.
 
 Each worker is a fork of this process where this is safe, else a new Python process. A thread sends runs to it and reads
 the outcomes through pipes. The calling script is not executed again in workers: functions are sent with their
@@ -37,7 +37,7 @@ LOOK, GONE = 0.2, 5.0
 
 
 class WorkersError(QuirkError, RuntimeError):
-    """Worker processes cannot be started."""
+    """No worker process can be started."""
 
 
 class WorkerDiedError(Exception):
@@ -45,14 +45,14 @@ class WorkerDiedError(Exception):
 
 
 class Worker:
-    """A process that computes runs of one job: a fork of this process, or a new Python process."""
+    """A worker process that computes runs of one job."""
 
     def __init__(self, copy: Forked | None = None) -> None:
         command = [sys.executable, "-c", START, json.dumps(sys.path)]
         self._process: Any = copy or subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def start(self, job: bytes) -> None:
-        """Send the pickled job; raises WorkersError if the worker cannot unpickle it."""
+        """Send the pickled job to the process; WorkersError if it cannot load the job."""
         try:
             self._send(job)
             trouble = pickle.loads(self._receive())
@@ -62,7 +62,7 @@ class Worker:
             raise WorkersError(f"sweep: the data of the runs cannot be loaded in a worker process: {trouble}")
 
     def compute(self, runs: Sequence[SweepRun]) -> Iterator[Outcome]:
-        """Compute runs; raises WorkerDiedError if the process dies."""
+        """Yield the outcomes of runs; WorkerDiedError if the process dies."""
         import cloudpickle
 
         self._send(cloudpickle.dumps(runs))
@@ -108,11 +108,11 @@ class Worker:
 
 
 class Crew:
-    """Threads that each compute runs with a separate worker process.
+    """Threads that share the runs of a sweep; each has a worker process of its own.
 
     Attributes
     ----------
-    found : queue of outcomes; a finished thread adds None, or the exception that ended it
+    found : queue of outcomes; a thread that ends adds None, or the exception that ended it
     left : runs that no thread has started
     """
 
@@ -138,7 +138,7 @@ class Crew:
             thread.join(GONE)
 
     def _work(self, own: int) -> None:
-        """Compute batches of runs in one of the threads."""
+        """Compute runs until none is left; each thread with the index `own` runs this."""
         if hasattr(signal, "pthread_sigmask"):
             # Only the main thread handles Ctrl-C; processes started here inherit the blocked signal.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -153,13 +153,13 @@ class Crew:
         self.found.put(end)
 
     def _next(self) -> list[SweepRun]:
-        """Return the next runs to be computed; an empty list if there are none."""
+        """Return the next runs for a thread; an empty list if none is left."""
         with self._lock:
             share = max(1, min(MOST_AT_ONCE, len(self.left) // (SHARES * len(self._threads))))
             return [] if self._ended else [self.left.popleft() for _ in range(min(share, len(self.left)))]
 
     def _compute(self, own: int, batch: list[SweepRun]) -> None:
-        """Compute runs; a run whose process died is repeated in another process."""
+        """Compute several runs; one whose process dies is repeated in another process."""
         deaths: list[str] = []  # of the first run
         while batch and not self._ended:
             try:
@@ -175,7 +175,7 @@ class Crew:
                     deaths = []
 
     def _worker(self, own: int, batch: Sequence[SweepRun]) -> Worker:
-        """Return the worker of a thread, started if necessary."""
+        """Return the worker process of the thread with the index `own`; it is started when first needed."""
         if own not in self._workers:
             try:
                 with self._lock:
@@ -191,7 +191,7 @@ class Crew:
 
 
 def _copies(count: int) -> list[Forked]:
-    """Return forks of this process, created before other threads start."""
+    """Return forks of this process; they are created before other threads start."""
     made: list[Forked] = []
     with contextlib.suppress(OSError):  # memory or process limits may prevent more forks
         while len(made) < count and safe():
@@ -202,9 +202,10 @@ def _copies(count: int) -> list[Forked]:
 def computed_here(
     job: bytes, runs: Sequence[SweepRun], count: int, retries: int, stop: np.ndarray
 ) -> Generator[Outcome | None, None, None]:
-    """Compute runs in worker processes; yields each outcome when available, and None at intervals in between.
+    """Compute runs in worker processes; yield each outcome when it is available, and None from time to time.
 
-    Ends soon after `stop` (1,) is set, without waiting for runs in progress.
+    It ends soon after `stop` (1,) is set, without waiting for runs in progress. `count` is the number of processes, and
+    `retries` how often a run is repeated if its process dies.
 
     Raises
     ------
@@ -240,7 +241,7 @@ def computed_here(
 
 
 def serve() -> None:
-    """Serve as a worker process: read a job and then runs, and write the outcomes, until the input ends."""
+    """Main function of a new worker process: read a job and runs, and write the outcomes, until the input ends."""
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -248,7 +249,7 @@ def serve() -> None:
 
 
 def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
-    """Serve as a worker process over given pipes."""
+    """Read a job and runs from the pipe `requests`, and write the outcomes to `replies`, until the input ends."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)  # output of user functions goes to standard error

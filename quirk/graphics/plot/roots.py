@@ -13,7 +13,7 @@ OWNER = "RootLocus.plot"
 
 
 def draw_roots(values: np.ndarray, eigenvalues: np.ndarray, options: Mapping[str, Any]) -> Any:
-    """Draw eigenvalues (p, F) in the complex plane, colored by a parameter (p,); the left half plane is stable."""
+    """Draw the F eigenvalues (p, F) of a linear system in the complex plane, colored by p parameter values."""
     with drawing(OWNER, (7, 6), options) as sheet:
         (ax,) = sheet.axes(over_time=False)
         ax.plot(eigenvalues.real, eigenvalues.imag, color="#cccccc", linewidth=0.8, zorder=1)

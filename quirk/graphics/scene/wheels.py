@@ -1,4 +1,4 @@
-"""Wheels, gears, pinions and sheaves, whose radii are known from constraints, as faces fixed in their bodies."""
+"""Wheels, gears, pinions and sheaves in pictures: constraints give their radii, and faces show them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,15 @@ REACHES = 0.95
 
 @dataclass(frozen=True)
 class Wheel:
-    """A circle fixed in a body: center (3,) and axis (3,), m, body coordinates; an internal gear if `ring` is True."""
+    """A wheel fixed in a body, drawn as a circle with spokes.
+
+    Attributes
+    ----------
+    body : Body or ground
+    center, axis : (3,) center, m, and unit vector of the axis, body coordinates
+    radius : m
+    ring : whether it is an internal gear
+    """
 
     body: Body | Ground
     center: np.ndarray
@@ -39,7 +47,10 @@ class Wheel:
     ring: bool = False
 
     def faces(self) -> list[np.ndarray]:
-        """Return quadrilaterals (4, 3), body coordinates: a rim with spokes, or spokes on both sides of a full disk."""
+        """Return the quadrilaterals (4, 3), body coordinates, m, that show the wheel.
+
+        They are a rim with spokes, or spokes on both sides of a disk that the body has as a shape.
+        """
         x, y, z = axes_with_z(self.axis).T
         if self.ring:
             return self._rim(x, y, 1 + BREADTH)
@@ -62,7 +73,10 @@ class Wheel:
         return [np.array([outer[k], outer[k + 1], inner[k + 1], inner[k]]) for k in range(CORNERS)]
 
     def _half_thickness(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float | None:
-        """Return 1.01 times half the thickness, m, of a shape that fills the circle; None without such a shape."""
+        """Return slightly more than half the thickness, m, of a shape of the body that fills the circle, or None.
+
+        x, y and z (3,) are unit vectors in the plane of the circle and along its axis.
+        """
         for shape in self.body.shapes if isinstance(self.body, Body) else ():
             corners = np.concatenate(shape.faces()) - self.center
             reach = [np.abs(corners @ axis).max() for axis in (x, y, z)]
@@ -73,7 +87,7 @@ class Wheel:
 
 
 def round_faces(system: System) -> dict[str, list[np.ndarray]]:
-    """Return faces (4, 3), m, of wheels and racks by body name (or "ground"), in body coordinates."""
+    """Return the faces (4, 3), m, of wheels and racks in body coordinates, by name of body or "ground"."""
     faces: dict[str, list[np.ndarray]] = {}
     for wheel in wheels(system):
         faces.setdefault(wheel.body.name, []).extend(wheel.faces())
@@ -84,7 +98,7 @@ def round_faces(system: System) -> dict[str, list[np.ndarray]]:
 
 
 def wheels(system: System) -> list[Wheel]:
-    """Return the wheels of all constraints of a system, without duplicates."""
+    """Return the wheels that the constraints of a system contain, each once."""
     found: list[Wheel] = []
     for constraint in system.constraints:
         for wheel in _wheels_of(system, constraint):
@@ -118,7 +132,7 @@ def _wheels_of(system: System, constraint: Any) -> Iterator[Wheel]:
 
 
 def _pair(system: System, gear: Any, carrier: Body | Ground) -> Iterator[Wheel]:
-    """Return both touching pitch circles of gears with parallel axes; none if the axes coincide or are unknown."""
+    """Yield the pitch circles of two gears with parallel axes; none if the axes coincide or are unknown."""
     bodies, ratio = (gear.body_i, gear.body_j), gear.ratio
     axis = _in_inertial(gear.body_j, gear.frame_j.matrix[:, 2])
     centers = [c for c in (_bearing(system, body, carrier, axis) for body in bodies) if c is not None]
@@ -143,7 +157,7 @@ def _pinion(system: System, rack: RackPinion) -> Wheel:
 
 
 def _rack(system: System, rack: RackPinion) -> np.ndarray:
-    """Return a bar (4, 3) along the rack, body coordinates, that touches the pinion's circle in the initial poses."""
+    """Return a bar (4, 3) along a rack, body coordinates, m, that touches the pinion at the initial poses."""
     wheel = _pinion(system, rack)
     axis = _in_inertial(wheel.body, wheel.axis)
     center = wheel.body.position + _in_inertial(wheel.body, wheel.center)
@@ -162,10 +176,10 @@ def _in_inertial(body: Body | Ground, vector: np.ndarray) -> np.ndarray:
 
 
 def _bearing(system: System, body: Body | Ground, carrier: Body | Ground, axis: np.ndarray) -> np.ndarray | None:
-    """Return the center (3,) of rotation of a gear on its carrier in the initial poses, inertial frame.
+    """Return the center of rotation (3,) of a gear on its carrier at the initial poses, inertial frame, m.
 
-    It is a point of a hinge about the given axis (3,), inertial frame. Without a hinge it is the center of mass of the
-    body; for the ground it is unknown (None).
+    It is a point of a hinge about the axis (3,), inertial frame. Without a hinge it is the center of mass of the body;
+    for the ground it is unknown (None).
     """
     for joint in system.constraints:
         if not isinstance(joint, Joint) or joint.rotation_axis is None:

@@ -1,4 +1,4 @@
-"""Appearance of bodies in the viewer: shapes, and arms to the points of constraints and forces."""
+"""How bodies look in the viewer: their shapes, and thin arms to the points where constraints and forces act."""
 
 from __future__ import annotations
 
@@ -29,12 +29,15 @@ NEAR = 1e-6
 
 
 def color_of(number: int) -> str:
-    """Return the default color of the body with index `number`."""
+    """Return the default color of the body with this index."""
     return COLORS[number % len(COLORS)]
 
 
 def body_parts(system: System, reach: Mapping[str, float]) -> list[BodyPart]:
-    """Return all bodies with their fixed surfaces; `reach` maps names of bodies to their largest radius, m."""
+    """Return the displayed parts of all bodies.
+
+    `reach` is the distance from the center of mass to the farthest drawn point, m, by name of body.
+    """
     found = []
     wheels, plates = round_faces(system), plate_faces(system)
     for number, body in enumerate(system.bodies):
@@ -58,7 +61,7 @@ def _wheels(faces: Mapping[str, list[np.ndarray]], name: str, color: tuple[float
 
 
 def surface_of(shape: Shape) -> SurfaceMesh:
-    """Return the surface of a shape in body coordinates."""
+    """Return the triangulated surface of a shape in body coordinates."""
     if isinstance(shape, Mesh):
         closed = fault(welded(shape.vertices, shape.triangles)[1]) is None
         surface = creased(shape.vertices, shape.triangles, closed)
@@ -67,7 +70,7 @@ def surface_of(shape: Shape) -> SurfaceMesh:
 
 
 def held_points(system: System, body: Body) -> list[np.ndarray]:
-    """Return the points (3,), body coordinates, at which constraints and forces act on a body."""
+    """Return the points (3,), body coordinates, m, at which constraints and forces act on a body."""
     companions = [companion for each in system.bodies for companion in each.companions]
     ends: Iterable[Any] = (
         end
@@ -88,7 +91,10 @@ def reach_of(system: System, body: Body) -> float:
 
 
 def _arms(points: list[np.ndarray], reach: float) -> SurfaceMesh | None:
-    """Return thin bars from the center of mass to points; None if all points are near."""
+    """Return thin bars from the center of mass to points (3,), m; None if all points are close to it.
+
+    `reach` is the distance of the farthest drawn point, m.
+    """
     far = [point for point in points if np.linalg.norm(point) > NEAR * reach]
     if not far:
         return None
@@ -96,14 +102,14 @@ def _arms(points: list[np.ndarray], reach: float) -> SurfaceMesh | None:
 
 
 def _semi_axes(body: Body) -> tuple[np.ndarray, np.ndarray]:
-    """Return semi-axes (3,), m, of the solid ellipsoid with a body's mass and inertia, and directions (columns)."""
+    """Return semi-axes (3,), m, and axes (3, 3), as columns, of the ellipsoid with a body's mass and inertia."""
     moments, axes = np.linalg.eigh(body.inertia)
     squares = 2.5 / body.mass * (moments.sum() - 2 * moments)
     return np.sqrt(np.maximum(squares, 1e-4 * squares.max())), axes * np.linalg.det(axes)
 
 
 def _of_inertia(body: Body) -> SurfaceMesh:
-    """Return the solid ellipsoid with the body's mass and inertia, for bodies without other surfaces."""
+    """Return the ellipsoid with a body's mass and inertia; it shows bodies that have no other surface."""
     semi_axes, axes = _semi_axes(body)
     return ellipsoid(semi_axes).placed(np.zeros(3), axes)
 

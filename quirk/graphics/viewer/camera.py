@@ -1,4 +1,7 @@
-"""Initial view of a mechanism: perpendicular to its widest side, and slightly from above."""
+"""Initial view of a mechanism: perpendicular to its widest side, and slightly from above.
+
+The extent of a mechanism is its size and position in all pictures.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ DISTANCE = 4.3
 
 
 def axes_of(extent: Extent) -> np.ndarray:
-    """Return viewing axes (3, 3) as columns, inertial components: right, away from the viewer, and up."""
+    """Return the viewing axes (3, 3) as columns: right, away from the viewer, and up, inertial components."""
     up = extent.up
     widths = _box(extent)
     horizontal = np.argsort(np.abs(up), kind="stable")[:2].tolist()
@@ -32,7 +35,7 @@ def axes_of(extent: Extent) -> np.ndarray:
 
 
 def direction(extent: Extent) -> np.ndarray:
-    """Return the unit vector (3,) toward the viewer, in the axes of `axes_of`."""
+    """Return the unit vector (3,) toward the viewer, in the viewing axes of `axes_of`."""
     widths = np.abs(axes_of(extent)).T @ _box(extent)
     most = widths.max()
     aside = ASIDE_OF_FLAT if widths[1] < FLAT * most else ASIDE
@@ -43,5 +46,5 @@ def direction(extent: Extent) -> np.ndarray:
 
 
 def _box(extent: Extent) -> np.ndarray:
-    """Return the sides (3,), m, of the box around all of the motion, or the initial pose if it travels far."""
+    """Return the edges (3,), m, of the box around the whole motion, or around the first pose if the motion is long."""
     return np.ptp(extent.start, axis=0) if extent.far else extent.high - extent.low

@@ -1,4 +1,4 @@
-"""The displayed parts of a mechanism and their extent, independent of the display program."""
+"""What the viewer displays of a mechanism, and how large it is; independent of the display program."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ TRAIL_POINTS = 3
 
 @dataclass(frozen=True)
 class Extent:
-    """Size and position of the displayed parts.
+    """Size and position of everything that is displayed.
 
     Attributes
     ----------
-    low, high : (3,), m, bounds at all times, inertial frame
-    start : (2, 3), m, lowest and highest coordinates at the first time
-    floor : least coordinate along `up` of all points, m, relative to the inertial origin
+    low, high : (3,) bounds of the coordinates in all pictures, inertial frame, m
+    start : (2, 3) lowest and highest coordinates in the first picture, m
+    floor : smallest coordinate along `up` of all points, from the inertial origin, m
     up : (3,) unit vector, inertial frame: against gravity, or z
     """
 
@@ -54,16 +54,19 @@ class Extent:
 
     @property
     def size(self) -> float:
-        """Largest side of the bounding box at the first time, m."""
+        """Largest edge of the bounding box in the first picture, m."""
         return float(np.ptp(self.start, axis=0).max())
 
     @property
     def far(self) -> bool:
-        """Whether the motion extends so far that the mechanism would be small in a picture of all of it."""
+        """Whether the motion is so long that the mechanism would be small in a picture of all of it."""
         return self.size < LEAST_PART * float((self.high - self.low).max())
 
     def view(self, followed: bool) -> tuple[np.ndarray, float]:
-        """Return the center (3,) and half width, m, of a picture of all of the motion or the followed mechanism."""
+        """Return center (3,) and half width, m, of a picture.
+
+        It shows the whole motion, or the mechanism if `followed`.
+        """
         half = 0.5 * float((self.high - self.low).max())
         most = 0.5 * self.size / FOLLOWED_PART
         return (self.start.mean(axis=0), most) if followed and most < half else (0.5 * (self.low + self.high), half)
@@ -71,10 +74,18 @@ class Extent:
 
 @dataclass(frozen=True)
 class Contents:
-    """The displayed parts of a system: bodies, joints, springs, arrows, ropes and trails, and the poses of bodies.
+    """Everything that is displayed of a system, and the poses of its bodies.
 
-    `axes` are the axes of joints, shown on request. `notes` state the scale of arrows, such as "longest force 180 N".
-    A floor is shown only if `grounded` is True, that is, with gravity.
+    Attributes
+    ----------
+    parts : bodies, joints, springs and arrows
+    cords : ropes of pulleys
+    trails : paths of points
+    poses : poses of the bodies in all pictures
+    extent : size and position
+    axes : axes of joints, shown on request
+    grounded : whether a floor is shown, as with gravity
+    notes : texts with the scale of arrows, such as "longest force 180 N"
     """
 
     parts: list[Part]
@@ -90,7 +101,10 @@ class Contents:
 def of_result(
     result: Result, times: np.ndarray, arrows: Any = (), trails: Sequence[tuple[str, np.ndarray]] = ()
 ) -> Contents:
-    """Return the displayed parts of a result at given times; `arrows` names loads, and `trails` points of bodies."""
+    """Return what is displayed of a result at the times of the pictures (nt,), s.
+
+    `arrows` names constraints and forces whose loads are shown; `trails` are body points (name, point (3,), m).
+    """
     names = checked_arrows(result.system, result._elements, arrows)
     paths = [_trail(result, name, local, times) for name, local in trails]
     made = _made(result.system, Poses.of_result(result, times), list(result._elements.values()), paths)
@@ -101,7 +115,7 @@ def of_result(
 
 
 def of_state(system: System, state: State) -> Contents:
-    """Return the displayed parts of a system at a state."""
+    """Return what is displayed of a system at one state."""
     return _made(system, Poses.of_state(system, state), system.forces, [])
 
 
@@ -118,7 +132,7 @@ def _made(system: System, poses: Poses, elements: Sequence[ForceElement], trails
 
 
 def _extent(system: System, poses: Poses, bodies: Sequence[BodyPart], trails: Sequence[PathTrail]) -> Extent:
-    """Return the extent of bodies, of trails, and of points at which constraints and forces act on the ground."""
+    """Return the extent of bodies, trails, and points at which constraints and forces act on the ground."""
     strength = float(np.linalg.norm(system.gravity))
     up = -system.gravity / strength if strength > 0 else np.array([0.0, 0.0, 1.0])
     fixed = [
@@ -143,7 +157,7 @@ def _extent(system: System, poses: Poses, bodies: Sequence[BodyPart], trails: Se
 
 
 def _carried(part: BodyPart, poses: Poses) -> np.ndarray:
-    """Return the paths (nt, 8, 3) of the corners of a body's bounding box, inertial frame."""
+    """Return the paths (nt, 8, 3) of the corners of a body's bounding box, inertial frame, m."""
     vertices = np.concatenate([look.surface.vertices for look in part.looks])
     ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
     corners = np.array(np.meshgrid(*ends.T)).reshape(3, -1).T
@@ -152,7 +166,7 @@ def _carried(part: BodyPart, poses: Poses) -> np.ndarray:
 
 
 def _trail(result: Result, name: str, local: np.ndarray, times: np.ndarray) -> PathTrail:
-    """Return the path of a body point, divided into segments between pictures."""
+    """Return the path of a point (3,) of a body, divided at the times of the pictures."""
     s = np.linspace(0.0, 1.0, TRAIL_POINTS + 1)
     fine = times[:-1, None] + s * np.diff(times)[:, None]
     r, R = in_between.poses(result, name, fine.reshape(-1))

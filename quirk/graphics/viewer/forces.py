@@ -1,4 +1,4 @@
-"""Appearance of force elements, and arrows of forces and torques."""
+"""How force elements look in the viewer, and arrows of forces and torques."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ ROUND_OFF = 1e-9
 
 
 def element_parts(elements: Sequence[ForceElement], size: float) -> list[Part]:
-    """Return coils of springs and lines of other two-point elements, in a mechanism of size `size`, m."""
+    """Return coils of springs, and lines of other force elements between two points.
+
+    `size` is the size of the mechanism, m.
+    """
     found: list[Part] = []
     for element in elements:
         if element.drawing not in ("coil", "line") or len(element.ends) != 2:
@@ -50,7 +53,7 @@ def element_parts(elements: Sequence[ForceElement], size: float) -> list[Part]:
 
 
 def checked_arrows(system: System, elements: Mapping[str, ForceElement], arrows: Any) -> list[str]:
-    """Return the checked names of constraints and forces whose loads are shown; all of them for "all"."""
+    """Return the names of constraints and forces whose loads the user wants to see; "all" means all of them."""
     known = [c.name for c in system.constraints if not _keeps_plane(system, c)] + list(elements)
     if isinstance(arrows, str) and arrows == "all":
         return known
@@ -64,11 +67,10 @@ def checked_arrows(system: System, elements: Mapping[str, ForceElement], arrows:
 
 
 def arrow_parts(result: Result, names: Sequence[str], size: float) -> tuple[list[Part], list[str]]:
-    """Return arrows of the loads of constraints and forces at the joint point on body j (or the last body), and notes.
+    """Return arrows that show the loads of constraints and forces, and texts with the magnitudes of the longest ones.
 
-    The notes state the magnitudes of the longest arrows.
-
-    All arrows of forces have one scale, and all of torques one; `size` is that of the mechanism, m.
+    The arrows are at the joint point on body j, or on the last body. All forces have one scale, and all torques one;
+    `size` is the size of the mechanism, m.
     """
     loads: dict[tuple[str, str], np.ndarray] = {}
     for name in names:
@@ -112,7 +114,10 @@ def _keeps_plane(system: System, constraint: Constraint) -> bool:
 
 
 def _coil(size: float, length: float) -> SurfaceMesh:
-    """Return a coil with straight ends, of length 1 along z; the wire is round if the coil is stretched to `length`."""
+    """Return a coil of length 1 along z, with straight ends; its wire is round if the coil is stretched to `length`.
+
+    `size` is the size of the mechanism, m.
+    """
     s = np.linspace(0.0, 1.0, TURNS * POINTS_OF_A_TURN + 1)
     angle = 2 * np.pi * TURNS * s
     radius = float(np.clip(COIL * length, LEAST * size, MOST * size))

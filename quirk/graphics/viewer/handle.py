@@ -1,4 +1,4 @@
-"""Handle of a picture that a server on this machine shows in browsers until it is closed."""
+"""Object by which the user closes a view in the browser, or waits for its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPACITY_STEP = 0.05
 
 
 class View:
-    """The handle that `result.view()` and `system.view()` return.
+    """A view in the browser, as returned by `result.view()` and `system.view()`.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class View:
         server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
 
     def add_looks(self, stage: ViewerStage, labels: bool, axes: bool, opacity: float) -> None:
-        """Add controls that show names and joint axes, and make bodies translucent."""
+        """Add controls that show names and joint axes and set the opacity of bodies."""
         gui = self._server.gui
         names, lines = gui.add_checkbox("names", labels), gui.add_checkbox("axes of joints", axes)
         faint = gui.add_slider("opacity", OPACITY_STEP, 1.0, OPACITY_STEP, opacity)
@@ -45,13 +45,13 @@ class View:
         return self._closed.is_set()
 
     def close(self) -> None:
-        """Close the view; browsers keep the last picture. Closing it again has no effect."""
+        """Close the view; browsers keep the last picture. A closed view can be closed again."""
         if not self._closed.is_set():
             self._closed.set()
             stopped(self._server)
 
     def wait(self) -> None:
-        """Wait until the view is closed, or close it at Ctrl-C; for scripts, whose views end with them."""
+        """Wait until the view is closed; Ctrl-C closes it. Views of scripts end with the script."""
         try:
             while not self._closed.wait(LOOK):
                 pass
@@ -68,7 +68,7 @@ class View:
         return f"<View: {'closed' if self.closed else self.url}>"
 
     def _repr_html_(self) -> str:
-        """Return HTML for notebooks: the same picture from the same server."""
+        """Return HTML that shows the view in a notebook."""
         if self.closed:
             return "<p>This view is closed.</p>"
         return f'<iframe src="{self.url}" width="100%" height="{HEIGHT}" style="border: none"></iframe>'

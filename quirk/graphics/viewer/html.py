@@ -1,4 +1,4 @@
-"""A motion as one self-contained HTML file."""
+"""Writing of a motion as one HTML file that needs no other file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def to_html(
     opacity: float = 1.0,
     plots: Any = None,
 ) -> Path:
-    """Write a motion as one HTML file; see `Result.to_html`."""
+    """Write a motion as one HTML file that any browser plays; see `Result.to_html`."""
     file = validate.output_file("to_html", path, (".html", ".htm"))
     fps, speed = checked_rates("to_html", fps, speed)
     labels, dark = validate.flag("to_html", "labels", labels), validate.flag("to_html", "dark", dark)
@@ -69,7 +69,7 @@ def to_html(
 
 
 def checked_rates(owner: str, fps: Any, speed: Any) -> tuple[float, float]:
-    """Return checked pictures per second and speed."""
+    """Return the number of pictures per second and the playback speed, or raise an InputError."""
     fps, speed = validate.positive(owner, "fps", fps), validate.positive(owner, "speed", speed)
     if fps > MOST_PER_SECOND:
         raise InputError(f"{owner}: fps must not be above {MOST_PER_SECOND}; got {fps:g}")
@@ -77,7 +77,7 @@ def checked_rates(owner: str, fps: Any, speed: Any) -> tuple[float, float]:
 
 
 def checked_looks(owner: str, axes: Any, opacity: Any) -> tuple[bool, float]:
-    """Return checked options: whether joint axes are shown, and the opacity of bodies, above 0 and up to 1."""
+    """Return whether joint axes are shown, and the opacity of bodies, above 0 and at most 1; InputError otherwise."""
     opacity = validate.positive(owner, "opacity", opacity)
     if opacity > 1:
         raise InputError(f"{owner}: opacity must be above 0 and up to 1; got {opacity:g}")
@@ -85,7 +85,7 @@ def checked_looks(owner: str, axes: Any, opacity: Any) -> tuple[bool, float]:
 
 
 def checked_follow(owner: str, result: Result, follow: Any) -> str | None:
-    """Return the checked name of a body, "ground" or None."""
+    """Return the name of the body to be followed, "ground", or None if the user has not chosen."""
     if follow is None or (isinstance(follow, str) and follow == GROUND.name):
         return follow
     if not isinstance(follow, str) or not isinstance(result.system[follow], Body):
@@ -94,7 +94,7 @@ def checked_follow(owner: str, result: Result, follow: Any) -> str | None:
 
 
 def checked_trails(owner: str, result: Result, trails: Any) -> list[tuple[str, np.ndarray]]:
-    """Return checked pairs of body name and point (3,), body coordinates."""
+    """Return the body points whose paths are shown, as pairs of a body name and a point (3,), body coordinates, m."""
     given = [trails] if isinstance(trails, str) else trails
     if not isinstance(given, list | tuple):
         raise InputError(f"{owner}: trails must be names of bodies, or pairs (name, point); got {trails!r}")
@@ -103,7 +103,7 @@ def checked_trails(owner: str, result: Result, trails: Any) -> list[tuple[str, n
 
 
 def picture_times(owner: str, result: Result, fps: float, speed: float) -> np.ndarray:
-    """Return the times of the pictures, s; the last is the end of the result."""
+    """Return the times of the pictures (nt,), s; the last one is the end of the result."""
     start, end = float(result.time[0]), float(result.time[-1])
     count = (end - start) * fps / speed
     bodies = len(result.system.bodies)

@@ -1,4 +1,4 @@
-"""Free axes of joints in the viewer."""
+"""Axes of joints in the viewer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ HALF, RADIUS = 0.2, 0.004
 
 
 def axis_parts(system: System, size: float) -> list[AxisMarker]:
-    """Return thin rods along the free axes of joints, at their points on body i, in a mechanism of size `size`, m."""
+    """Return thin rods along the free axes of joints, at the joint points on body i.
+
+    `size` is the size of the mechanism, m.
+    """
     companions = [companion for body in system.bodies for companion in body.companions]
     rod = tube(np.array([[0, 0, -HALF * size], [0, 0, HALF * size]]), RADIUS * size, 6)
     found = []

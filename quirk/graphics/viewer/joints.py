@@ -1,4 +1,4 @@
-"""Appearance of joints: a hinge is a cylinder about its axis, a slider a rail with a block, and so on."""
+"""How joints look in the viewer: a hinge is a cylinder about its axis, a slider a rail with a block, and so on."""
 
 from __future__ import annotations
 
@@ -48,8 +48,13 @@ def joint_parts(
 ) -> list[Part]:
     """Return the displayed parts of all constraints.
 
-    `reach` maps names of bodies to their largest radius, m; `whole` is the size of the mechanism, m, and `ground` the
-    radius, m, of displayed planes around `middle` (3,), inertial frame.
+    Parameters
+    ----------
+    system : System
+    reach : distance from the center of mass to the farthest drawn point, m, by name of body
+    whole : size of the mechanism, m
+    ground : radius of displayed planes, m
+    middle : (3,) center of displayed planes that are fixed in the inertial frame, m
     """
     companions = [companion for body in system.bodies for companion in body.companions]
     found: list[Part] = []
@@ -68,7 +73,10 @@ def joint_parts(
 
 
 def _spans(constraint: Constraint, size: float) -> list[Part]:
-    """Return the part between a point of body i and a point of body j: a rod or a rope."""
+    """Return a rod or a rope between a point of body i and a point of body j, for constraints that have one.
+
+    `size` is the size of the joint, m.
+    """
     kinds = (c.Distance, c.DistanceDrive, c.Rope, planar.DoubleRevolute, planar.DistanceDriver)
     if not isinstance(constraint, kinds):
         return []
@@ -86,10 +94,10 @@ def _spans(constraint: Constraint, size: float) -> list[Part]:
 
 
 def _planes(constraint: Constraint, planes: Sequence[DrawnPlane], ground: float, middle: np.ndarray) -> list[Part]:
-    """Return the planes on which bodies roll or that they touch, as rings of decreasing opacity.
+    """Return planes that bodies touch or on which they roll, as rings that fade outward.
 
-    The rings are around `middle` (3,), inertial frame, or around the center of mass of the body in which a plane is
-    fixed.
+    The rings have the radius `ground`, m. Their center is near `middle` (3,), inertial frame, or near the center of
+    mass of the body in which a plane is fixed.
     """
     looks = [
         Look(_ring(inner * ground, outer * ground), (*to_rgba(PLANE_COLOR)[:3], opacity))
@@ -106,7 +114,7 @@ def _planes(constraint: Constraint, planes: Sequence[DrawnPlane], ground: float,
 
 
 def _ring(inner: float, outer: float) -> SurfaceMesh:
-    """Return a flat ring about z, visible from both sides."""
+    """Return a flat ring about z with two radii, m, visible from both sides."""
     angle = np.linspace(0.0, 2 * np.pi, RING + 1)
     circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(RING + 1)], axis=1)
     parts = itertools.pairwise(circle)
@@ -114,7 +122,10 @@ def _ring(inner: float, outer: float) -> SurfaceMesh:
 
 
 def _markers(constraint: Constraint, size: float) -> list[Marker]:
-    """Return the parts fixed in body i and in body j at their joint frames."""
+    """Return the parts that show a constraint and are fixed in body i and in body j at the joint frames.
+
+    `size` is the size of the joint, m.
+    """
     surfaces: Surfaces = (None, None)
     for kind, builder in BUILDERS.items():
         if isinstance(constraint, kind):
@@ -134,7 +145,10 @@ def _markers(constraint: Constraint, size: float) -> list[Marker]:
 
 
 def _by_free_axes(constraint: Any, size: float) -> Surfaces:
-    """Return a hinge, a rail, a rod with a sleeve, or a ball, according to the free axes."""
+    """Return surfaces for both joint frames: a hinge, a rail, a rod with a sleeve, or a ball.
+
+    The free axes of the joint decide; `size` is the size of the joint, m.
+    """
     option = drawing_of(constraint)
     radius = THICK * size if option.axis_radius is None else option.axis_radius
     across = constraint.rotation_axis is not None and constraint.translation_axis not in (
@@ -154,7 +168,7 @@ def _by_free_axes(constraint: Any, size: float) -> Surfaces:
 
 
 def _universal(constraint: Any, size: float) -> Surfaces:
-    """Return a bar along x of frame i and one along y of frame j, which form a cross."""
+    """Return a bar along x of frame i and one along y of frame j, which together form a cross."""
     radius = 0.6 * THICK * size
     along_x = np.array([[-1.2 * size, 0, 0], [1.2 * size, 0, 0]])
     along_y = np.array([[0, -1.2 * size, 0], [0, 1.2 * size, 0]])
@@ -170,7 +184,7 @@ def _line_and_point(constraint: Any, size: float) -> Surfaces:
 
 
 def _curve(constraint: Any, size: float) -> Surfaces:
-    """Return the curve and the point that moves along it."""
+    """Return a tube along the curve of a constraint, and a ball for the point that moves on it."""
     spline = constraint.curve
     u = np.linspace(spline.breaks[0], spline.breaks[-1], CURVE_POINTS)
     piece = np.clip(np.searchsorted(spline.breaks, u, side="right") - 1, 0, len(spline.breaks) - 2)
@@ -201,12 +215,12 @@ BUILDERS: dict[Any, Callable[[Any, float], Surfaces]] = {
 
 
 def _holds_a_point(constraint: Any) -> bool:
-    """Return whether a constraint has rows that can be displayed."""
+    """Whether a constraint has rows; otherwise there is nothing to show."""
     return constraint.row_count != 0
 
 
 def to_axis(constraint: Constraint) -> np.ndarray:
-    """Return the rotation (4,) from z to the free axis of a joint."""
+    """Return the quaternion (4,) that rotates z to the free axis of a joint."""
     rotation_axis = getattr(constraint, "rotation_axis", None)
     axis = getattr(constraint, "translation_axis", None) if rotation_axis is None else rotation_axis
     if axis is None or axis == 2 or type(constraint) in BUILDERS:
@@ -215,7 +229,7 @@ def to_axis(constraint: Constraint) -> np.ndarray:
 
 
 def _thickness(constraint: Constraint) -> float:
-    """Return the extent, m, of both bodies' shapes from the joint along its axis, disregarding thick shapes."""
+    """Return how far the shapes of both bodies extend from a joint along its axis, m; thick shapes do not count."""
     found = 0.0
     for body, frame in constraint.ends[:2]:
         if isinstance(body, Body) and body.shapes:

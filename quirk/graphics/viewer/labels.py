@@ -1,4 +1,4 @@
-"""Placement of names without overlap: beside the point of their part, shifted by lines where necessary.
+"""Placement of names in the viewer without overlap: beside their points, shifted by lines where necessary.
 
 Names have the same size on the screen for every mechanism, so their positions are computed in pixels, for the first
 picture in the initial view.
@@ -24,14 +24,20 @@ MOST_LINES = 8
 
 
 class Label(NamedTuple):
-    """A displayed name, with blank lines that shift it up or down; `anchor` is the point of the text at its place."""
+    """A displayed name and its placement.
+
+    Attributes
+    ----------
+    text : the name, with blank lines that shift it up or down
+    anchor : point of the text that is at its place, such as "top-left"
+    """
 
     text: str
     anchor: str
 
 
 def place_of(part: Part, poses: Poses) -> np.ndarray:
-    """Return the position (3,), m, inertial frame, of the name of a part in the first picture."""
+    """Return the position (3,) of the name of a part in the first picture, inertial frame, m."""
     track = part.track(poses)
     point = track.position[0]
     if track.scale is not None:
@@ -44,7 +50,10 @@ def place_of(part: Part, poses: Poses) -> np.ndarray:
 
 
 def on_screen(places: np.ndarray, viewer: np.ndarray) -> np.ndarray:
-    """Return pixel coordinates (k, 2), right and down, of points (k, 3) for a viewer (3,) who looks at the origin."""
+    """Return pixel coordinates (k, 2), right and down, of k points (k, 3).
+
+    `viewer` (3,) is the position of the viewer, who looks at the origin.
+    """
     away = -viewer / np.linalg.norm(viewer)
     right = np.cross(away, [0.0, 0.0, 1.0])
     right /= np.linalg.norm(right)
@@ -54,7 +63,10 @@ def on_screen(places: np.ndarray, viewer: np.ndarray) -> np.ndarray:
 
 
 def laid_out(texts: Sequence[str], dots: np.ndarray, letters: np.ndarray) -> list[Label]:
-    """Return names placed beside pixels (k, 2) without overlap among them or with the axis letters `letters` (j, 2)."""
+    """Return names placed beside the pixels `dots` (k, 2) without overlap.
+
+    They also avoid the names of the coordinate axes at the pixels `letters` (j, 2).
+    """
     taken = [_box(dot, WIDTH, -0.5 * LINE) - [0.5 * WIDTH, 0.0, 0.5 * WIDTH, 0.0] for dot in letters]
     found = []
     for text, dot in zip(texts, dots, strict=True):
@@ -67,7 +79,7 @@ def laid_out(texts: Sequence[str], dots: np.ndarray, letters: np.ndarray) -> lis
 
 
 def _candidates(text: str) -> list[tuple[Label, float]]:
-    """Return the possible placements of a name, with the upper border of its line, pixels below its point."""
+    """Return the possible placements of a name, each with the position of its upper border below its point, pixels."""
     ways = [(Label(text, "center-left"), -0.5 * LINE)]
     for k in range(MOST_LINES):
         ways.append((Label("\n" * k + text, "top-left"), k * LINE))
@@ -76,7 +88,10 @@ def _candidates(text: str) -> list[tuple[Label, float]]:
 
 
 def _box(dot: np.ndarray, width: float, above: float) -> np.ndarray:
-    """Return the borders (4,) of a name, pixels: left, upper, right, lower."""
+    """Return the borders (4,) of a name on the screen, pixels: left, upper, right, lower.
+
+    It begins at the pixel `dot`, with its upper border `above` below it.
+    """
     return np.array([dot[0], dot[1] + above, dot[0] + width, dot[1] + above + LINE])
 
 

@@ -1,4 +1,4 @@
-"""A run under the control of a loop in the browser: it shows where the run stands, with sliders for its inputs."""
+"""View of a running `Run` in the browser, with sliders for its inputs."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def view(run: Run, *, ranges: Mapping[str, Any] | None, fps: float, labels: bool
 
 
 class LiveView(View):
-    """The present state of a run, as often as the loop comes by and no more than `fps` times a second.
+    """View of the present state of a run; it is updated by the run at most `fps` times per second.
 
     Attributes
     ----------
-    url : where browsers on this machine find it
+    url : address for browsers on this machine
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class LiveView(View):
         return slider
 
     def set_inputs(self, run: Run) -> None:
-        """Set the inputs whose sliders people have moved since the last call."""
+        """Set the inputs of the run to the values of sliders that were moved since the last call."""
         while self._moved:
             (name, k), value = self._moved.popitem()
             if k is None:
@@ -89,7 +89,7 @@ class LiveView(View):
                 run.inputs[name] = vector
 
     def show(self, run: Run) -> None:
-        """Show where the run stands, if it is time for another picture."""
+        """Show the present state of the run, unless the last picture is too recent."""
         now = time.monotonic()
         if self.closed or now < self._due or run.time == self._t:
             return
@@ -107,7 +107,10 @@ def _components(value: Any) -> list[tuple[int | None, float]]:
 
 
 def _ranges(run: Run, given: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """Return between which values the slider of each input goes."""
+    """Return the smallest and largest value of the slider of each input, by name.
+
+    `given` are the user's choices.
+    """
     unknown = [name for name in given if name not in run.inputs]
     if unknown:
         raise InputError(f"view: ranges names {unknown[0]!r}, which is no input of the run: {', '.join(run.inputs)}")

@@ -1,4 +1,4 @@
-"""Parts and trails as nodes of a viser scene."""
+"""Displayed parts and trails as nodes of a viser scene."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ NAME_SIZE = 0.75
 
 
 def path_of(kind: str, *names: str) -> str:
-    """Return the path of a node; slashes in names of parts are replaced, so that they do not create levels."""
+    """Return the path of a node in the scene; slashes in names are replaced, because they would create levels."""
     return "/".join([ROOT, kind, *(name.replace("/", "\N{DIVISION SLASH}") for name in names)])
 
 
 def node_name(part: Part) -> str:
-    """Return the node path of a part: under "bodies" for bodies and parts fixed in them, else "ground" or "between"."""
+    """Return the path of the node of a part in the scene.
+
+    It is under "bodies" for bodies and parts fixed in them, otherwise under "ground" or "between".
+    """
     if isinstance(part, BodyPart):
         return path_of("bodies", part.name)
     if part.parent is not None:
@@ -33,7 +36,7 @@ def node_name(part: Part) -> str:
 
 
 def label_of(part: Part) -> str:
-    """Return the displayed name of a part; "" for arrows and for all but one marker of a joint."""
+    """Return the displayed name of a part; an empty text for arrows and for all marks of a joint but one."""
     if isinstance(part, Arrow):
         return ""
     if isinstance(part, Marker):
@@ -42,19 +45,19 @@ def label_of(part: Part) -> str:
 
 
 def rgb(color: Any) -> tuple[int, int, int]:
-    """Return a color (r, g, b, ...) with components from 0 to 1 as integers from 0 to 255."""
+    """Return a color (r, g, b, ...) with components from 0 to 1 as three integers from 0 to 255."""
     r, g, b = (round(255 * float(x)) for x in color[:3])
     return r, g, b
 
 
 class PartNode:
-    """The node of a part, which moves from picture to picture.
+    """Scene node of a part, which is moved for each picture.
 
     Parameters
     ----------
     scene : viser's SceneApi
     part : the displayed part
-    unit : scene lengths for each meter
+    unit : scene units per meter
     label : the placed name, or None
     labels : whether the name is shown
     axes : whether joint axes are shown
@@ -87,7 +90,7 @@ class PartNode:
         )
 
     def show(self, track: Track, k: int) -> None:
-        """Move the part to its pose in the picture with index `k`; unchanged values are not sent."""
+        """Move the node to its pose in picture k; only changes are sent to the browser."""
         shown = self._enabled and bool(_at(track.shown, k))
         if shown != self._now["shown"]:
             self._frame.visible = self._now["shown"] = shown
@@ -106,30 +109,30 @@ class PartNode:
                 self._label.position = (0.0, 0.0, 0.5 * self._unit * self._now["scale"][2])
 
     def enable_axis(self, enabled: bool) -> None:
-        """Enable or disable the display of a joint axis."""
+        """Show or hide the node if it is the axis of a joint."""
         if isinstance(self.part, AxisMarker):
             self._enabled = enabled
 
     def fade(self, opacity: float) -> None:
-        """Multiply the opacity of a body's colors by a factor from 0 to 1."""
+        """Multiply the opacity of the node by a factor from 0 to 1, if it is a body."""
         for mesh, look in zip(self._meshes, self.part.looks if isinstance(self.part, BodyPart) else (), strict=False):
             whole = opacity * float(look.color[3])
             mesh.opacity = None if whole >= 1.0 else whole
             mesh.cast_shadow = whole >= 1.0
 
     def on_click(self, callback: Callable[[Part], None]) -> None:
-        """Call a function with the part when it is clicked."""
+        """Call a function with the part whenever the node is clicked."""
         for mesh in self._meshes:
             mesh.on_click(lambda event: callback(self.part))
 
     def show_label(self, shown: bool) -> None:
-        """Show or hide the name."""
+        """Show or hide the name of the part."""
         if self._label is not None:
             self._label.visible = shown
 
 
 class CordNode:
-    """The rope of a pulley, whose course is sent with each picture."""
+    """Scene node of the rope of a pulley; its line is sent for each picture."""
 
     def __init__(self, scene: Any, cord: Cord) -> None:
         self._line = scene.add_line_segments(
@@ -141,13 +144,16 @@ class CordNode:
         )
 
     def show(self, path: np.ndarray, shown: np.ndarray, k: int) -> None:
-        """Show the course of the picture with index `k`, from the courses (nt, k, 3) of all pictures."""
+        """Show the rope in picture k.
+
+        `path` (nt, c, 3) are the points of the rope in all pictures, `shown` (nt,) whether it is visible.
+        """
         self._line.visible = bool(_at(shown, k))
         self._line.points = np.stack([path[k, :-1], path[k, 1:]], axis=1).astype(np.float32)
 
 
 class TrailNodes:
-    """The path of a point so far: constant pieces and the last, growing piece."""
+    """Scene nodes of the path of a point so far: fixed pieces, and the last piece, which grows."""
 
     def __init__(self, scene: Any, trail: PathTrail, number: int, path: np.ndarray) -> None:
         name = path_of("trails", f"{trail.name} {number + 1}")
@@ -170,7 +176,7 @@ class TrailNodes:
         self._head = lines("head", self._path[:1], True)
 
     def show(self, k: int) -> None:
-        """Show the path up to the picture with index `k`."""
+        """Show the path up to picture k."""
         done = k // STRETCHES
         for number in range(min(done, self._shown), max(done, self._shown)):
             self._behind[number].visible = number < done
@@ -179,5 +185,5 @@ class TrailNodes:
 
 
 def _at(values: np.ndarray, k: int) -> Any:
-    """Return the value for the picture with index `k`, from one value for each picture or one for all."""
+    """Return the value for picture k, from an array with one entry for each picture or one for all."""
     return values[k if len(values) > 1 else 0]

@@ -1,4 +1,4 @@
-"""The panel of a page beside the picture: clock, plots, and a cursor that follows the picture."""
+"""Panel beside the picture in an HTML file: clock, plots, and a cursor that follows the picture."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ SCRIPT = """
 
 
 def checked_plots(result: Result, plots: Any) -> list[Curve]:
-    """Return the checked quantities to be plotted on a page; by default a few joint coordinates, or energies."""
+    """Return the quantities to be plotted in the panel; by default a few joint coordinates, or energies."""
     if plots is None:
         return [curve for name in _usual(result) for curve in curves("to_html", result, name)]
     names = [plots] if isinstance(plots, str) else plots
@@ -102,7 +102,11 @@ def _usual(result: Result) -> list[str]:
 
 
 def with_panel(page: str, result: Result, times: np.ndarray, fps: float, drawn: Sequence[Curve], dark: bool) -> str:
-    """Return a viser page with the panel added; `times` are those of the pictures, `fps` pictures per second."""
+    """Return the HTML page of viser with the panel added.
+
+    `times` (nt,) are the times of the pictures, s, and `fps` is their number per second; `drawn` are the plotted
+    quantities.
+    """
     values = [in_between.linear(result, curve.values[:, None], times)[:, 0] for curve in drawn]
     step = float(np.diff(times[:2])[0]) if len(times) > 1 else 1.0
     data: dict[str, Any] = {
@@ -132,7 +136,10 @@ def with_panel(page: str, result: Result, times: np.ndarray, fps: float, drawn: 
 
 
 def _svg(result: Result, drawn: Sequence[Curve]) -> tuple[str, dict[str, float]]:
-    """Return an SVG plot of quantities over time, and the position of its axes: fractions of the size, limits, s."""
+    """Return an SVG plot of quantities over time, and the position of its axes.
+
+    The position is given as fractions of the size, and the limits of the time axis in s.
+    """
     rows = len({curve.unit for curve in drawn})
     figure = result.plot.quantity(
         *((curve.name, curve.values, curve.unit) for curve in drawn), size=(WIDTH, AROUND + HEIGHT * rows), style=STYLE

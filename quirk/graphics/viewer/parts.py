@@ -1,4 +1,4 @@
-"""Parts of a picture: colored surfaces and their poses at the times of the pictures."""
+"""Displayed parts: colored surfaces, and their poses in nt pictures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Color = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Look:
-    """A surface with a color (r, g, b, opacity), each from 0 to 1."""
+    """A surface with its color (r, g, b, opacity); each component is from 0 to 1."""
 
     surface: SurfaceMesh
     color: Color
@@ -32,7 +32,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Track:
-    """Poses of a part at all times of the pictures (nt, ...), or one constant pose (1, ...).
+    """Poses of a displayed part in nt pictures; arrays with one row are constant.
 
     Attributes
     ----------
@@ -50,36 +50,44 @@ class Track:
 
 @dataclass(frozen=True)
 class Part(ABC):
-    """A part of a picture: its name and surfaces."""
+    """Base class of displayed parts; a part has a name and surfaces."""
 
     name: str
     looks: Sequence[Look]
 
     @property
     def parent(self) -> Body | None:
-        """The body in whose coordinates the track is given; None for the inertial frame."""
+        """Body in whose coordinates the poses are given; None for the inertial frame."""
         return None
 
     @abstractmethod
     def track(self, poses: Poses) -> Track:
-        """Return the poses of the part."""
+        """Return the poses of the part in all pictures, from those of the bodies."""
 
 
 @dataclass(frozen=True)
 class BodyPart(Part):
-    """A body, or the ground, with all surfaces that are fixed to it and always visible."""
+    """A body, or the ground, with all surfaces that are fixed in it and always visible."""
 
     body: Body | Ground
 
     def track(self, poses: Poses) -> Track:
-        """Return the poses of the body."""
+        """Return the poses of the body in all pictures."""
         position, orientation = poses.of(self.body)
         return Track(position, orientation, np.ones(len(position), dtype=bool))
 
 
 @dataclass(frozen=True)
 class Marker(Part):
-    """Surfaces fixed in a body or in the ground, visible while a constraint is active."""
+    """Surfaces fixed in a body or in the ground that show a constraint; visible while it is active.
+
+    Attributes
+    ----------
+    body : Body or ground
+    frame : pose of the surfaces in the body
+    of : name of the constraint
+    labeled : whether the name of the constraint is shown here
+    """
 
     body: Body | Ground
     frame: Frame
@@ -88,28 +96,34 @@ class Marker(Part):
 
     @property
     def parent(self) -> Body | None:
-        """The body, or None for the ground."""
+        """Body in which the marker is fixed, or None for the ground."""
         return self.body if isinstance(self.body, Body) else None
 
     def track(self, poses: Poses) -> Track:
-        """Return the constant pose in the body, and when the marker is visible."""
+        """Return the constant pose of the marker in its body, and in which pictures it is visible."""
         return Track(self.frame.origin[None], self.frame.rotation[None], poses.acts[self.of])
 
 
 @dataclass(frozen=True)
 class AxisMarker(Marker):
-    """A free axis of a joint, shown on request."""
+    """The free axis of a joint; it is shown on request."""
 
 
 @dataclass(frozen=True)
 class Span(Part):
-    """A surface of length 1 along z that is stretched between two points."""
+    """A surface of length 1 along z that is stretched between two points, such as a spring.
+
+    Attributes
+    ----------
+    ends : two pairs of a body and a point (3,) in its coordinates, m
+    of : name of the constraint or force
+    """
 
     ends: tuple[tuple[Body | Ground, np.ndarray], tuple[Body | Ground, np.ndarray]]
     of: str
 
     def track(self, poses: Poses) -> Track:
-        """Return the position of the first point, the direction and the length."""
+        """Return the position of the first point, with the direction and the distance of the second."""
         (one, p), (two, q) = self.ends
         start, end = poses.path_of(one, p), poses.path_of(two, q)
         lengths, orientation = along(end - start)
@@ -119,7 +133,14 @@ class Span(Part):
 
 @dataclass(frozen=True)
 class Arrow(Part):
-    """A vector at a point, as an arrow of length 1 along z that is scaled by the vector's length."""
+    """An arrow of length 1 along z that is scaled to the length of a vector, such as a force.
+
+    Attributes
+    ----------
+    body, point : body, and point (3,) in its coordinates, m, at which the arrow starts
+    of : name of the constraint or force
+    longest : length of the longest vector, m
+    """
 
     body: Body | Ground
     point: np.ndarray
@@ -129,7 +150,7 @@ class Arrow(Part):
     longest: float = 1.0
 
     def track(self, poses: Poses) -> Track:
-        """Return the position of the point, the direction and the length."""
+        """Return the position of the point, with the direction and the length of the vector."""
         lengths, orientation = along(self.vectors(poses.time))
         shown = poses.acts[self.of] & (lengths > NO_LENGTH * self.longest)
         return Track(poses.path_of(self.body, self.point), orientation, shown, np.tile(lengths[:, None], (1, 3)))
@@ -137,7 +158,7 @@ class Arrow(Part):
 
 @dataclass(frozen=True)
 class Cord:
-    """The rope of a pulley, a line of variable course."""
+    """The rope of a pulley, drawn as a line."""
 
     pulley: Pulley
     color: Color
@@ -148,18 +169,25 @@ class Cord:
         return self.pulley.name
 
     def path(self, poses: Poses) -> np.ndarray:
-        """Return the course (nt, k, 3) of the rope, m, inertial frame."""
+        """Return the points (nt, k, 3) of the rope in all pictures, inertial frame, m."""
         ((_, course),) = rods(poses, [self.pulley])
         return course
 
     def shown(self, poses: Poses) -> np.ndarray:
-        """Return when the rope is visible, (nt,) bool."""
+        """Return in which pictures the rope is visible, (nt,) bool."""
         return poses.acts[self.name]
 
 
 @dataclass(frozen=True)
 class PathTrail:
-    """The path (nt, k, 3), m, inertial frame, of a point: k points between each picture and the previous one."""
+    """The path of a point.
+
+    Attributes
+    ----------
+    name : name of the point
+    path : (nt, k, 3) k points between each picture and the previous one, inertial frame, m
+    color : (r, g, b, opacity)
+    """
 
     name: str
     path: np.ndarray

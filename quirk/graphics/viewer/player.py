@@ -1,4 +1,4 @@
-"""Interactive playback of a motion in the browser while Python is running."""
+"""Playback of a motion in the browser while Python is running."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def view(
 
 
 class Player(View):
-    """Playback of the pictures of a motion; a separate thread moves the bodies."""
+    """Playback of the pictures of a motion; a thread of its own moves the bodies."""
 
     def __init__(self, server: Any, result: Result, drawn: contents.Contents, stage: ViewerStage, fps: float) -> None:
         super().__init__(server)
@@ -94,7 +94,7 @@ class Player(View):
         self._thread.start()
 
     def _choose(self, part: Part) -> None:
-        """Show the values of a clicked part from now on."""
+        """Show the values of a part that was clicked, from now on."""
         self._chosen = part
         self._tell(int(np.abs(self._times - float(self._slider.value)).argmin()))
 
@@ -103,7 +103,7 @@ class Player(View):
             self._values.content = values_of(self._result, self._chosen, float(self._times[picture]))
 
     def _run(self) -> None:
-        """Show the pictures in turn until the view is closed."""
+        """Show one picture after the other until the view is closed."""
         last, place, shown = len(self._times) - 1, 0.0, (-1, "")
         before = time.monotonic()
         while not self._closed.is_set():

@@ -1,4 +1,4 @@
-"""Poses of all bodies, and active constraints and forces, at the times of pictures."""
+"""Poses of all bodies, and which constraints and forces are active, in nt pictures."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Poses:
-    """Poses of all bodies at the times of pictures, and which constraints and forces are active.
+    """Poses of all bodies in nt pictures, and which constraints and forces are active.
 
     Attributes
     ----------
     time : (nt,) s
-    position : (nt, 3) m, by body name
-    orientation : (nt, 4) unit quaternions, by body name
-    acts : (nt,) bool, by constraint or force name; one-sided constraints are active whether or not they are in contact
+    position : (nt, 3) m, inertial frame, by name of body
+    orientation : (nt, 4) unit quaternions, body to inertial, by name of body
+    acts : (nt,) bool, by name of constraint or force; unilateral constraints are active whether or not they are in
+        contact
     """
 
     time: np.ndarray
@@ -37,7 +38,7 @@ class Poses:
 
     @classmethod
     def of_result(cls, result: Result, times: np.ndarray) -> Poses:
-        """Return the poses of a result, interpolated between output times."""
+        """Return the poses of a result at given times (nt,), s, interpolated between its output times."""
         pairs = {body.name: in_between.orientations(result, body.name, times) for body in result.system.bodies}
         number = np.repeat(np.arange(len(result.segments)), [len(s.time) for s in result.segments])
         number = number[in_between.stretches(result, times)]
@@ -55,7 +56,7 @@ class Poses:
 
     @classmethod
     def of_state(cls, system: System, state: State) -> Poses:
-        """Return the poses of a single state."""
+        """Return the poses of a single state, as one picture."""
         forces = {element.name for element, _ in system.model.forces}
         acts = {c.name: np.array([system.is_active(c.name)]) for c in system.constraints}
         acts |= {element.name: np.array([element.name in forces]) for element in system.forces}
@@ -67,22 +68,22 @@ class Poses:
         )
 
     def of(self, body: Body | Ground) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions (nt, 3) and orientations (nt, 4) of a body or of the ground."""
+        """Return positions (nt, 3), m, and orientations (nt, 4) of a body or of the ground."""
         if isinstance(body, Body):
             return self.position[body.name], self.orientation[body.name]
         return np.zeros((len(self.time), 3)), np.tile(rotation.IDENTITY, (len(self.time), 1))
 
     @property
     def times(self) -> np.ndarray:
-        """The times (nt,) of the pictures, s."""
+        """Times of the pictures (nt,), s."""
         return self.time
 
     @property
     def poses(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Positions (nt, 3) and axes (nt, 3, 3), inertial frame, of all bodies by name."""
+        """Positions (nt, 3), m, and rotation matrices (nt, 3, 3), body to inertial, by name of body."""
         return {name: (r, rotation.matrix(self.orientation[name])) for name, r in self.position.items()}
 
     def path_of(self, body: Body | Ground, local: np.ndarray) -> np.ndarray:
-        """Return the path (nt, 3), inertial frame, of a point of a body or of the ground."""
+        """Return the path (nt, 3) of a point (3,) of a body or of the ground, inertial frame, m."""
         r, q = self.of(body)
         return r + rotation.matrix(q) @ local

@@ -1,4 +1,4 @@
-"""Starting, stopping and announcing viser servers on this machine."""
+"""Starting and stopping of viser servers on this machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from quirk.errors import InputError
 
 
 def server_at(host: Any = "127.0.0.1", port: Any = 0) -> Any:
-    """Return a new viser server without console output; by default at any free port, reachable only from this machine.
+    """Return a new viser server that prints nothing.
+
+    By default it uses any free port and can be reached from this machine only.
 
     Raises
     ------
@@ -35,7 +37,7 @@ def server_at(host: Any = "127.0.0.1", port: Any = 0) -> Any:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Suppress the output of viser, including that of rich, which bypasses the standard output in notebooks."""
+    """Context in which viser prints nothing, not even by way of the library rich."""
     import rich
 
     console = rich.get_console()
@@ -48,7 +50,7 @@ def _silence() -> Iterator[None]:
 
 
 def _check_free(host: str, port: int) -> None:
-    """Raise InputError if the address cannot be used; viser would wait indefinitely."""
+    """Raise an InputError if the address cannot be used; viser would wait forever."""
     try:
         with socket.socket(socket.AF_INET) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -58,12 +60,12 @@ def _check_free(host: str, port: int) -> None:
 
 
 def stopped(server: Any) -> None:
-    """Stop a server without console output."""
+    """Stop a viser server without output."""
     with _silence():
         server.stop()
 
 
 def announced(what: str, url: str, block: bool) -> None:
-    """Print the address of a view."""
+    """Print the address of a view; `what` names what it shows."""
     end = "Ctrl-C ends it" if block else "close() ends it"
     print(f"quirk: {url} shows {what}; {end}", file=sys.stderr)

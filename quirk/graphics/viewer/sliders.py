@@ -1,4 +1,4 @@
-"""A mechanism in the browser, moved by sliders for its joint coordinates with all loops closed."""
+"""View of a mechanism in the browser that is moved by sliders for its joint coordinates; loops stay closed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,14 @@ IDLE = 0.05
 
 
 class SliderCoordinate(NamedTuple):
-    """A joint coordinate with a slider, such as "rotation z": its range and step, rad or m."""
+    """A joint coordinate with a slider.
+
+    Attributes
+    ----------
+    joint : Joint
+    name : such as "rotation z"
+    low, high, step : range and step of the slider, rad or m
+    """
 
     joint: Joint
     name: str
@@ -76,12 +83,12 @@ def view(
 
 
 class SliderMechanism(View):
-    """A system at a state that sliders change.
+    """View of a system whose state is changed by sliders.
 
     Attributes
     ----------
     url : address for browsers on this machine
-    state : the current state, at rest
+    state : the present state, at rest
     coordinates : the coordinates with sliders
     """
 
@@ -106,9 +113,9 @@ class SliderMechanism(View):
         self._thread.start()
 
     def drag(self, joint: str, value: float, coordinate: str | None = None) -> float:
-        """Move a slider from Python, and return the value that was reached, rad or m.
+        """Move a slider to a value, rad or m, and return the value that the mechanism could reach.
 
-        `coordinate` is "rotation" or "translation", for joints with both. Raises InputError if there is no such slider.
+        `coordinate` is "rotation" or "translation", for joints that have both. InputError if there is no such slider.
         """
         found = [
             k
@@ -134,7 +141,7 @@ class SliderMechanism(View):
         return slider
 
     def _run(self) -> None:
-        """Move the mechanism with the sliders until the view is closed."""
+        """Move the mechanism as the sliders are moved, until the view is closed."""
         while not self._closed.wait(IDLE):
             while self._wanted and not self._closed.is_set():
                 number = next(iter(self._wanted))
@@ -142,7 +149,7 @@ class SliderMechanism(View):
                     self._follow(number, self._wanted.pop(number))
 
     def _follow(self, number: int, target: float) -> float:
-        """Move the mechanism toward a target value of a coordinate, and return the value reached."""
+        """Move the mechanism toward a value of coordinate `number`, rad or m, and return the value reached."""
         one = self.coordinates[number]
         reached = self._value(number)
         longest = STEP if one.name.startswith("rotation") else PART * self._size
@@ -164,7 +171,7 @@ class SliderMechanism(View):
         return reached
 
     def _value(self, number: int) -> float:
-        """Return the current value of a coordinate, rad or m."""
+        """Return the present value of coordinate `number`, rad or m."""
         model = self._held[number].model
         rows = model.joint_rows[_drive_name(self.coordinates[number])]
         # The drive prescribes the time as the value: at time zero its residual is the coordinate.
@@ -176,13 +183,16 @@ def _drive_name(one: SliderCoordinate) -> str:
 
 
 def _held(system: System, one: SliderCoordinate) -> System:
-    """Return the system with one coordinate prescribed to be equal to the time."""
+    """Return the system with a driver that prescribes one coordinate to be equal to the time."""
     drive = Drive(_drive_name(one), one.joint, Motion.polynomial([0.0, 1.0]), one.name)
     return system.with_constraints([drive])
 
 
 def coordinates_of(system: System, state: State, size: float) -> list[SliderCoordinate]:
-    """Return the free coordinates of active joints, one axis or two that intersect; `size` of the mechanism, m."""
+    """Return the joint coordinates that get sliders: those of active joints with one free axis, or two that intersect.
+
+    `size` is the size of the mechanism, m.
+    """
     found = []
     companions = [companion for body in system.bodies for companion in body.companions]
     for joint in system.constraints:
@@ -205,5 +215,5 @@ def coordinates_of(system: System, state: State, size: float) -> list[SliderCoor
 
 
 def _drives(constraint: Constraint) -> bool:
-    """Return whether a constraint prescribes a motion."""
+    """Whether a constraint is a driver, which prescribes a motion."""
     return any(isinstance(primitive, Relation) and primitive.motions for primitive in constraint.primitives)

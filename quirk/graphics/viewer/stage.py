@@ -1,4 +1,4 @@
-"""The scene of a mechanism on a viser server: floor, nodes, and their motion from picture to picture."""
+"""The scene of a mechanism on a viser server: floor and parts, and their motion from picture to picture."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class ViewerStage:
     Parameters
     ----------
     server : viser.ViserServer
-    contents : the displayed parts and their poses in all pictures
-    follow : the reference that stays fixed in the picture: the name of a body, ALL, or "ground"; None for ALL if the
-        mechanism travels far, else "ground"
+    contents : what is displayed, and the poses in all pictures
+    follow : what stays fixed in the picture: the name of a body, ALL, or "ground"; None for ALL if the mechanism
+        travels far, else "ground"
     labels : whether the names of bodies and joints are shown
     axes : whether the axes of joints are shown
     opacity : opacity of bodies, from 0 to 1
@@ -77,14 +77,14 @@ class ViewerStage:
         self.move(contents.poses)
 
     def move(self, poses: Poses) -> None:
-        """Use other poses of all bodies, and show the first of them."""
+        """Replace the poses of all bodies, and show the first picture."""
         self._poses = poses
         self._tracks = [self._in_scene(part, part.track(poses)) for part in self._parts]
         self._courses = [(self._inside(cord.path(poses)), cord.shown(poses)) for cord in self._contents.cords]
         self.show(0)
 
     def show(self, k: int) -> None:
-        """Show the picture with index `k`, with trails up to its time."""
+        """Show picture k, with trails up to its time."""
         self._shown = k
         for node, track in zip(self._nodes, self._tracks, strict=True):
             node.show(track, k)
@@ -96,7 +96,7 @@ class ViewerStage:
         self._root.position = -shift
 
     def _gone(self, k: int) -> np.ndarray:
-        """Return the displacement (3,), m, inertial frame, of the followed reference since the first picture."""
+        """Return the displacement (3,) of the followed body since the first picture, inertial frame, m."""
         if self.follow == GROUND.name:
             return np.zeros(3)
         paths = self._poses.position
@@ -104,7 +104,7 @@ class ViewerStage:
         return np.asarray(path[k] - path[0])
 
     def show_labels(self, shown: bool) -> None:
-        """Show or hide names."""
+        """Show or hide the names of parts."""
         for node in self._nodes:
             node.show_label(shown)
 
@@ -115,17 +115,17 @@ class ViewerStage:
         self.show(self._shown)
 
     def fade(self, opacity: float) -> None:
-        """Set the opacity of bodies, from 0 to 1."""
+        """Set the opacity of all bodies, from 0 to 1."""
         for node in self._nodes:
             node.fade(opacity)
 
     def on_click(self, callback: Callable[[Part], None]) -> None:
-        """Call a function with the part that is clicked."""
+        """Call a function with each part that is clicked."""
         for node in self._nodes:
             node.on_click(callback)
 
     def _inside(self, points: np.ndarray) -> np.ndarray:
-        """Return inertial points (..., 3) in scene units, relative to the center of the displayed region."""
+        """Return points (..., 3), inertial frame, m, in scene units from the center of the displayed region."""
         return (points - self._middle) * self._unit
 
     def _in_scene(self, part: Part, track: Track) -> Track:
@@ -133,7 +133,7 @@ class ViewerStage:
         return Track(position, track.orientation, track.shown, track.scale)
 
     def _labels(self) -> dict[int, Label]:
-        """Return the placed names of parts by their index."""
+        """Return the placed names of parts, by index of the part."""
         parts = self._parts
         named = {k: text for k, part in enumerate(parts) if (text := label_of(part))}
         places = np.array([place_of(parts[k], self._contents.poses) for k in named]).reshape(-1, 3)
@@ -149,7 +149,10 @@ class ViewerStage:
         start.up = (0.0, 0.0, 1.0)
 
     def _ground(self, half: float) -> None:
-        """Draw a grid below all parts if there is gravity, the scale, and the inertial axes."""
+        """Draw the inertial axes and the scale and, with gravity, a grid below everything.
+
+        `half` is half the width of the displayed region, m.
+        """
         extent = self._contents.extent
         square = _rounded(2 * half / SQUARES)
         # Grid lines in both directions pass through the inertial origin.
@@ -175,7 +178,10 @@ class ViewerStage:
             self._scene.add_label(path_of("axes", letter), letter, position=tip, anchor="center-center")
 
     def _grid(self, cell: float, half: float, place: np.ndarray) -> None:
-        """Draw a grid around a point (3,) along the scene axes, large enough for all of the motion."""
+        """Draw a grid around the point `place` (3,), large enough for the whole motion.
+
+        `cell` is the size of a square, scene units, and `half` half the width of the displayed region, m.
+        """
         extent = self._contents.extent
         width = 2.5 * 2 * half + float((extent.high - extent.low).max())
         squares = 2 * int(np.ceil(0.5 * width * self._unit / cell))
@@ -194,13 +200,13 @@ class ViewerStage:
 
 
 def _rounded(length: float) -> float:
-    """Return the number nearest to `length` of the form 1, 2 or 5 times a power of ten, on a logarithmic scale."""
+    """Return the nearest number of the form 1, 2 or 5 times a power of ten, on a logarithmic scale."""
     power = 10.0 ** np.floor(np.log10(length))
     return float(power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(np.log(length / (digit * power)))))
 
 
 def in_meters(length: float) -> str:
-    """Return a length with a suitable unit as text."""
+    """Return a length, m, as text with a suitable unit."""
     for unit, size in (("km", 1e3), ("m", 1.0), ("mm", 1e-3), ("µm", 1e-6), ("nm", 1e-9)):
         if 1e3 * (1 - 1e-9) > length / size >= (1 - 1e-9) * (1.0 if unit != "m" else 0.1):
             return f"{length / size:.6g} {unit}"

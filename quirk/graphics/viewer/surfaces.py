@@ -1,4 +1,4 @@
-"""Triangulated surfaces of pictures in space."""
+"""Triangulated surfaces for the viewer; lengths are in m."""
 
 from __future__ import annotations
 
@@ -17,9 +17,14 @@ ROUND = 24
 
 
 class SurfaceMesh(NamedTuple):
-    """Vertices (n, 3), m, and triangles (k, 3); triangles with common vertices are shaded as one smooth surface.
+    """A triangulated surface.
 
-    All triangles of a `closed` surface are counterclockwise as seen from outside, and visible only from there.
+    Attributes
+    ----------
+    vertices : (n, 3) m
+    triangles : (k, 3) indices of vertices; triangles that share vertices are shaded as one smooth surface
+    closed : whether the surface is closed; its triangles are then counterclockwise seen from outside, and visible only
+        from there
     """
 
     vertices: np.ndarray
@@ -27,16 +32,16 @@ class SurfaceMesh(NamedTuple):
     closed: bool = True
 
     def placed(self, origin: np.ndarray, matrix: np.ndarray) -> SurfaceMesh:
-        """Return the surface rotated by a matrix (3, 3) and then translated."""
+        """Return the surface rotated by a matrix (3, 3) and then shifted by `origin` (3,), m."""
         return SurfaceMesh(self.vertices @ matrix.T + origin, self.triangles, self.closed)
 
     def scaled(self, factors: np.ndarray | float) -> SurfaceMesh:
-        """Return the surface scaled along its axes."""
+        """Return the surface scaled by a factor, or by three factors along its axes."""
         return SurfaceMesh(self.vertices * factors, self.triangles, self.closed)
 
 
 def together(surfaces: Sequence[SurfaceMesh]) -> SurfaceMesh:
-    """Return several surfaces combined into one."""
+    """Return one surface that contains several surfaces."""
     starts = np.cumsum([0, *(len(surface.vertices) for surface in surfaces[:-1])])
     return SurfaceMesh(
         np.concatenate([surface.vertices for surface in surfaces]),
@@ -45,7 +50,7 @@ def together(surfaces: Sequence[SurfaceMesh]) -> SurfaceMesh:
 
 
 def of_polygons(faces: Sequence[np.ndarray]) -> SurfaceMesh:
-    """Return the surface of a convex solid from its polygons (k, 3) of either orientation."""
+    """Return the surface of a convex solid, from polygons with k corners (k, 3) in either orientation."""
     corners = np.array([face[[0, k, k + 1]] for face in faces for k in range(1, len(face) - 1)])
     middle = corners.reshape(-1, 3).min(axis=0) * 0.5 + corners.reshape(-1, 3).max(axis=0) * 0.5
     inward = np.linalg.det(corners - middle) < 0
@@ -54,13 +59,13 @@ def of_polygons(faces: Sequence[np.ndarray]) -> SurfaceMesh:
 
 
 def of_faces(faces: Sequence[np.ndarray]) -> SurfaceMesh:
-    """Return an open surface of convex polygons (k, 3), visible from both sides."""
+    """Return an open surface of convex polygons with k corners (k, 3), visible from both sides."""
     corners = np.array([face[[0, k, k + 1]] for face in faces for k in range(1, len(face) - 1)])
     return creased(corners.reshape(-1, 3), np.arange(3 * len(corners)).reshape(-1, 3), closed=False)
 
 
 def creased(vertices: np.ndarray, triangles: np.ndarray, closed: bool = True) -> SurfaceMesh:
-    """Return a surface whose triangles share vertices across smooth edges only."""
+    """Return a surface whose triangles share vertices across smooth edges only, so that sharp edges look sharp."""
     size = np.abs(vertices - vertices.mean(axis=0)).max() or 1.0
     rounded = np.round((vertices - vertices.mean(axis=0)) / size, 9)
     _, first, place = np.unique(rounded + 0.0, axis=0, return_index=True, return_inverse=True)
@@ -80,7 +85,10 @@ def creased(vertices: np.ndarray, triangles: np.ndarray, closed: bool = True) ->
 
 
 def _patches(places: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Return the index (k,) of the smooth patch of each triangle."""
+    """Return the index (k,) of the smooth part of the surface to which each of k triangles belongs.
+
+    `places` (k, 3) are the indices of their corners, `normals` (k, 3) their unit normals.
+    """
     edges = np.sort(np.concatenate([places[:, [0, 1]], places[:, [1, 2]], places[:, [2, 0]]]), axis=1)
     owner = np.tile(np.arange(len(places)), 3)
     order = np.lexsort((edges[:, 1], edges[:, 0]))
@@ -93,7 +101,7 @@ def _patches(places: np.ndarray, normals: np.ndarray) -> np.ndarray:
 
 
 def tube(path: np.ndarray, radius: float, sides: int = 8) -> SurfaceMesh:
-    """Return a tube of given radius around a path (n, 3), closed at both ends."""
+    """Return a tube around a path of n points (n, 3), closed at both ends."""
     along = np.gradient(path, axis=0)
     along /= np.linalg.norm(along, axis=1, keepdims=True)
     across = axes_with_z(along[0])[:, 0]
@@ -107,7 +115,7 @@ def tube(path: np.ndarray, radius: float, sides: int = 8) -> SurfaceMesh:
 
 
 def turned(radii: Sequence[float], heights: Sequence[float], sides: int = ROUND) -> SurfaceMesh:
-    """Return a surface of revolution about z with given radii at given heights, closed at both ends."""
+    """Return a surface of revolution about z, closed at both ends; it has the given radii at the given heights."""
     angle = np.arange(sides) * 2 * np.pi / sides
     circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(sides)], axis=1)
     rings = np.array([r * circle + [0, 0, z] for r, z in zip(radii, heights, strict=True)])
@@ -116,30 +124,33 @@ def turned(radii: Sequence[float], heights: Sequence[float], sides: int = ROUND)
 
 
 def cylinder(radius: float, half_length: float) -> SurfaceMesh:
-    """Return a cylinder about z."""
+    """Return a cylinder about z with its center at the origin."""
     return turned([radius, radius], [-half_length, half_length])
 
 
 def ball(radius: float) -> SurfaceMesh:
-    """Return a sphere about the origin."""
+    """Return a sphere with its center at the origin."""
     angle = np.linspace(0.0, np.pi, ROUND // 2 + 1)
     return turned((radius * np.sin(angle)).tolist(), (-radius * np.cos(angle)).tolist())
 
 
 def cuboid(half: np.ndarray) -> SurfaceMesh:
-    """Return a box with half edge lengths (3,)."""
+    """Return a box with its center at the origin; `half` (3,) are half its edge lengths."""
     corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * half
     sides = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
     return of_polygons([corners[side] for side in sides])
 
 
 def ellipsoid(semi_axes: np.ndarray) -> SurfaceMesh:
-    """Return an ellipsoid with semi-axes (3,) along x, y and z."""
+    """Return an ellipsoid with its center at the origin, and semi-axes (3,) along x, y and z."""
     return ball(1.0).scaled(semi_axes)
 
 
 def arrow(shaft: float, head: float, head_length: float, heads: int = 1) -> SurfaceMesh:
-    """Return an arrow of length 1 along z with given radii of shaft and head, with one head, or two for torques."""
+    """Return an arrow of length 1 along z, with one head, or two for torques.
+
+    The arguments are the radii of shaft and head, and the length of the head.
+    """
     if heads == 1:
         return turned([shaft, shaft, head, 0.0], [0.0, 1 - head_length, 1 - head_length, 1.0])
     first = 1 - 2 * head_length
@@ -148,7 +159,10 @@ def arrow(shaft: float, head: float, head_length: float, heads: int = 1) -> Surf
 
 
 def _lathe(rings: np.ndarray, start: np.ndarray, end: np.ndarray) -> SurfaceMesh:
-    """Return the surface through rings (n, sides, 3) of points, closed by a fan at both ends."""
+    """Return the surface through rings of points (rings, sides, 3), closed at both ends.
+
+    `start` and `end` (3,) are the centers of the ends.
+    """
     count, sides, _ = rings.shape
     vertices = np.concatenate([rings.reshape(-1, 3), start[None], end[None]])
     row = np.arange(sides)

@@ -1,4 +1,4 @@
-"""Values of a clicked part, as text."""
+"""Values of a part that was clicked, as text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ OF_FREE = {"angle": "rad", "travel": "m"}
 
 
 def values_of(result: Result, part: Part, time: float) -> str:
-    """Return the name of a part and its values at a time, s, as Markdown: magnitudes and components of vectors."""
+    """Return the name of a part and its values at a time, s, as Markdown text.
+
+    For vectors it has the magnitude and the components.
+    """
     name = part.name if isinstance(part, BodyPart) else getattr(part, "of", part.name)
     lines = [f"**{name}** at {time:.4g} s"]
     if isinstance(part, BodyPart) and not isinstance(part.body, Body):

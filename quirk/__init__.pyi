@@ -8,6 +8,7 @@ from . import shapes as shapes
 from .analysis.linear.equilibrium_path import equilibrium_path
 from .analysis.linear.root_locus import root_locus
 from .autodiff.jet import where
+from .batches import Batch
 from .bodies import rotation as rotation
 from .bodies.body import GROUND, Body
 from .bodies.frame import Frame
@@ -55,6 +56,7 @@ __version__: str
 __all__ = [
     "GROUND",
     "AssemblyError",
+    "Batch",
     "Body",
     "BreaksWarning",
     "ChangedFunctionWarning",

@@ -17,6 +17,7 @@ from quirk.graphics.plot.plot import Plotter
 NAMES = [
     "Actuator",
     "AssemblyError",
+    "Batch",
     "Body",
     "BreaksWarning",
     "ChangedFunctionWarning",

@@ -18,7 +18,7 @@ import quirk
 # Each package imports from those before it.
 ORDER = [
     "errors", "util", "jit", "bodies", "autodiff", "integrators", "functions", "constraints", "forces", "events",
-    "dynamics", "system", "analysis", "result", "simulation", "graphics", "io", "sweeps", "demos", "commands",
+    "dynamics", "system", "analysis", "result", "simulation", "graphics", "io", "batches", "sweeps", "demos", "commands",
 ]  # fmt: skip
 # Other names of modules, for users.
 ALIASES = {"rotation", "shapes", "importers"}
@@ -35,7 +35,7 @@ DELEGATES = {
     "analysis.mobility", "analysis.linear.modes", "analysis.linear.mode_animation", "analysis.linear.root_locus",
     "analysis.linear.equilibrium_path", "result.result", "result.output", "result.part_views", "result.force_views",
     "result.event_log", "result.constraint_health", "simulation.simulate", "simulation.run", "simulation.run_loop",
-    "simulation.hybrid.hybrid_run", "simulation.hybrid.checkpointed_run",
+    "simulation.hybrid.hybrid_run", "simulation.hybrid.checkpointed_run", "batches.batch_dataset",
 }  # fmt: skip
 # Modules that may import each other inside one package, in a circle through functions or types.
 LARGEST_CIRCLE = 10

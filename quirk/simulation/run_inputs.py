@@ -81,32 +81,32 @@ def _place(element: ForceElement, argument: str) -> int:
     return place
 
 
-def checked_input(system: System, name: Any) -> LoopInput:
+def checked_input(system: System, name: Any, owner: str = OWNER) -> LoopInput:
     """Return the input for the name of a force element; InputError if it has no number that a loop can set."""
     name = getattr(name, "name", name)
     if name not in system:
-        known = [force.name for force in system.forces if _settable(force)]
+        known = [force.name for force in system.forces if settable_input(force)]
         raise UnknownNameError(
-            f"{OWNER}: inputs names {name!r}, which is no part of it; {suggestion(str(name), known, every=True)}"
+            f"{owner}: inputs names {name!r}, which is no part of it; {suggestion(str(name), known, every=True)}"
         )
     part = system[name]
     if not isinstance(part, Actuated | Force | Torque | Controller):
         raise InputError(
-            f"{OWNER}: inputs names {part}, which has no number that a loop could set; an input is an Actuator, a "
+            f"{owner}: inputs names {part}, which has no number that a loop could set; an input is an Actuator, a "
             "JointTorque, JointForce, Force or Torque, or a Controller, of which it is the target"
         )
-    found = _settable(part)
+    found = settable_input(part)
     if found is None:
         argument = "target" if isinstance(part, Controller) else part.argument
         raise InputError(
-            f"{OWNER}: inputs names {part}, whose {argument} is a function of time or of the motion: make it with a "
+            f"{owner}: inputs names {part}, whose {argument} is a function of time or of the motion: make it with a "
             f"number, such as {argument}={[0.0] * 3 if isinstance(part, Force | Torque) else 0.0}, which the loop then "
             "sets"
         )
     return found
 
 
-def _settable(part: Any) -> LoopInput | None:
+def settable_input(part: Any) -> LoopInput | None:
     """Return the input of a force element, or None if it has no number that a loop can set."""
     if isinstance(part, Controller):
         target = part.target

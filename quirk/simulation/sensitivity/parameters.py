@@ -326,6 +326,12 @@ def _all_numbers(system: System, old: Any, new: Any, others: Sequence[Any]) -> d
     return numbers
 
 
+def numeric_arguments(part: Any) -> dict[str, np.ndarray]:
+    """Return the present values of the arguments of a part that are numbers, by name."""
+    made = made_with(part)
+    return {} if made is None else {name: np.array(_value(part, made, name)) for name in _numbers_among(part, made)}
+
+
 def _numbers_among(part: Any, made: Any) -> list[str]:
     """Return the names of the arguments of a part's constructor that are numbers."""
     maker = made.maker

@@ -37,6 +37,7 @@ from quirk.integrators.step import IntegrationError, stalled
 from quirk.jit.keyboard_interrupt import DeferredInterrupt
 from quirk.jit.record import copies, put_back, real_arrays
 from quirk.jit.simd import aligned
+from quirk.jit.unlocked import present
 
 from ..kernels.project import CORRECTIONS, FACTORISATIONS
 from ..solver.solver import Solver
@@ -655,7 +656,7 @@ class CompiledRun:
     @property
     def _march(self) -> Any:
         """The compiled step loop of the present method."""
-        return self.stepper.watching if self.watch.guards else self.stepper.march
+        return present(self.stepper.watching if self.watch.guards else self.stepper.march)
 
     @property
     def _calls_python(self) -> bool:

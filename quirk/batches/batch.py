@@ -1,0 +1,274 @@
+"""Many systems of one topology, advanced together."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..bodies.state import State
+from ..errors import InputError
+from ..simulation.arguments import checked_method, checked_settings
+from ..simulation.output_schedule import output_times
+from ..system.system import System
+from ..util import validate
+from ..util.misuse import explained
+from .batch_inputs import BatchInputs
+from .batch_state import BatchState
+from .members import MemberRun, computed, member_run
+from .variation import changes_of, checked_variation, varied_system
+
+if TYPE_CHECKING:
+    import xarray
+
+OWNER = "Batch"
+# Status of members that have not been advanced, and of those that can be advanced further.
+NOT_RUN, COMPLETED, FAILED = "not run", "completed", "failed"
+
+
+@explained
+class Batch:
+    """Many systems of one topology, with numbers, initial states and inputs of their own; see docs/batches.md.
+
+    Each member moves as in a run of its own: ``batch.advance(duration)`` gives the state at the end of
+    ``quirk.simulate(member, duration)``, from the present state of the member. A member that fails keeps its last
+    state and does not affect the others.
+
+    Parameters
+    ----------
+    system : System
+        The system of all members; differences are given by `vary`, `state` and `inputs`.
+    count : int
+        Number of members.
+    vary : mapping, optional
+        Numbers of the parts: arrays (count, ...) by pair (part, parameter), such as {("rod", "mass"): masses}, with
+        the parameters of `simulate(sensitivities=)`: arguments of bodies, constraints and forces, "gravity", numbers of
+        motions ("drive", "motion.rate"), frames ("hinge", "frame_i.origin"), and initial states ("rod", "velocity").
+    method, rtol, atol, step, max_step, stabilization, baumgarte, projection_interval
+        As in `simulate`.
+    inputs : list of str, optional
+        Names of force elements whose value the caller sets, as in `Run`; default: all that have one.
+    initial_state : State, optional
+        State of all members at the start; default: `system.initial_state()`.
+    start : float
+        Initial time, s.
+    threads : int, optional
+        Number of threads; default: the number of cores available to this process.
+
+    Attributes
+    ----------
+    system : System
+    count : number of members
+    state : BatchState
+        Present states: arrays (count, n, ...), which may be written to.
+    inputs : mapping
+        Present value of each input by name, (count,) or (count, 3); assign values to change them.
+    time : (count,) present time of each member, s
+    status : (count,) text
+        "not run", "completed" up to `time`, "stopped" by an event, or "failed".
+    error : (count,) text, reason of a failure
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used. Errors in the run of a member are not raised; they are reported in its status.
+
+    Examples
+    --------
+    >>> ball = quirk.Body.sphere("ball", mass=1.0, radius=0.1)
+    >>> push = quirk.Force("push", ball, [1.0, 0, 0])
+    >>> batch = quirk.Batch(quirk.System([ball, push]), 2, vary={("ball", "mass"): [1.0, 2.0]}, method="RK4", step=0.1)
+    >>> batch.advance(1.0)
+    >>> batch.state.velocity[:, 0, 0].round(9)
+    array([1. , 0.5])
+    """
+
+    def __init__(
+        self,
+        system: System,
+        count: int,
+        *,
+        vary: Mapping[Any, ArrayLike] | None = None,
+        method: str = "auto",
+        rtol: float | None = None,
+        atol: float | None = None,
+        step: float | None = None,
+        max_step: float | None = None,
+        inputs: Iterable[str] | None = None,
+        initial_state: State | None = None,
+        start: float = 0.0,
+        stabilization: str | None = "projection",
+        baumgarte: tuple[float, float] = (10.0, 10.0),
+        projection_interval: int = 1,
+        threads: int | None = None,
+    ) -> None:
+        if not isinstance(system, System):
+            raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")
+        self.system, self.count = system, validate.whole(OWNER, "count", count)
+        self._options: dict[str, Any] = {
+            "method": method, "rtol": rtol, "atol": atol, "step": step, "max_step": max_step,
+            "stabilization": stabilization, "baumgarte": baumgarte, "projection_interval": projection_interval,
+        }  # fmt: skip
+        self._start = validate.number(OWNER, "start", start)
+        checked_settings(
+            OWNER, system, checked_method(OWNER, method, step, "sparse"), self._start, np.inf, step=step, rtol=rtol,
+            atol=atol, stabilization=stabilization, baumgarte=baumgarte, projection_interval=projection_interval,
+            every=False,
+        )  # fmt: skip
+        if max_step is not None:
+            validate.positive(OWNER, "max_step", max_step)
+        self._threads = _cores() if threads is None else validate.whole(OWNER, "threads", threads)
+        self._varied = checked_variation(system, self.count, {} if vary is None else vary)
+        self.inputs = BatchInputs(system, self.count, inputs)
+        for one in self._varied:
+            if one.part in self.inputs and self.inputs.slots[one.part].argument == one.parameter:
+                self.inputs.put(one.part, one.values)
+        self._initial = system.initial_state() if initial_state is None else system.checked(initial_state)
+        self._systems: dict[int, tuple[np.ndarray, System]] = {}
+        self.time = np.full(self.count, self._start)
+        self.status = np.full(self.count, NOT_RUN, dtype="<U11")
+        self.error = np.full(self.count, "", dtype=object)
+        self.reset()
+        self.member(0)  # raises errors of arguments that parts refuse
+
+    @property
+    def state(self) -> BatchState:
+        """Present states of all members."""
+        return self._state
+
+    def reset(self, members: ArrayLike | None = None) -> None:
+        """Set members, given by number or by a mask (count,), back to their initial state and time; default: all."""
+        chosen = np.arange(self.count) if members is None else _chosen(members, self.count)
+        if members is None:
+            self._state = BatchState.repeated(self._initial, self.count)
+            self._beat: tuple[float, float, int] = self._start, 0.0, 0
+        for k in chosen:
+            self._state.put(k, self._initial)
+        for one in self._varied:
+            if one.of_state:
+                getattr(self._state, one.parameter)[chosen, self._body(one.part)] = one.values[chosen]
+        self.time[chosen], self.status[chosen], self.error[chosen] = self._start, NOT_RUN, ""
+        self._changed = {} if members is None else {k: x for k, x in self._changed.items() if k not in set(chosen)}
+
+    def _body(self, name: str) -> int:
+        return self.system.bodies.index(self.system[name])
+
+    def member(self, k: int) -> System:
+        """Return the system of member k, with its present inputs; for single runs and results."""
+        k = int(_chosen([k], self.count)[0])
+        inputs = self.inputs.members(k)
+        if k not in self._systems or not np.array_equal(self._systems[k][0], inputs):
+            changes = changes_of(self._varied, k)
+            for name, arguments in self.inputs.changes(k).items():
+                changes[name] = {**changes.get(name, {}), **arguments}
+            gravity = next((one.values[k] for one in self._varied if not one.part), None)
+            varies = bool(changes) or gravity is not None
+            self._systems[k] = inputs, varied_system(self.system, changes, gravity) if varies else self.system
+        return self._systems[k][1]
+
+    def advance(self, duration: float) -> None:
+        """Advance all members by a duration; those that have failed or stopped keep their state.
+
+        Parameters
+        ----------
+        duration : float
+            s, positive. Repeated equal durations add up without round-off.
+        """
+        duration = validate.positive(f"{OWNER}.advance", "duration", duration)
+        origin, beat, calls = self._beat
+        if beat != duration:
+            origin, calls = origin + calls * beat, 0
+        end = origin + (calls + 1) * duration
+        due = np.flatnonzero(~np.isin(self.status, (FAILED, "stopped")) & (self.time < end))
+        runs = [partial(self._run, int(k), end - self.time[k], [end]) for k in due]
+        computed(runs, self._threads, partial(self._take, end))
+        self._beat = origin, duration, calls + 1
+
+    def simulate(
+        self, duration: float, *, output: ArrayLike, quantities: str | Iterable[str] = ("motion",)
+    ) -> xarray.Dataset:
+        """Simulate all members from their present states, and return their motions; the batch itself is not changed.
+
+        Parameters
+        ----------
+        duration : float
+            s, positive.
+        output : float or list of times
+            Interval between output states, s, or the output times, s.
+        quantities : name or list of names
+            Groups of `Result.to_xarray` over time, such as ["motion", "joints", "loads"].
+
+        Returns
+        -------
+        xarray.Dataset
+            As of `quirk.sweep`, with dimension "run" for the members; values that are varied are its coordinates.
+
+        Raises
+        ------
+        InputError
+            If an argument cannot be used, or members are at different times.
+        """
+        from ..io.resultfile.dataset import library
+        from ..io.resultfile.selection import groups_named
+        from .batch_dataset import dataset_of, outcome_of
+
+        owner = f"{OWNER}.simulate"
+        library("xarray", owner, "sweep")
+        duration = validate.positive(owner, "duration", duration)
+        if np.ptp(self.time) > 0:
+            raise InputError(
+                f"{owner}: members are at different times, {self.time.min():g} to {self.time.max():g} s: reset"
+            )
+        start = float(self.time[0])
+        times = output_times(output, start, start + duration)
+        named = groups_named(owner, quantities)
+        outcomes: list[Any] = []
+        runs = [partial(self._kept, k, duration, output, partial(outcome_of, named, times)) for k in range(self.count)]
+        computed(runs, self._threads, outcomes.append)
+        return dataset_of(self._varied, outcomes, times, duration)
+
+    def __repr__(self) -> str:
+        return f"<Batch: {self.count} members of {len(self.system.bodies)} bodies>"
+
+    def _run(self, k: int, duration: float, output: Any) -> MemberRun:
+        """Simulate member k from its present state."""
+        state = self._state.member(k, *self._changed.get(k, ({}, {})))
+        return member_run(k, partial(self.member, k), state, float(self.time[k]), duration, output, self._options)
+
+    def _kept(self, k: int, duration: float, output: Any, kept: Any) -> Any:
+        return kept(self._run(k, duration, output))
+
+    def _take(self, end: float, run: MemberRun) -> None:
+        """Store the state and status of a member after a run to time `end`."""
+        k, result = run.number, run.result
+        if run.status == "interrupted":
+            raise KeyboardInterrupt
+        self.status[k], self.error[k] = run.status, "" if run.error is None else str(run.error)
+        if result is None:
+            return
+        state = result.state_at(-1)
+        self._state.put(k, state)
+        self._changed[k] = state.switched, state.replaced
+        self.time[k] = end if run.status == COMPLETED else result.time[-1]
+
+
+def _chosen(members: Any, count: int) -> np.ndarray:
+    """Return the numbers of members, given by number or by a mask (count,)."""
+    given = np.atleast_1d(np.asarray(members))
+    if given.dtype == bool and given.shape == (count,):
+        return np.flatnonzero(given)
+    if given.dtype.kind not in "iu" or given.ndim != 1 or (given < -count).any() or (given >= count).any():
+        raise InputError(f"{OWNER}: members must be numbers below {count} or a mask ({count},); got {members!r}")
+    return given % count
+
+
+def _cores() -> int:
+    """Return the number of cores available to this process."""
+    with contextlib.suppress(AttributeError):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

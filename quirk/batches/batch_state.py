@@ -1,0 +1,63 @@
+"""States of all members of a batch, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..bodies.state import State
+
+PARTS = ("position", "orientation", "velocity", "angular_velocity")
+
+
+@dataclass
+class BatchState:
+    """Poses and velocities of n bodies in all members, in the order of `system.bodies`; the arrays may be written to.
+
+    Attributes
+    ----------
+    position : (count, n, 3) centers of mass in the inertial frame, m
+    orientation : (count, n, 4) quaternions (w, x, y, z), body to inertial; normalized by `advance`
+    velocity : (count, n, 3) of the centers of mass in the inertial frame, m/s
+    angular_velocity : (count, n, 3) in body axes, rad/s
+    angles : dict
+        Angles (count, 3), rad, of joints by name. Poses determine angles up to full turns; these select the turn.
+    internal : dict
+        Internal variables (count, s) of force elements by name, such as the integral of a `Controller`.
+    """
+
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+    angles: dict[str, np.ndarray] = field(default_factory=dict)
+    internal: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def repeated(cls, state: State, count: int) -> BatchState:
+        """Return `count` copies of a state."""
+
+        def tiled(array: Any) -> np.ndarray:
+            return np.repeat(np.asarray(array, dtype=float)[None], count, axis=0)
+
+        named = [{name: tiled(array) for name, array in given.items()} for given in (state.angles, state.internal)]
+        return cls(*map(tiled, state.parts), *named)
+
+    def member(self, k: int, switched: Mapping[str, bool], replaced: Mapping[str, Any]) -> State:
+        """Return the state of member k, with the parts that events have switched or replaced."""
+        angles, internal = ({name: array[k] for name, array in of.items()} for of in (self.angles, self.internal))
+        parts = (np.array(getattr(self, name)[k]) for name in PARTS)
+        return State(*parts, angles=angles, internal=internal, switched=switched, replaced=replaced)
+
+    def put(self, k: int, state: State) -> None:
+        """Set the state of member k."""
+        for name, part in zip(PARTS, state.parts, strict=True):
+            getattr(self, name)[k] = part
+        for arrays, numbers in ((self.angles, state.angles), (self.internal, state.internal)):
+            for name, array in numbers.items():
+                if name not in arrays:
+                    arrays[name] = np.repeat(np.zeros_like(array, dtype=float)[None], len(self.position), axis=0)
+                arrays[name][k] = array

@@ -1,0 +1,79 @@
+"""Members of a batch that are computed one by one, on several threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from ..bodies.state import State
+from ..errors import SimulationError
+from ..jit.unlocked import releasing
+from ..result.result import Result
+from ..simulation.simulate import simulate
+from ..system.system import System
+
+
+@dataclass(frozen=True)
+class MemberRun:
+    """The outcome of one member.
+
+    Attributes
+    ----------
+    number : number of the member
+    status : status of its result, or "failed"
+    result : the motion, up to a failure; None if there is none
+    error : the exception of a failure, or None
+    """
+
+    number: int
+    status: str
+    result: Result | None
+    error: BaseException | None = None
+
+
+def member_run(
+    number: int,
+    system: Callable[[], System],
+    state: State,
+    start: float,
+    duration: float,
+    output: Any,
+    options: Mapping[str, Any],
+) -> MemberRun:
+    """Simulate one member from a state; `system` returns its system. Errors become part of the outcome."""
+    try:
+        result = simulate(
+            system(), duration, start=start, initial_state=state, output=output, progress=False, **options
+        )
+    except SimulationError as error:
+        return MemberRun(number, "failed", error.result, error)
+    except Exception as error:  # user functions may raise any error
+        return MemberRun(number, "failed", None, error)
+    return MemberRun(number, result.status, result)
+
+
+def computed(members: Iterable[Callable[[], Any]], threads: int, take: Callable[[Any], None]) -> None:
+    """Call functions on several threads; `take` receives each return value in the calling thread, in their order.
+
+    After Ctrl-C the calls in progress are completed, further ones are not begun, and KeyboardInterrupt is raised.
+    """
+    if threads == 1:
+        for compute in members:
+            take(compute())
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        pending: list[Future[Any]] = [pool.submit(_released, compute) for compute in members]
+        try:
+            for future in pending:
+                take(future.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _released(compute: Callable[[], Any]) -> Any:
+    """Call a function in a thread in which compiled runs release the interpreter lock."""
+    with releasing():
+        return compute()

@@ -1,0 +1,201 @@
+"""Members of a batch: one system with other numbers in some of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..bodies.body import Body
+from ..bodies.frame import Frame
+from ..constraints import Constraint
+from ..errors import InputError
+from ..forces import ForceElement
+from ..functions.motion import Motion
+from ..simulation.sensitivity.parameters import GRAVITY_NAME, STATES, numeric_arguments
+from ..simulation.sensitivity.part_parameters import remade
+from ..system.system import System
+from ..util import validate
+from ..util.construction import made_with
+
+OWNER = "Batch"
+# Arguments that place a joint, which a frame replaces.
+PLACES = ("point", "axis", "axis_i", "axis_j")
+FRAME_ARGUMENTS = ("origin", "rotation")
+
+# Changed arguments by name of the part.
+Changes = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class VariedNumber:
+    """A parameter that differs between members.
+
+    Attributes
+    ----------
+    part : name of the part, "" for the gravity of the system
+    parameter : name of the argument, followed by that of a number of a motion or a frame, as in "motion.amplitude"
+    values : (count, ...) value of each member
+    """
+
+    part: str
+    parameter: str
+    values: np.ndarray
+
+    @property
+    def title(self) -> str:
+        """Name of the parameter in data sets."""
+        return f"{self.part}.{self.parameter}" if self.part else self.parameter
+
+    @property
+    def of_state(self) -> bool:
+        """Whether the parameter is part of the initial state of a body."""
+        return self.parameter in STATES
+
+
+def checked_variation(system: System, count: int, vary: Any) -> list[VariedNumber]:
+    """Return the parameters that differ between members; raise InputError if a name or an array does not fit."""
+    if not isinstance(vary, Mapping):
+        raise InputError(
+            f'{OWNER}: vary must map parameters to arrays, such as {{("rod", "mass"): masses}}; got {vary!r}'
+        )
+    return [_varied(system, count, key, values) for key, values in vary.items()]
+
+
+def _varied(system: System, count: int, key: Any, values: Any) -> VariedNumber:
+    if key in (GRAVITY_NAME, (GRAVITY_NAME,)):
+        return VariedNumber("", GRAVITY_NAME, _members(GRAVITY_NAME, values, count, (3,)))
+    if not (isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], str)):
+        raise InputError(
+            f'{OWNER}: vary: keys must be pairs (part, parameter) such as ("rod", "mass"), or "gravity"; got {key!r}'
+        )
+    part, parameter = system[key[0]], key[1]
+    if isinstance(part, Body) and parameter in STATES:
+        shape: tuple[int, ...] = (4 if parameter == "orientation" else 3,)
+    elif isinstance(part, Body | Constraint | ForceElement):
+        shape = _value_of(part, parameter).shape
+    else:
+        raise InputError(f"{OWNER}: vary: {part} has no numbers that could differ between members")
+    return VariedNumber(part.name, parameter, _members((part.name, parameter), values, count, shape))
+
+
+def _members(key: Any, values: Any, count: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the value of each member, (count, *shape)."""
+    given = validate.numbers(values)
+    wanted = (count, *shape)
+    if given is None or given.shape != wanted or not np.isfinite(given).all():
+        what = f"{values!r}" if given is None else f"shape {given.shape}"
+        if given is not None and given.shape == wanted:
+            what = "values that are not finite"
+        raise InputError(f"{OWNER}: vary: {key!r} must be an array of finite numbers of shape {wanted}; got {what}")
+    return np.array(given, dtype=float)
+
+
+def _value_of(part: Any, parameter: str) -> np.ndarray:
+    """Return the present value of a parameter; raise InputError with all names if there is none."""
+    known = numeric_arguments(part)
+    name, _, number = parameter.partition(".")
+    if number:
+        holder = getattr(part, name, None)
+        if isinstance(holder, Frame) and number in FRAME_ARGUMENTS:
+            return np.array(getattr(holder, number), dtype=float)
+        if isinstance(holder, Motion):
+            known = {f"{name}.{own}": value for own, value in numeric_arguments(holder).items()}
+    if parameter in known:
+        return known[parameter]
+    names = [*(STATES if isinstance(part, Body) else ()), *known]
+    listed = ", ".join(repr((part.name, own)) for own in names) or "none"
+    raise InputError(f"{OWNER}: vary: {part} has no numeric argument {parameter!r}; available: {listed}")
+
+
+def changes_of(varied: list[VariedNumber], k: int) -> dict[str, dict[str, Any]]:
+    """Return the changed arguments of member k, by name of the part."""
+    changes: dict[str, dict[str, Any]] = {}
+    for one in varied:
+        if one.part and not one.of_state:
+            value = one.values[k]
+            changes.setdefault(one.part, {})[one.parameter] = value.tolist() if value.ndim else float(value)
+    return changes
+
+
+def varied_system(system: System, changes: Changes, gravity: np.ndarray | None = None) -> System:
+    """Return a system with other arguments of some parts; parts that refer to them are constructed again, too.
+
+    The initial state, and which parts are enabled, are those of the given system.
+
+    Raises
+    ------
+    InputError
+        If a part refuses an argument, or an argument changes the initial pose of a body.
+    """
+    maker = _Maker(system, changes)
+    companions = {id(own) for body in system.bodies if maker.made(body) is not body for own in body.companions}
+    member = system._with([maker.made(part) for part in system if id(part) not in companions])
+    for old, new in zip(system.bodies, member.bodies, strict=True):
+        if not (np.array_equal(old.position, new.position) and np.array_equal(old.orientation, new.orientation)):
+            raise InputError(
+                f"{OWNER}: vary: {list(changes.get(old.name, ()))} of {old} also changes its initial pose: "
+                "it is not an independent parameter"
+            )
+    if gravity is not None:
+        member.gravity = gravity
+        member._plants.clear()
+        member._configure(member.configuration)
+    member._initial = system.initial_state()
+    return member
+
+
+class _Maker:
+    """Constructs the parts of a system again with changed arguments."""
+
+    def __init__(self, system: System, changes: Changes) -> None:
+        self._changes = changes
+        self._parts = {id(part) for part in system}
+        self._bodies = {id(body) for body in system.bodies}
+        self._made: dict[int, Any] = {}
+
+    def made(self, part: Any) -> Any:
+        """Return a part with its changed arguments; the part itself if nothing that it refers to has changed."""
+        if id(part) not in self._made:
+            self._made[id(part)] = part  # a part that refers to itself is not constructed again
+            self._made[id(part)] = new = self._again(part)
+            if isinstance(part, Body) and new is not part:
+                for old, own in zip(part.companions, new.companions, strict=True):
+                    self._made[id(old)] = own
+        return self._made[id(part)]
+
+    def _again(self, part: Any) -> Any:
+        call = made_with(part)
+        changes = self._changes.get(getattr(part, "name", ""), {})
+        if call is None and not changes:
+            return part
+        arguments = {name: self._substituted(x) for name, x in ({} if call is None else call.arguments).items()}
+        new = {name: x for name, x in arguments.items() if call is not None and x is not call.arguments[name]}
+        left_out: tuple[str, ...] = ()
+        for parameter, value in changes.items():
+            name, _, number = parameter.partition(".")
+            held = getattr(part, name, None)
+            if number and isinstance(held, Frame):
+                parts = {"origin": held.origin, "rotation": held.rotation, number: value}
+                new[name], left_out = Frame(**parts), PLACES
+                other = "frame_j" if name == "frame_i" else "frame_i"
+                new.setdefault(other, getattr(part, other))
+            elif number:
+                new[name] = remade(new.get(name, held), {number: value})
+            else:
+                new[name] = value
+        on_all = isinstance(part, ForceElement) and any(
+            id(body) in self._bodies and self.made(body) is not body for body in part.bodies
+        )
+        return remade(part, new, left_out) if new or on_all else part
+
+    def _substituted(self, x: Any) -> Any:
+        """Return an argument with parts replaced; the unchanged object if it contains none that changes."""
+        if id(x) in self._parts:
+            return self.made(x)
+        if isinstance(x, tuple | list):
+            parts = [self._substituted(element) for element in x]
+            return x if all(a is b for a, b in zip(parts, x, strict=True)) else type(x)(parts)
+        return x

@@ -1,0 +1,60 @@
+"""Entries that release Python's global interpreter lock, so that several threads compute at the same time.
+
+The same source is compiled a second time, on first use. Only threads that own all arrays that they hand over may call
+such an entry.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+import numba
+
+from .cache import MachineCode
+from .compilation import ENTRY_OPTIONS, Entry, EntryCompiler, plain_python
+
+
+class _Thread(threading.local):
+    """Whether entries called by `present` in this thread release the lock."""
+
+    releases = False
+
+
+_THREAD = _Thread()
+
+
+@contextlib.contextmanager
+def releasing() -> Iterator[None]:
+    """Context in which `present` returns entries that release the lock; for the current thread."""
+    before, _THREAD.releases = _THREAD.releases, True
+    try:
+        yield
+    finally:
+        _THREAD.releases = before
+
+
+def present(entry: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an entry, or within `releasing` its counterpart that releases the lock."""
+    return unlocked(entry) if _THREAD.releases else entry
+
+
+@functools.cache
+def unlocked(entry: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the counterpart of an entry that releases the lock while it runs."""
+    if plain_python():
+        return entry
+    source = getattr(entry, "py_func", entry)
+    # Another name, under which its machine code is cached.
+    function = FunctionType(
+        source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__
+    )
+    function.__qualname__, function.__module__ = f"{source.__qualname__}_unlocked", source.__module__
+    compiled = numba.njit(pipeline_class=EntryCompiler, nogil=True, **ENTRY_OPTIONS)(function)
+    compiled._cache = MachineCode(function, "runs of a batch on several threads need", 15)
+    compiled.compile = compiled._cache.one_at_a_time(compiled.compile)
+    return Entry(compiled)

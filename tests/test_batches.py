@@ -1,0 +1,230 @@
+"""Members of a batch move as systems of their own: numbers, states, inputs, failures, data sets."""
+
+import numpy as np
+import pytest
+
+import quirk
+from quirk import GROUND, Batch, Body, Motion
+
+DOWN = [0, 0, -9.81]
+ADAPTIVE = {"method": "Vern9", "rtol": 1e-7}
+FIXED = {"method": "RK4", "step": 0.01}
+
+
+def pendulum(mass=1.0, stiffness=5.0, gravity=DOWN, turning=(0, 0, 0.3), torque=0.0):
+    """A box on a hinge with a spring and a motor, and a second box that a drive turns."""
+    rod = Body.box("rod", mass=mass, size=[1, 0.1, 0.1], position=[0.5, 0, 0])
+    wheel = Body.cylinder("wheel", 2.0, 0.2, 0.1, axis="y", position=[0, 2, 0])
+    tip = Body.sphere("tip", 0.3, 0.05, position=[1.0, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis="y")
+    axle = quirk.Revolute("axle", GROUND, wheel, point=[0, 2, 0], axis="y")
+    ball = quirk.Spherical("ball", rod, tip, point=[1, 0, 0])
+    return quirk.System([
+        rod, wheel, tip, hinge, axle, ball,
+        quirk.Drive("drive", axle, Motion.polynomial(turning)),
+        quirk.TorsionSpring("coil", hinge, stiffness=stiffness, damping=0.1),
+        quirk.JointTorque("motor", hinge, torque),
+        quirk.PointGravity("planet", GROUND, rod, mu=0.1, point=[3, 0, 3]),
+    ], gravity=gravity)  # fmt: skip
+
+
+def final(system, duration=0.4, **options):
+    """The last state of a single run."""
+    return quirk.simulate(system, duration, output=[duration], **options).state_at(-1)
+
+
+def assert_member(batch, k, state):
+    """Member k is in a state, to the last bit."""
+    for name in ("position", "orientation", "velocity", "angular_velocity"):
+        np.testing.assert_array_equal(getattr(batch.state, name)[k], getattr(state, name))
+
+
+@pytest.mark.parametrize("options", [ADAPTIVE, FIXED], ids=["adaptive", "fixed"])
+@pytest.mark.parametrize(
+    ("key", "values", "argument"),
+    [
+        (("rod", "mass"), [0.5, 1.0, 2.5], "mass"),
+        (("coil", "stiffness"), [0.0, 5.0, 40.0], "stiffness"),
+        ("gravity", [[0, 0, -9.81], [0, 1, -1], [3, 0, 0]], "gravity"),
+        (("drive", "motion.coefficients"), [[0, 0, 0], [0, 0, 0.2], [0, 0, -1.5]], "turning"),
+        (("motor", "torque"), [-1.0, 0.0, 2.0], "torque"),
+    ],
+)
+def test_members_move_as_systems_made_with_their_numbers(key, values, argument, options):
+    batch = Batch(pendulum(), 3, vary={key: values}, threads=1, **options)
+    batch.advance(0.4)
+    assert batch.status.tolist() == ["completed"] * 3
+    for k, value in enumerate(values):
+        single = final(pendulum(**{argument: value}), **options)
+        for name in ("position", "orientation", "velocity", "angular_velocity"):
+            here, there = getattr(batch.state, name)[k], getattr(single, name)
+            np.testing.assert_allclose(here, there, rtol=0, atol=1e-13 * max(1.0, np.abs(there).max()))
+            if options is ADAPTIVE:
+                np.testing.assert_array_equal(here, there)
+
+
+def test_two_parameters_and_an_initial_velocity_vary_together():
+    rng = np.random.default_rng(5)
+    spin = np.zeros((3, 3))
+    spin[:, 1] = rng.uniform(-1, 1, 3)
+    velocity = np.stack([-0.5 * np.zeros(3), np.zeros(3), -0.5 * spin[:, 1]], axis=1)
+    vary = {
+        ("rod", "mass"): rng.uniform(1, 2, 3), ("rod", "angular_velocity"): spin, ("rod", "velocity"): velocity,
+        ("tip", "velocity"): 2 * velocity, ("coil", "damping"): [0.0, 1.0, 2.0],
+    }  # fmt: skip
+    batch = Batch(pendulum(), 3, vary=vary, threads=1, **ADAPTIVE)
+    np.testing.assert_array_equal(batch.state.angular_velocity[:, 0], spin)
+    start = batch.state.member(1, {}, {})
+    batch.advance(0.4)
+    assert_member(batch, 1, final(batch.member(1), initial_state=start, **ADAPTIVE))
+    assert batch.member(1)["rod"].mass == vary["rod", "mass"][1]
+    assert batch.member(2)["coil"].damping == 2.0
+    assert (batch.state.angular_velocity[0] != batch.state.angular_velocity[1]).any()
+
+
+def test_repeated_calls_continue_from_states_that_the_caller_changes():
+    batch = Batch(pendulum(), 2, threads=1, **ADAPTIVE)
+    batch.advance(0.1)
+    batch.state.angular_velocity[1, 0] += [0, 0.5, 0]
+    batch.state.velocity[1, 0] += [0.0, 0, -0.25]
+    before = batch.state.member(1, {}, {})
+    batch.advance(0.1)
+    assert batch.status.tolist() == ["completed", "failed"]  # the ball no longer fits the rod
+    assert "ball" in batch.error[1]
+    assert batch.time.tolist() == [0.2, 0.1]
+    assert_member(batch, 1, before)
+    single = quirk.simulate(pendulum(), 0.1, output=[0.1], **ADAPTIVE).state_at(-1)
+    single = quirk.simulate(pendulum(), 0.1, output=[0.2], start=0.1, initial_state=single, **ADAPTIVE).state_at(-1)
+    assert_member(batch, 0, single)
+    batch.reset([1])
+    assert batch.status.tolist() == ["completed", "not run"]
+    assert batch.time.tolist() == [0.2, 0.0]
+    batch.advance(0.1)
+    assert batch.time.tolist() == [3 * 0.1, 3 * 0.1]
+    assert_member(batch, 1, final(pendulum(), 3 * 0.1, **ADAPTIVE))
+
+
+def test_inputs_hold_until_they_are_set_again():
+    batch = Batch(pendulum(), 2, threads=1, **ADAPTIVE)
+    assert batch.inputs["motor"].shape == (2,)
+    batch.inputs["motor"] = [1.0, -2.0]
+    batch.advance(0.2)
+    for k, torque in enumerate((1.0, -2.0)):
+        assert_member(batch, k, final(pendulum(torque=torque), 0.2, **ADAPTIVE))
+    batch.inputs["motor"][:] = 0.5
+    state = batch.state.member(0, {}, {})
+    batch.advance(0.2)
+    after = quirk.simulate(pendulum(torque=0.5), 0.2, start=0.2, output=[0.4], initial_state=state, **ADAPTIVE)
+    assert_member(batch, 0, after.state_at(-1))
+
+
+def test_events_stop_one_member():
+    stop = quirk.Event("low", "hinge.angle", level=0.5, action="stop")
+    system = pendulum().with_parts(stop)
+    batch = Batch(system, 2, vary={("coil", "stiffness"): [0.0, 500.0]}, threads=1, **ADAPTIVE)
+    batch.advance(1.0)
+    assert batch.status.tolist() == ["stopped", "completed"]
+    assert 0.1 < batch.time[0] < 0.9
+    assert batch.time[1] == 1.0
+    held = batch.time[0]
+    batch.advance(0.5)
+    assert batch.time.tolist() == [held, 1.5]
+
+
+def test_internal_variables_and_turns_continue():
+    rod = Body.box(
+        "rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0], angular_velocity=[0, 12.0, 0], velocity=[0, 0, -6.0]
+    )
+    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis="y")
+    control = quirk.Controller("control", hinge, 6.0, kp=0.5, ki=0.2, kd=0.1)
+    system = quirk.System([rod, hinge, control])
+    batch = Batch(system, 2, threads=1, **ADAPTIVE)
+    batch.advance(1.0)
+    batch.advance(1.0)
+    state = None
+    for start in (0.0, 1.0):
+        result = quirk.simulate(system, 1.0, start=start, initial_state=state, output=[start + 1.0], **ADAPTIVE)
+        state = result.state_at(-1)
+    assert abs(result["hinge"].angle[-1]) > 2 * np.pi
+    assert_member(batch, 1, state)
+    np.testing.assert_array_equal(batch.state.internal["control"][1], state.internal["control"])
+    np.testing.assert_array_equal(batch.state.angles["hinge"][1], state.angles["hinge"])
+
+
+def test_data_sets_are_those_of_sweeps():
+    values = [3.0, 6.0]
+    batch = Batch(pendulum(), 2, vary={("coil", "stiffness"): values}, threads=1, **ADAPTIVE)
+    groups = ["motion", "joints"]
+    data = batch.simulate(0.3, output=0.1, quantities=groups)
+    swept = quirk.sweep(
+        lambda stiffness: pendulum(stiffness=stiffness), {"stiffness": values}, 0.3, output=0.1, quantities=groups,
+        workers=1, progress=False, **ADAPTIVE,
+    )  # fmt: skip
+    swept = swept.rename(stiffness="coil.stiffness")
+    assert set(data.variables) == set(swept.variables)
+    for name in swept.variables:
+        assert data[name].dims == swept[name].dims
+        np.testing.assert_array_equal(data[name].values, swept[name].values)
+    assert batch.status.tolist() == ["not run"] * 2
+    assert (batch.time == 0.0).all()
+
+
+def test_threads_give_the_same_bits():
+    vary = {("rod", "mass"): np.linspace(0.5, 2, 4)}
+    one, two = (Batch(pendulum(), 4, vary=vary, threads=threads, **ADAPTIVE) for threads in (1, 2))
+    one.advance(0.3)
+    two.advance(0.3)
+    np.testing.assert_array_equal(one.state.position, two.state.position)
+    np.testing.assert_array_equal(one.state.angular_velocity, two.state.angular_velocity)
+
+
+def test_companions_and_frames_of_varied_parts():
+    planar = quirk.constraints.planar
+    disk = planar.PlanarBody("disk", mass=1.0, inertia=0.1, position=[1.0, 0.0])
+    pin = planar.Revolute("pin", GROUND, disk, point=[0.0, 0.0])
+    batch = Batch(quirk.System([disk, pin], gravity=[0, -9.81, 0]), 2, vary={("disk", "mass"): [1.0, 3.0]}, threads=1)
+    member = batch.member(1)
+    assert member["disk"].mass == 3.0
+    assert len(list(member)) == len(list(batch.system))
+    batch.advance(0.1)
+    assert batch.status.tolist() == ["completed"] * 2
+    assert np.abs(batch.state.position[0] - batch.state.position[1]).max() > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("vary", "text"),
+    [
+        ({("rod", "mass"): [1.0, 2.0, 3.0]}, r"\('rod', 'mass'\) must be .* shape \(2,\); got shape \(3,\)"),
+        ({("rod", "mass"): [1.0, np.nan]}, "not finite"),
+        ({("rod", "mass"): "heavy"}, "heavy"),
+        ({("rod", "weight"): [1.0, 2.0]}, r"no numeric argument 'weight'; available: .*\('rod', 'mass'\)"),
+        ({("road", "mass"): [1.0, 2.0]}, "rod"),
+        ({"mass": [1.0, 2.0]}, "pair"),
+        ([1.0, 2.0], "must map"),
+        ({("rod", "mass"): [-1.0, 2.0]}, "mass must be positive"),
+        ({"gravity": [0.0, 1.0]}, r"shape \(2, 3\)"),
+    ],
+)
+def test_wrong_variations_are_named(vary, text):
+    with pytest.raises((quirk.InputError, quirk.UnknownNameError), match=text):
+        Batch(pendulum(), 2, vary=vary)
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(quirk.InputError, match="count"):
+        Batch(pendulum(), 0)
+    with pytest.raises(quirk.InputError, match="step"):
+        Batch(pendulum(), 2, method="RK4")
+    with pytest.raises(quirk.InputError, match="threads"):
+        Batch(pendulum(), 2, threads=0)
+    with pytest.raises(quirk.InputError, match="hinge"):
+        Batch(pendulum(), 2, inputs=["hinge"])
+    batch = Batch(pendulum(), 2)
+    with pytest.raises(quirk.InputError, match=r"\(2,\).*got shape \(3,\)"):
+        batch.inputs["motor"] = [1.0, 2.0, 3.0]
+    with pytest.raises(quirk.UnknownNameError, match="motor"):
+        batch.inputs["engine"] = 1.0
+    with pytest.raises(quirk.InputError, match="duration"):
+        batch.advance(0.0)
+    with pytest.raises(quirk.InputError, match="members"):
+        batch.reset([2])

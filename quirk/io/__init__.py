@@ -1,1 +1,1 @@
-"""Files: models, imported models, results and checkpoints."""
+"""Reading and writing of files: models, imported models, results and checkpoints."""

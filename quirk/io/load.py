@@ -1,4 +1,4 @@
-"""Loading systems from files of several formats."""
+"""Loading of systems from files of several formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The segments of a run that can be restored from a checkpoint's journal, in chronological order."""
+"""The segments of a run that can be restored from a checkpoint's journal, in chronological order.
+
+The journal has one record for each interval between two restart points. A record contains the digest of the restart
+point at the start of its interval, so that records can be connected even if some lines are damaged.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +25,15 @@ from .rows import DamagedRowsError
 
 
 class RecordChain:
-    """A run restored from consecutive undamaged journal records.
+    """A run restored from consecutive undamaged records of a journal.
 
-    Each record covers one interval of the run, between two restart points, and identifies its first restart point by a
-    digest. If a record is damaged, its interval is computed again and the new record is appended to the journal; the
-    records of later intervals remain valid.
+    If a record is damaged, its interval is computed again and the new record is appended to the journal; the records of
+    later intervals remain valid.
 
     Parameters
     ----------
     folder, system, events : folder, system and events of the checkpoint
-    records : journal records without the first; None for damaged lines
+    records : records of the journal without the first; None for damaged lines
 
     Attributes
     ----------
@@ -56,7 +59,7 @@ class RecordChain:
         self.follow()
 
     def follow(self) -> None:
-        """Append the waiting records that continue the chain, as far as they are undamaged."""
+        """Append records that continue the chain, until one is missing or damaged."""
         while self.status is None and self.place in self._waiting:
             record = self._waiting.pop(self.place)
             try:
@@ -82,18 +85,26 @@ class RecordChain:
         leg: RestartPoint | None,
         status: str | None,
     ) -> None:
-        """Append a computed interval, with its final restart point (also as plain data) or the status of the run."""
+        """Append an interval to the chain.
+
+        Parameters
+        ----------
+        segments, happenings : segments and events of the interval
+        told : restart point at the end of the interval as plain data, None at the end of the run
+        leg : the same restart point
+        status : status of the run at its end, else None
+        """
         self.segments += segments
         self.happenings += happenings
         self.place, self.leg, self.status = place_of(told), leg, status
 
     @property
     def reached(self) -> float:
-        """Last time of the segments, s."""
+        """Last time of the restored segments, s; minus infinity if there are none."""
         return float(self.segments[-1].time[-1]) if self.segments else -np.inf
 
     def damage_said(self) -> str:
-        """Return a description of the damage and its consequences, for a warning; "" if the run is complete."""
+        """Return a description of the damage and its consequences for a warning, or "" if no warning is needed."""
         if not self.damage or self.status is not None:
             return ""
         more = len(self.damage) - 3
@@ -104,7 +115,7 @@ class RecordChain:
 
 
 def _by_start(records: Sequence[Record | None]) -> dict[str, Record]:
-    """Return records by the digest of their first restart point; of records with equal digests, the last one.
+    """Return a dict from digests to the records whose intervals start there; the last of several equal ones counts.
 
     Records of format 1 contain no digest: each of them continues the previous line.
     """

@@ -1,4 +1,4 @@
-"""Checkpoints of runs on disk: a folder with a journal and files of states."""
+"""Checkpoints of runs on disk: a folder with a journal and with files of output states."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Checkpoint:
     Parameters
     ----------
     path : folder, created if it does not exist
-    system : System
-    identity : identity of the run, see `quirk.io.checkpoints.identity`
-    events : active events
+    system : the simulated system
+    identity : digests of everything that determines the run, see `quirk.io.checkpoints.identity`
+    events : the events of the run
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Checkpoint:
 
     @property
     def status(self) -> str | None:
-        """Return "completed" or "stopped" at the end of the run, else None."""
+        """Whether the run has ended: "completed", "stopped", or None if it continues."""
         return self._chain.status
 
     def append(
@@ -106,10 +106,17 @@ class Checkpoint:
         leg: RestartPoint | None,
         status: str | None = None,
     ) -> None:
-        """Write an interval: its segments, whose states are in `rows`, and its restart point or the status of the run.
+        """Write an interval of the run to the disk.
 
-        If undamaged records on disk continue from this point, they are restored; `leg` and `status` are then those of
-        the last one.
+        If undamaged records on disk continue from its end, they are restored; `leg` and `status` of the checkpoint are
+        then those of the last one.
+
+        Parameters
+        ----------
+        segments, happenings : segments, whose states are in `rows`, and events of the interval
+        statistics : statistics of the run so far
+        leg : restart point at the end of the interval, None at the end of the run
+        status : "completed" or "stopped" at the end of the run
         """
         self.rows.sync()
         locations = self.rows.locations[self._written :]
@@ -133,7 +140,7 @@ class Checkpoint:
         self._warn_of_damage()
 
     def _warn_of_damage(self) -> None:
-        """Warn once about damage."""
+        """Warn of damage that has been detected since the last warning."""
         said = self._chain.damage_said()
         if said and len(self._chain.damage) > self._damage_said:
             self._damage_said = len(self._chain.damage)
@@ -191,7 +198,7 @@ def read_checkpoint(path: str | Path, system: System | None = None) -> Result:
 
 
 def _system_in(head: Mapping[str, Any], folder: Path) -> System:
-    """Return the system stored as text in the first record of a journal."""
+    """Return the system from `head`, the first record of a journal, which contains it as text."""
     text = head.get("model")
     if not isinstance(text, str):
         why = "has Python functions, which files cannot store" if head else "is in a damaged line of the journal"

@@ -1,4 +1,4 @@
-"""Identity of a run: digests by which a checkpoint is matched with a run."""
+"""Identity of a run: digests that show whether a checkpoint belongs to a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from quirk.util.digest import digest
 
 
 def identity(system: System, state: State, phases: RunFactory) -> dict[str, str]:
-    """Return digests of all parts of a system, of the initial state of a run, and of the options of the computation."""
+    """Return digests of all parts of a system, of the initial state, and of the options of a run, by name.
+
+    `phases` has the options of the run.
+    """
     names, changed = part_names(system), [state.angles, state.internal, state.switched, state.replaced]
     whole = {
         "initial state": [*state.parts, *map(dict, changed)],

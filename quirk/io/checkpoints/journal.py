@@ -1,4 +1,4 @@
-"""Append-only file of records; damage to one line does not affect other lines."""
+"""A file of records that only grows; damage to one line does not affect other lines."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ KEPT = "all earlier complete records are kept"
 
 
 class Journal:
-    """Records (dicts of plain values), one on each line after its checksum.
+    """A file of records (dicts of plain values), one on each line after its checksum.
 
-    Opening changes nothing. The first `append` removes an incomplete last line, left by a process that was killed.
+    Opening it changes nothing. The first `append` removes an incomplete last line, left by a process that was killed.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Journal:
 
 
 def read(path: Path) -> tuple[list[Record | None], int]:
-    """Return a record for each complete line, None for damaged lines, and the total length of these lines in bytes."""
+    """Return a record for each complete line (None for damaged lines) and the length of these lines in bytes."""
     records: list[Record | None] = []
     size = 0
     with open(path, "rb") as file:
@@ -103,7 +103,10 @@ def _record(line: bytes) -> Record | None:
 
 
 def _lock(descriptor: int, path: Path) -> None:
-    """Prevent other processes from writing to a file, where the operating system supports it."""
+    """Prevent other processes from writing to an open file, if the operating system can.
+
+    `descriptor` and `path` are the descriptor and the path of the file.
+    """
     try:
         import fcntl
     except ImportError:

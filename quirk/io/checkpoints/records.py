@@ -1,4 +1,4 @@
-"""Segments, events and restart points as plain data in a journal, and their reconstruction."""
+"""Conversion of segments, events and restart points to the plain data of a journal, and back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .rows import DamagedRowsError, Location, rows_at
 
 
 def place_of(leg: Mapping[str, Any] | None) -> str:
-    """Return the digest of a restart point as stored in a journal; None is the start of the run.
+    """Return the digest of a restart point as plain data; None is the start of the run.
 
     The continuation of a run depends only on its restart point, so a record with this digest continues from this point.
     """
@@ -38,7 +38,10 @@ def place_of(leg: Mapping[str, Any] | None) -> str:
 
 
 def of_segment(segment: Segment, location: Location, system: System, events: Sequence[Event]) -> dict[str, Any]:
-    """Return a segment as plain data."""
+    """Return a segment as plain data for the journal.
+
+    `location` is where its states are stored; `system` and `events` are those of the run.
+    """
     description = described(segment, system, events)
     if any(part["by"] == "function" for part in description["others"]):
         raise InputError(
@@ -55,7 +58,10 @@ def of_segment(segment: Segment, location: Location, system: System, events: Seq
 def segments_of(
     record: Mapping[str, Any], folder: Path, system: System, events: Sequence[Event], earliest: float
 ) -> list[Segment]:
-    """Return the segments of a record; raises DamagedRowsError for damaged rows, or times before `earliest`, s."""
+    """Return the segments described by a record; the states are read from the files in `folder`.
+
+    Damaged states, or times before `earliest`, s, raise a DamagedRowsError.
+    """
     segments = []
     for table in record["segments"]:
         rows = rows_at(folder, Location(*table["rows"]))
@@ -72,14 +78,14 @@ def segments_of(
 
 
 def of_happening(one: EventRecord) -> list[Any]:
-    """Return an event record as plain data."""
+    """Return the record of an event as plain data."""
     impulse = {name: [x.force.tolist(), x.torque.tolist()] for name, x in one.impulse.items()}
     energies = float(one.energy_before), float(one.energy_after)
     return [float(one.time), one.name, int(one.direction), *energies, impulse, one.restitution_kept]
 
 
 def happening(row: Sequence[Any]) -> EventRecord:
-    """Return the event record from the data of `of_happening`."""
+    """Return the record of an event from the plain data of `of_happening`."""
     time, name, direction, before, after, impulse, *kept = row  # earlier versions wrote no restitution
     found = {name: Impulse(*map(np.array, both)) for name, both in impulse.items()}
     return EventRecord(time, name, direction, before, after, found, *kept)
@@ -100,7 +106,7 @@ def of_leg(leg: RestartPoint, system: System, events: Sequence[Event]) -> dict[s
 
 
 def leg_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> RestartPoint:
-    """Return the restart point from the data of `of_leg`."""
+    """Return a restart point from the plain data of `of_leg`."""
     sides = {_key(key): (float(side), int(crossed), float(scale)) for key, side, crossed, scale in table["sides"]}
     h, grid, asked, *judged = table["pace"]  # earlier versions wrote three values
     return RestartPoint(
@@ -114,7 +120,7 @@ def leg_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) ->
 
 
 def statistics_of(table: Mapping[str, Any]) -> Statistics:
-    """Return statistics from a dict; entries unknown to this version are ignored."""
+    """Return statistics from a dict; entries that this version of QuIRK does not have are ignored."""
     known = {one.name for one in fields(Statistics)}
     found = Statistics(**{key: x for key, x in table.items() if key in known})
     found.in_python = {who: (int(calls), float(spent)) for who, (calls, spent) in found.in_python.items()}

@@ -1,4 +1,8 @@
-"""States of a run in append-only files, verified by checksums and read by memory mapping."""
+"""Output states of a run in files that only grow, verified by checksums and read by memory mapping.
+
+A row is one output time. Its three parts, each with its own file, are the time, the state, and the numbers of full
+turns of the angles.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +28,19 @@ CHUNK = 2**20
 
 
 class DamagedRowsError(Exception):
-    """Rows differ from those that were written."""
+    """Error raised if rows in a file differ from those that were written."""
 
 
 class Location(NamedTuple):
-    """Location of a segment's rows in files.
+    """Where the rows of a segment are stored.
 
     Attributes
     ----------
-    number : number of the files
+    number : number in the names of the three files
     rows : number of rows
-    widths : numbers in each row of each part
-    first : offset of each part in its file, bytes
-    sums : CRC-32 of each part; None for earlier versions, which wrote none
+    widths : how many numbers a row has, for each of the three parts
+    first : offset of the first row in each file, bytes
+    sums : CRC-32 checksum of each part; None if an earlier version of QuIRK wrote the file
     """
 
     number: int
@@ -51,7 +55,7 @@ class RowFile:
 
     Parameters
     ----------
-    folder : Path
+    folder : folder of the checkpoint
 
     Attributes
     ----------
@@ -68,12 +72,15 @@ class RowFile:
         self.locations: list[Location] = []
 
     def put(self, kept: OutputBuffer) -> None:
-        """Write the buffered rows if there are many."""
+        """Write the rows that `kept` has buffered if there are many of them."""
         if kept.numbers >= WAITING:
             self._write(kept.take())
 
     def take(self, kept: OutputBuffer) -> Rows | None:
-        """Write the buffered rows, and return all rows since the last call, or None if there are none."""
+        """Write the rows that `kept` has buffered, and end a segment.
+
+        All rows since the last call are returned, or None if there are none.
+        """
         if kept.numbers:
             self._write(kept.take())
         if not self._rows:
@@ -83,7 +90,7 @@ class RowFile:
         return _read(self._folder, self.locations[-1])
 
     def sync(self) -> None:
-        """Wait until everything written is on disk."""
+        """Wait until all rows are on the disk."""
         with writing("checkpoint", path_of(self._folder, self._number, Rows._fields[0]), KEPT):
             for file in self._files:
                 os.fsync(file.fileno())
@@ -110,7 +117,7 @@ class RowFile:
 
 
 def rows_at(folder: Path, location: Location) -> Rows:
-    """Return verified rows from files; states and turns are read on access.
+    """Return the rows of a segment after verification; states and turns are read when they are accessed.
 
     Raises
     ------
@@ -142,7 +149,7 @@ def _read(folder: Path, location: Location) -> Rows:
 
 
 def _checksum(folder: Path, location: Location, k: int) -> int:
-    """Return the CRC-32 of one part of rows, as far as the file contains it."""
+    """Return the CRC-32 checksum of part number `k` of a segment's rows, as far as the file contains them."""
     left = location.rows * location.widths[k] * np.dtype(KINDS[k]).itemsize
     found = 0
     with open(path_of(folder, location.number, Rows._fields[k]), "rb") as file:
@@ -154,11 +161,11 @@ def _checksum(folder: Path, location: Location, k: int) -> int:
 
 
 def path_of(folder: Path, number: int, part: str) -> Path:
-    """Return the path of a file of rows."""
+    """Return the path of the file that contains one part of the rows."""
     return folder / f"rows-{number}.{part}"
 
 
 def _free_number(folder: Path) -> int:
-    """Return the lowest number greater than the numbers of all existing row files."""
+    """Return the lowest number greater than those in the names of all existing row files."""
     taken = [re.fullmatch(r"rows-(\d+)\.\w+", path.name) for path in folder.iterdir()]
     return 1 + max((int(found[1]) for found in taken if found), default=-1)

@@ -1,4 +1,9 @@
-"""Import of URDF, SDF and MJCF files, and export to URDF."""
+"""Import of URDF, SDF and MJCF files, and export to URDF.
+
+Links are the rigid bodies of such a file; a weld fixes two links to each other. Links that are welded together become
+one body of QuIRK. The import lists its omissions, which are the contents of the file that the system lacks or
+represents differently.
+"""
 
 from .imported import Imported
 from .mjcf import load_mjcf

@@ -1,4 +1,4 @@
-"""Location of files referenced in robot descriptions."""
+"""Search for the files that robot descriptions refer to, such as meshes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ SCHEMES = ("", "file", "package", "model")
 
 @dataclass(frozen=True)
 class Addresses:
-    """Resolution of names such as meshes/arm.stl, package://robot/arm.stl and model://robot to files.
+    """Where the files of a robot description are searched for.
+
+    A description refers to files as meshes/arm.stl, package://robot/arm.stl or model://robot.
 
     Attributes
     ----------
-    packages : folders by package name
+    packages : folders by name of the package
     folders : folders that contain packages
     """
 
@@ -26,7 +28,10 @@ class Addresses:
     folders: tuple[Path, ...] = ()
 
     def find(self, name: str, folder: Path, there: Callable[[Path], bool] = Path.is_file) -> Path | None:
-        """Return the existing path of a name used in a file of a folder; None if there is none."""
+        """Return the path of the file that a robot description in `folder` refers to by `name`, or None.
+
+        `there` checks a path, and returns whether it exists.
+        """
         scheme, _, rest = name.strip().rpartition("://")
         if scheme not in SCHEMES:
             return None
@@ -51,7 +56,11 @@ class Addresses:
 
 
 def checked_packages(owner: str, value: Any) -> Addresses:
-    """Return the package locations, from folders by name or a list of folders that contain them."""
+    """Return the argument `packages` of an import as Addresses.
+
+    It is a dict from names of packages to folders, or a list of folders that contain packages. `owner` is the function
+    whose argument it is, for messages.
+    """
     if value is None:
         return Addresses()
     if isinstance(value, Mapping) and all(isinstance(k, str) and isinstance(v, str | Path) for k, v in value.items()):

@@ -1,4 +1,4 @@
-"""Conversion of links to bodies; links that are fixed to each other become one body."""
+"""Conversion of links to bodies; links that are welded to each other become one body."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ class Bodies:
 
     Parameters
     ----------
-    links : list of Link
-    welds : list of Weld
-    names : DescriptionNames
-    left_out : LeftOut
+    links, welds : the links of the file, and which of them are fixed to each other
+    names : names that the system already uses
+    left_out : list of omissions
     inertia_tolerance : relative tolerance, as for `Body`
     repair : whether a physically impossible inertia is replaced by the nearest possible one; for bodies fixed to the
         ground, where it has no effect, it is always replaced
@@ -38,7 +37,7 @@ class Bodies:
     ----------
     parts : list of Body and Fixed
     of_link : body, or GROUND, by link name
-    on_ground : names of links that became the ground
+    on_ground : links that are part of the ground
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class Bodies:
         self._raise_faults()
 
     def place(self, link: str | None) -> tuple[Body | Ground, Pose]:
-        """Return the body that contains a link, and the pose of the link in this body; for None the ground."""
+        """Return the body that contains a link, and the pose of the link in this body; for None, the ground."""
         if link is None:
             return GROUND, Pose()
         return self.of_link[link], self._poses[link]
@@ -91,7 +90,7 @@ class Bodies:
             self.parts.append(Fixed(name, GROUND, body))
 
     def _raise_faults(self) -> None:
-        """Raise InputError that lists all links with invalid inertia or mass."""
+        """Raise an InputError that lists all links with invalid inertia or mass."""
         if not self._faults:
             return
         cure = "; repair_inertia=True uses the nearest possible inertia" if self._repairable else ""
@@ -101,7 +100,11 @@ class Bodies:
         raise InputError(f"{len(self._faults)} links cannot be converted to bodies{cure}:{listed}")
 
     def _possible(self, inertia: np.ndarray, mass: float, link: Link, grounded: bool) -> np.ndarray | None:
-        """Return a physically possible inertia; None, after recording the fault, if a repair is not allowed."""
+        """Return the inertia (3, 3), kg m^2, of a link, or the nearest physically possible one if repair is allowed.
+
+        If it is not allowed, an error is recorded for `_raise_faults` and None is returned. `grounded` says whether the
+        body is fixed to the ground.
+        """
         fault = inertia_fault(inertia, self._tolerance.get("inertia_tolerance", INERTIA_TOLERANCE))
         if fault is None:
             return inertia
@@ -118,7 +121,11 @@ class Bodies:
         return made
 
     def _body(self, members: list[Link], mass: float, grounded: bool) -> Body | None:
-        """Return one body of all members, or None for invalid inertia; name and axes are of the first with mass."""
+        """Return the body that consists of all `members`, or None if its inertia is invalid.
+
+        It has the name and axes of the first member with mass. `mass`, kg, is the total; `grounded` says whether the
+        body is fixed to the ground.
+        """
         first = next(link for link in members if link.mass > 0)
         center = sum((link.mass / mass) * link.pose.point(link.center) for link in members)
         in_space = Pose(first.pose.axes, np.asarray(center, dtype=float))
@@ -158,7 +165,7 @@ class Bodies:
 
 
 def welded(links: Sequence[Link], welds: Iterable[Weld]) -> list[tuple[list[Link], bool]]:
-    """Return groups of links that are welded together, and whether each is welded to the ground."""
+    """Return groups of links that are welded together; with each, whether it is welded to the ground."""
     leader: dict[str | None, str | None] = {None: None, **{link.name: link.name for link in links}}
 
     def lead(name: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Format-independent description of a mechanism: links and welds, before conversion to bodies and joints."""
+"""A mechanism as links and welds, before conversion to bodies and joints, independent of the file format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .pose import Pose
 
 @dataclass(eq=False)
 class Collider:
-    """A geometry for contacts.
+    """A geometry of a link that can be in contact with others.
 
     Attributes
     ----------
@@ -75,21 +75,21 @@ class Link:
 
 @dataclass
 class Weld:
-    """Two links fixed to each other; `parent` None is the ground."""
+    """A rigid connection of the links `parent` and `child`; `parent` None is the ground."""
 
     parent: str | None
     child: str
 
 
 class DescriptionNames:
-    """Unique names for all parts of a system."""
+    """The names used in the imported system, all different."""
 
     def __init__(self) -> None:
         self._taken = {GROUND.name}
         self.changed: list[str] = []
 
     def take(self, name: str, kind: str) -> str:
-        """Return a unique name: the requested one if it is free, else with the kind of part appended."""
+        """Return a unique name: the requested one, or if it is already used, one with the kind of part appended."""
         for candidate in self._candidates(name, kind):
             if candidate not in self._taken:
                 self._taken.add(candidate)
@@ -107,7 +107,10 @@ class DescriptionNames:
             number += 1
 
     def part(self, name: str, kind: str) -> str:
-        """Return a unique name for an element that belongs to a part, such as "hinge friction"."""
+        """Return a unique name for an element that acts on a part, such as "hinge friction".
+
+        `name` is the name of the part, `kind` the kind of element.
+        """
         whole = f"{name} {kind}"
         number = 2
         while whole in self._taken:
@@ -119,7 +122,7 @@ class DescriptionNames:
 
 @contextmanager
 def at(where: Any) -> Iterator[None]:
-    """Prefix InputErrors with the location in the file."""
+    """Context manager that adds the location in the file, `where`, to the message of an InputError."""
     try:
         yield
     except InputError as error:

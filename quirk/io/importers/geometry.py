@@ -1,4 +1,4 @@
-"""Geometry of URDF and SDF files as shapes, and the mesh files they refer to."""
+"""Geometry of URDF and SDF files as shapes for pictures, and the mesh files that they refer to."""
 
 from __future__ import annotations
 
@@ -27,7 +27,16 @@ Placed = Callable[[Pose], Shape]
 
 
 def placed(where: Any, kind: Callable[..., Shape], pose: Pose, color: Any, *sizes: Any) -> Placed:
-    """Return a shape at a pose in a link."""
+    """Return a function that makes a shape at a pose in a link.
+
+    Parameters
+    ----------
+    where : location in the file, for messages
+    kind : class of the shape, or a function that makes it
+    pose : pose in the link
+    color : color of the shape
+    sizes : dimensions, the first arguments of `kind`
+    """
 
     def make(link: Pose) -> Shape:
         with at(where):
@@ -37,12 +46,12 @@ def placed(where: Any, kind: Callable[..., Shape], pose: Pose, color: Any, *size
 
 
 def ball(radius: Any, **others: Any) -> Ellipsoid:
-    """Return a sphere."""
+    """Return a sphere as a shape; `radius` in m, `others` are further arguments of Ellipsoid."""
     return Ellipsoid((radius, radius, radius), **others)
 
 
 def capsule(where: Any, pose: Pose, color: Any, radius: float, length: float) -> list[Placed]:
-    """Return a capsule along z: a cylinder with a sphere at each end."""
+    """Return a capsule along the z-axis of `pose`: a cylinder, m, with a sphere at each end."""
     ends = (pose @ Pose(np.eye(3), np.array([0.0, 0.0, z])) for z in (-length / 2, length / 2))
     return [
         placed(where, Cylinder, pose, color, radius, length),
@@ -51,19 +60,19 @@ def capsule(where: Any, pose: Pose, color: Any, radius: float, length: float) ->
 
 
 def color_of(element: Element, numbers: np.ndarray) -> tuple[float, ...]:
-    """Return red, green, blue and opacity, each between 0 and 1."""
+    """Return a color as red, green, blue and opacity, each between 0 and 1; `element` is named in errors."""
     if numbers.min() < 0 or numbers.max() > 1:
         raise element.error(f"a color must consist of numbers between 0 and 1; got {numbers.tolist()}")
     return tuple(numbers.tolist())
 
 
 class MeshFiles:
-    """Mesh files referenced in a description.
+    """The mesh files that a robot description refers to.
 
     Parameters
     ----------
-    addresses : Addresses
-    left_out : LeftOut, records missing files
+    addresses : where files are searched for
+    left_out : list of omissions, to which missing files are added
     """
 
     def __init__(self, addresses: Addresses, left_out: LeftOut) -> None:
@@ -71,7 +80,18 @@ class MeshFiles:
         self._loaded: dict[tuple[Path, tuple[float, ...]], Mesh] = {}
 
     def shapes(self, element: Element, name: str, scale: np.ndarray, pose: Pose, color: Any) -> list[Placed]:
-        """Return the mesh of a file, or an empty list, after recording the file, if it cannot be read."""
+        """Return the mesh of a file as a list of one shape.
+
+        If the file cannot be read, it is recorded as an omission and the list is empty.
+
+        Parameters
+        ----------
+        element : XML element that refers to the file
+        name : file as written in the element
+        scale : (3,) factors along the axes
+        pose : pose in the link
+        color : color of the shape
+        """
         path = self.addresses.find(name, element.root.folder)
         if path is None:
             self.left_out.note(f"mesh file {shortened(name)!r}, which does not exist", element.owner)
@@ -84,7 +104,10 @@ class MeshFiles:
         return [placed(element, functools.partial(replace, mesh), pose, color)]
 
     def _mesh(self, path: Path, scale: np.ndarray) -> Mesh:
-        """Return the mesh of a file, simplified if it has many triangles; each file is read once."""
+        """Return the mesh of a file, multiplied by `scale` (3,) and simplified if it has many triangles.
+
+        Each file is read once.
+        """
         key = path, tuple(scale.tolist())
         if key not in self._loaded:
             if path.stat().st_size > LARGEST_FILE:
@@ -97,7 +120,14 @@ class MeshFiles:
 
 
 def fewer(vertices: np.ndarray, triangles: np.ndarray, name: str, left_out: LeftOut) -> tuple[np.ndarray, np.ndarray]:
-    """Return a surface with at most `MOST_TRIANGLES` triangles, and record the simplification."""
+    """Return a surface with at most `MOST_TRIANGLES` triangles; a simplification is recorded as an omission.
+
+    Parameters
+    ----------
+    vertices, triangles : points (n, 3) and, for each triangle, the indices of its corners (k, 3)
+    name : name of the mesh file
+    left_out : list of omissions
+    """
     found = simplified(vertices, triangles, MOST_TRIANGLES)
     if len(found[1]) < len(triangles):
         what = f"triangles of meshes that have more than {MOST_TRIANGLES}, which are simplified for display"
@@ -106,7 +136,7 @@ def fewer(vertices: np.ndarray, triangles: np.ndarray, name: str, left_out: Left
 
 
 def primitive(geometry: Element, pose: Pose, color: Any) -> list[Placed] | None:
-    """Return boxes, cylinders and spheres described by attributes, as in URDF; None for other geometries."""
+    """Return the shapes of an element <geometry> with a box, cylinder, sphere or capsule; None for other geometries."""
     box, cylinder, sphere = (geometry.one(tag) for tag in ("box", "cylinder", "sphere"))
     if box is not None:
         return [placed(box, Box, pose, color, box.vector("size", 3))]

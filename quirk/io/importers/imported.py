@@ -40,7 +40,17 @@ class Imported:
 def finished(
     file: str, bodies: Bodies, others: Iterable[Any], gravity: Any, names: DescriptionNames, left_out: LeftOut
 ) -> Imported:
-    """Return the imported system, with the list of omissions."""
+    """Return the imported system, with its list of omissions.
+
+    Parameters
+    ----------
+    file : name of the file, for messages
+    bodies : bodies of the links
+    others : all other parts of the system
+    gravity : (3,) m/s^2, inertial frame
+    names : names in the system, with those that were changed
+    left_out : omissions
+    """
     for link in bodies.on_ground:
         if link.shapes:
             left_out.note("shapes of massless links fixed to the ground", f'link "{link.name}"')
@@ -55,7 +65,7 @@ def finished(
 
 
 def checked_path(owner: str, value: Any) -> Path:
-    """Return the checked path of a file to read."""
+    """Return the path of an existing file; `owner` is the function whose argument it is, for messages."""
     if not isinstance(value, str | Path):
         raise InputError(f"{owner}: path must be the name of a file; got {value!r}")
     try:
@@ -67,11 +77,11 @@ def checked_path(owner: str, value: Any) -> Path:
 
 
 def checked_shapes(owner: str, value: Any) -> str | None:
-    """Return the checked kind of geometry that becomes shapes."""
+    """Return which geometry of the file becomes shapes: "visual", "collision" or None; others raise an InputError."""
     found: str | None = validate.choice(owner, "shapes", value, ("visual", "collision", None))
     return found
 
 
 def checked_limits(owner: str, value: Any) -> bool:
-    """Return the checked option `limits`."""
+    """Return the option `limits`, which must be True or False."""
     return validate.flag(owner, "limits", value)

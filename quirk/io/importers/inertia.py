@@ -13,9 +13,9 @@ DENSITY = 1000.0
 def repaired(inertia: np.ndarray, mass: float) -> np.ndarray:
     """Return the physically possible inertia (3, 3) that is nearest to a symmetric tensor (3, 3), kg m^2.
 
-    The second moments of mass, integrals of x^2, y^2 and z^2 along principal axes, are half the trace minus the moments
-    of inertia. Those below `FLATTEST` times the largest are increased to this value. If none is positive, the inertia
-    is that of a sphere of water with the given mass, kg.
+    The second moments of mass, which are the integrals of x^2, y^2 and z^2 along principal axes, equal half the trace
+    minus the moments of inertia. Those below `FLATTEST` times the largest are increased to this value. If none is
+    positive, the inertia is that of a sphere of water with the same `mass`, kg.
     """
     moments, axes = np.linalg.eigh(inertia)
     squares = 0.5 * moments.sum() - moments

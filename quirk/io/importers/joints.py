@@ -1,4 +1,4 @@
-"""Joints between the bodies of links, and their limits, damping, friction and springs."""
+"""Creation of joints between the bodies of links, with their limits, damping, friction and springs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CREEP = 1e-3
 
 @dataclass
 class JointCoordinate:
-    """Properties of one coordinate of a joint; rad or m, and N m or N.
+    """Limits and forces of one coordinate of a joint, in rad and N m for rotations, in m and N for translations.
 
     Attributes
     ----------
@@ -46,7 +46,16 @@ def make(
     child: tuple[str | None, Pose],
     **arguments: Any,
 ) -> Joint:
-    """Return a joint between frames given by their poses in two links."""
+    """Return a joint between a frame of one link and a frame of another.
+
+    Parameters
+    ----------
+    kind : class of the joint
+    name : name of the joint
+    bodies : bodies of the links
+    parent, child : name of a link, None for the ground, and pose of the frame in this link
+    arguments : further arguments of the joint
+    """
     (body_i, i), (body_j, j) = bodies.place(parent[0]), bodies.place(child[0])
     one, two = (i @ parent[1]).frame, (j @ child[1]).frame
     return kind(name, body_i, body_j, frame_i=one, frame_j=two, **arguments)
@@ -61,7 +70,18 @@ def elements(
     where: Any,
     name: str,
 ) -> list[Constraint | ForceElement]:
-    """Return stop, damper, friction and spring of a joint coordinate; `kind` is "rotation" or "translation"."""
+    """Return the stop, damper, friction and spring of a joint coordinate.
+
+    Parameters
+    ----------
+    joint : the joint
+    coordinate : properties of its coordinate
+    kind : "rotation" or "translation"
+    names : names that the system already uses
+    left_out : list of omissions
+    where : location in the file, for messages
+    name : name of the joint in the file, with which the names of the elements begin
+    """
     made: list[Constraint | ForceElement] = []
     both = {"coordinate": kind}
     with at(where):

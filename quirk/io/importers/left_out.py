@@ -1,4 +1,4 @@
-"""Omissions of an import."""
+"""The list of omissions: contents of a file that the imported system lacks or represents differently."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from .markup import Element
 
 
 class LeftOut:
-    """Collector of omissions, with one line for all occurrences of the same kind."""
+    """A list of omissions, with one line for all occurrences of the same kind."""
 
     def __init__(self) -> None:
         self._found: dict[str, dict[str, None]] = {}  # places in order, without duplicates
 
     def note(self, what: str, where: str) -> None:
-        """Record an omission at one element of the file."""
+        """Record an omission: what is left out, and the element of the file in which it occurs."""
         self._found.setdefault(what, {})[where] = None
 
     def note_unread(self, root: Element, reasons: Mapping[str, str]) -> None:
-        """Record all elements and attributes of a file that were not read; `reasons` are by tag."""
+        """Record all elements and attributes of a file that were not read.
+
+        `reasons` are explanations by tag.
+        """
         for element, attribute in root.unread():
             if attribute is not None:
                 self.note(f"{attribute}=... of <{element.tag}>", element.owner)
@@ -29,5 +32,5 @@ class LeftOut:
 
     @property
     def lines(self) -> list[str]:
-        """One line for each kind of omission, with all elements concerned."""
+        """One line for each kind of omission, with all elements in which it occurs."""
         return [f"{what}: {', '.join(places)}" for what, places in self._found.items()]

@@ -1,4 +1,7 @@
-"""XML elements with line numbers that record which of their contents have been read; entities are rejected."""
+"""XML elements that have line numbers and record which of their contents have been read; entities are rejected.
+
+Contents that were not read are listed as omissions of an import.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,10 @@ class Element:
 
     Attributes
     ----------
-    tag : str
-    attributes : dict of str
-    children : list of Element
-    text : str
-    line : int
-    parent : Element or None
-    folder : Path
-        Folder of the file; only for a root element.
+    tag, attributes, text : tag, attributes by name, and text of the element
+    children, parent : the elements in it, and the element that contains it (None for the root element)
+    line : line of the file where it begins
+    folder : folder of the file; only for the root element
     """
 
     def __init__(self, file: str, tag: str, attributes: dict[str, str], line: int, parent: Element | None) -> None:
@@ -50,11 +49,11 @@ class Element:
         return f"{self.file}, line {self.line}, <{self.tag}{named}>"
 
     def error(self, message: str) -> InputError:
-        """Return an error that names the element and its line."""
+        """Return an InputError with a message that begins with the element and its line."""
         return InputError(f"{self}: {message}")
 
     def add(self, child: Element) -> None:
-        """Append a child element to an XML element."""
+        """Append an element to the children."""
         self.children.append(child)
 
     @property
@@ -66,28 +65,28 @@ class Element:
         return element
 
     def all(self, tag: str) -> list[Element]:
-        """Return the children with a tag."""
+        """Return the children with this tag, and mark them as read."""
         found = [child for child in self.children if child.tag == tag]
         for child in found:
             child.was_read = True
         return found
 
     def one(self, tag: str) -> Element | None:
-        """Return the child with a tag, or None; InputError if there are several."""
+        """Return the child with this tag, or None; several such children are an InputError."""
         found = self.all(tag)
         if len(found) > 1:
             raise found[1].error(f"{self.tag} has {len(found)} of these elements; keep one")
         return found[0] if found else None
 
     def needed(self, tag: str) -> Element:
-        """Return the required child with a tag; InputError if it is missing."""
+        """Return the child with this tag; its absence is an InputError."""
         found = self.one(tag)
         if found is None:
             raise self.error(f"has no <{tag}>, which it must have")
         return found
 
     def ignore(self, *tags: str) -> None:
-        """Mark children with these tags, including their contents, as read: they do not describe the mechanism."""
+        """Mark children with these tags as read, including their contents: they do not describe the mechanism."""
         for child in self.children:
             if child.tag in tags:
                 child.ignore_all()
@@ -99,40 +98,50 @@ class Element:
             element._read.update(element.attributes)
 
     def get(self, name: str) -> str | None:
-        """Return an attribute, or None."""
+        """Return the value of an attribute, or None if it is missing, and mark it as read."""
         self._read.add(name)
         return self.attributes.get(name)
 
     def attribute(self, name: str) -> str:
-        """Return a required, nonblank attribute."""
+        """Return the value of an attribute; an InputError is raised if it is missing or blank."""
         value = self.get(name)
         if value is None or not value.strip():
             raise self.error(f'needs the attribute {name}="..."; got {shortened(value)!r}')
         return value
 
     def number(self, name: str, default: float | None = None, infinite: bool = False) -> float:
-        """Return an attribute as a finite number; InputError if it is missing and there is no default."""
+        """Return the value of an attribute as a number.
+
+        If it is missing, `default` is returned; without a default, this is an InputError. `infinite` allows infinity.
+        """
         return float(self.vector(name, 1, None if default is None else [default], infinite)[0])
 
     def vector(self, name: str, count: int, default: Any = None, infinite: bool = False) -> np.ndarray:
-        """Return an attribute of `count` finite numbers separated by blanks."""
+        """Return the value of an attribute as an array of `count` numbers.
+
+        If the attribute is missing, `default` is returned; without a default, this is an InputError. `infinite` allows
+        infinity.
+        """
         value = self.get(name)
         if value is None and default is not None:
             return np.array(default, dtype=float)
         return self._numbers(f'the attribute {name}="..."', "" if value is None else value, (count,), infinite)
 
     def numbers(self, *counts: int, infinite: bool = False) -> np.ndarray:
-        """Return the text as numbers; their count must be one of `counts`; `infinite` allows infinite ones."""
+        """Return the text of the element as an array of numbers.
+
+        `counts` are the allowed lengths; `infinite` allows infinity.
+        """
         return self._numbers("its text", self.text, counts, infinite)
 
     def word(self) -> str:
-        """Return the text without surrounding blanks; InputError if it is empty."""
+        """Return the text of the element without surrounding blanks; an empty text is an InputError."""
         if not self.text.strip():
             raise self.error("is empty; it must hold a name")
         return self.text.strip()
 
     def child_number(self, tag: str, default: float, infinite: bool = False) -> float:
-        """Return the text of a child as a number, or the default if there is no such child."""
+        """Return the text of the child with this tag as a number, or the default if there is no such child."""
         child = self.one(tag)
         return default if child is None else float(child.numbers(1, infinite=infinite)[0])
 
@@ -159,7 +168,10 @@ class Element:
             waiting.extend(reversed(element.children))
 
     def unread(self) -> Iterator[tuple[Element, str | None]]:
-        """Iterate over unread elements, and over unread attributes (by name) of the elements that were read."""
+        """Iterate over the elements that were not read, and over attributes that were not read, in elements that were.
+
+        Yields the element, and the name of the attribute or None.
+        """
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -171,7 +183,7 @@ class Element:
 
     @property
     def owner(self) -> str:
-        """Kind and name of the element, or of its nearest ancestor with a name."""
+        """Tag and name of the element, or of its nearest ancestor with a name."""
         element: Element | None = self
         while element is not None and not element.attributes.get("name"):
             element = element.parent
@@ -179,13 +191,13 @@ class Element:
 
 
 def shortened(text: str | None) -> str:
-    """Return a text, shortened to its beginning if it is long."""
+    """Return at most the first `SHOWN` characters of a text, with dots if it continues."""
     text = "" if text is None else text
     return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
 
 def parse(path: Path) -> Element:
-    """Return the root of an XML file.
+    """Return the root element of an XML file.
 
     Raises
     ------
@@ -211,7 +223,7 @@ def parse(path: Path) -> Element:
 
 
 class _Reader:
-    """Construction of elements during parsing by expat."""
+    """Construction of elements from the events of the parser expat."""
 
     def __init__(self, file: str) -> None:
         self.file, self.root, self.depth = file, None, 0
@@ -243,7 +255,7 @@ class _Reader:
             )
 
     def is_evaluated(self, attributes: dict[str, str]) -> bool:
-        """Return whether attributes of an element contain xacro expressions, in a file that declares xacro."""
+        """Whether attributes contain expressions of the macro language xacro, in a file that declares xacro."""
         declared = self.root is not None and "xmlns:xacro" in self.root.attributes
         return declared and any("${" in value for value in attributes.values())
 

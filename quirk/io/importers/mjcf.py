@@ -1,4 +1,8 @@
-"""Import of MJCF files through MuJoCo."""
+"""Import of MJCF files through MuJoCo.
+
+A geom is a geometry of a body in MJCF. Each MJCF body becomes a link; bodies without joints are welded to their
+parents.
+"""
 
 from __future__ import annotations
 
@@ -96,12 +100,12 @@ def load_mjcf(
 
 
 def link_name(model: MjcfModel, body: int) -> str | None:
-    """Return the name of the link of a body; None for the world."""
+    """Return the name of the link made from MJCF body number `body`; None for the world."""
     return model.name("BODY", body) if body else None
 
 
 def _tree(model: MjcfModel) -> tuple[list[Link], list[Weld], list[Stack]]:
-    """Return the links, the welds, and the joints of each body that has joints."""
+    """Return the links, the welds, and the joints of each MJCF body that has joints."""
     m, links, welds, stacks = model.m, [], [], []
     for number in range(1, m.nbody):
         name, parent = model.name("BODY", number), link_name(model, m.body_parentid[number])
@@ -125,7 +129,10 @@ def _tree(model: MjcfModel) -> tuple[list[Link], list[Weld], list[Stack]]:
 
 
 def _add_shapes(model: MjcfModel, links: list[Link], shown: str, left_out: LeftOut) -> None:
-    """Give links the geoms that MuJoCo's viewer shows, or those with contacts."""
+    """Add shapes to the links for the geoms that MuJoCo's viewer shows, or for those that can be in contact.
+
+    `shown` is "visual" or "collision".
+    """
     m = model.m
     for geom in range(m.ngeom):
         body = int(m.geom_bodyid[geom])
@@ -143,7 +150,7 @@ def _add_shapes(model: MjcfModel, links: list[Link], shown: str, left_out: LeftO
 
 
 def _shapes(model: MjcfModel, geom: int, left_out: LeftOut) -> list[Placed] | None:
-    """Return the shapes of a geom, or None for an unsupported kind."""
+    """Return the shapes of geom number `geom`, or None for an unsupported kind."""
     m = model.m
     kind, size, where = int(m.geom_type[geom]), m.geom_size[geom].tolist(), model.where("GEOM", geom)
     place, color = pose(m.geom_pos[geom], m.geom_quat[geom]), tuple(np.clip(m.geom_rgba[geom], 0, 1).tolist())
@@ -168,7 +175,10 @@ def _mesh(model: MjcfModel, geom: int, where: str, place: Pose, color: Any, left
 
 
 def _lifted(model: MjcfModel, bodies: Bodies, names: DescriptionNames, gravity: np.ndarray) -> Iterator[Force]:
-    """Yield the forces that compensate the weight of bodies."""
+    """Yield forces that compensate the weight of bodies, as their MJCF attribute gravcomp specifies.
+
+    `gravity` (3,) is in m/s^2, inertial frame.
+    """
     m = model.m
     for number in np.flatnonzero(m.body_gravcomp).tolist() if gravity.any() else ():
         body, place = bodies.place(model.name("BODY", number))
@@ -179,7 +189,7 @@ def _lifted(model: MjcfModel, bodies: Bodies, names: DescriptionNames, gravity: 
 
 
 def _note_the_rest(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> None:
-    """Record all other properties of the MuJoCo model that affect the motion."""
+    """Record as omissions all other properties of the MuJoCo model that affect the motion."""
     m, name = model.m, model.name
     for what, array, kind in (
         ("damping that is not linear", "dof_dampingpoly", "JOINT"),
@@ -206,7 +216,7 @@ def _note_the_rest(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> 
 
 
 def _set_turns(model: MjcfModel, made: MadeJoints, imported: Imported) -> None:
-    """Set the initial angles that exceed half a turn, which poses do not determine."""
+    """Set those initial angles of joints that exceed half a turn, which the poses of bodies do not determine."""
     far = {
         joint.name: float(model.d.qpos[model.m.jnt_qposadr[k]])
         for k, joint in made.handle.items()

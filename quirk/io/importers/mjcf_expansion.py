@@ -1,4 +1,7 @@
-"""Size of an MJCF file after expansion by MuJoCo, estimated beforehand."""
+"""The size of an MJCF file after expansion by MuJoCo, estimated before MuJoCo reads it.
+
+Expansion replicates elements, and inserts the contents of other files.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ SIZES = {
 
 
 def check_expansion(path: Path, root: Element) -> None:
-    """Raise InputError if an MJCF file, with all included files, would exceed limits of memory or time.
+    """Raise an InputError if an MJCF file, with all included files, would need too much memory or time.
 
     Parameters
     ----------
@@ -52,7 +55,7 @@ class _Expansion:
             )
 
     def _total(self, root: Element) -> int:
-        """Return the number of elements of a file after expansion."""
+        """Return the number of elements of the file with root element `root` after expansion."""
         for compiler in (element for element in root.walk() if element.tag == "compiler"):
             for name in ("assetdir", "meshdir"):
                 if compiler.attributes.get(name):
@@ -70,7 +73,10 @@ class _Expansion:
         return totals[id(root)]
 
     def _times(self, element: Element, inside: int, models: Mapping[str | None, Path]) -> int:
-        """Return the number of expanded elements for `inside` elements within an element."""
+        """Return the number of elements that an element expands to, if its children expand to `inside` elements.
+
+        `models` are the paths of other files by the names under which they are attached.
+        """
         self._check_sizes(element, SIZES.get(element.tag, ()))
         if element.tag in REPEATED:
             return _product(element.attributes.get("count")) * max(inside, 1)
@@ -100,7 +106,7 @@ class _Expansion:
 
 
 def _product(text: str | None) -> int:
-    """Return the product of the numbers in an attribute; MuJoCo rejects invalid words, which are ignored."""
+    """Return the product of the numbers in an attribute; words that are not numbers are ignored."""
     found = 1
     for word in (text or "").split():
         try:

@@ -1,4 +1,8 @@
-"""Joints without constraints for single coordinates of several MJCF joints on one body, on which loads act."""
+"""Joints without constraints, called handles, that measure single coordinates of several MJCF joints on one body.
+
+QuIRK replaces these MJCF joints by one equivalent joint. Limits, springs and other loads of each of them act on its
+handle.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +19,16 @@ from .pose import Pose, turned
 
 
 def handles(stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: DescriptionNames) -> dict[int, Joint]:
-    """Return, by number, a joint without constraints for each slide and hinge of a body, with its name in the file.
+    """Return the handle of each slide and hinge of a body, by joint number, with its name in the file.
 
-    Its coordinate equals the coordinate of the slide or hinge, and a load along it does no work on the body's other
-    coordinates. There is none for hinges with parallel axes, and for the middle one of three hinges if its reference is
-    not zero.
+    The coordinate of a handle equals the coordinate of the slide or hinge, and a load along it does no work on the
+    body's other coordinates. There is none for hinges with parallel axes, and for the middle one of three hinges if its
+    reference is not zero.
 
     Parameters
     ----------
-    stack : Stack
-    frames : poses, in the parent and in the body, of the origins of these joints
+    stack : the MJCF joints of the body
+    frames : poses of the origins of these joints in the parent and in the body
     bodies, names : bodies and names of the import
     """
     made = {k: _slide(stack, k, frames, bodies, names) for k in stack.slides}
@@ -65,7 +69,7 @@ def _slide(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, name
 
 
 def _hinge(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, names: DescriptionNames) -> Joint:
-    """Return the joint of a single hinge, or of one of two perpendicular hinges.
+    """Return the handle of a single hinge, or of one of two perpendicular hinges; `k` is its joint number.
 
     The first of two angles is measured as the motion of the parent relative to the body, about the reversed axis, which
     makes it the last of the 1-2-3 angles.
@@ -82,9 +86,10 @@ def _hinge(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, name
 
 
 def _axes_of_two(stack: Stack) -> tuple[np.ndarray, np.ndarray]:
-    """Return axes (3, 3), body at home, for which the first and third 1-2-3 angles are the angles of the hinges.
+    """Return axes in the parent and in the body whose first and third 1-2-3 angles are those of two hinges.
 
-    The second of these angles is constant: the angle between the hinge axes minus a right angle.
+    Both are (3, 3), in body coordinates in the reference position. The second of these angles is constant: the angle
+    between the hinge axes minus a right angle.
     """
     a, b = (stack.axis(k) for k in stack.hinges)
     y = np.cross(b, a) / np.linalg.norm(np.cross(b, a))
@@ -92,9 +97,10 @@ def _axes_of_two(stack: Stack) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _axes_of_three(stack: Stack, place: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return axes (3, 3), body at home, for which a 1-2-3 angle is the angle of the first, second or third hinge.
+    """Return axes in the parent and in the body for which a 1-2-3 angle is the angle of one of three hinges.
 
-    If the hinge axes are left-handed another axis is reversed, which reverses the sign of its angle.
+    Both are (3, 3), in body coordinates in the reference position; `place` is 0, 1 or 2 for the first, second or third
+    hinge. If the hinge axes are left-handed, another axis is reversed, which reverses the sign of its angle.
     """
     axes = np.column_stack([stack.axis(k) for k in stack.hinges])
     if np.linalg.det(axes) < 0:

@@ -22,8 +22,8 @@ class TwoHinges:
 
     Attributes
     ----------
-    parts : constraints with four rows in total
-    frames : poses, in the parent and in the body, of joints that show the angles
+    parts : constraints, which remove four degrees of freedom in total
+    frames : poses in the parent and in the body for the handles, which measure the two angles
     """
 
     parts: list[Constraint]
@@ -34,8 +34,10 @@ def two_hinges(stack: Stack, bodies: Bodies, names: DescriptionNames) -> TwoHing
     """Return the constraints equivalent to two hinges with a rigid massless link between them.
 
     For intersecting axes this is a universal joint, or a spherical joint whose axes keep their angle; for parallel
-    axes, a planar joint with a constant distance of two points. For skew axes two points of one keep their distances
-    from two points of the other, so that all six edges of a tetrahedron have constant length.
+    axes, a planar joint with a constant distance of two points. For skew axes, two points of one axis keep their
+    distances from two points of the other, so that all six edges of a tetrahedron have constant length.
+
+    `stack` has the two hinges; `bodies` and `names` are those of the import.
     """
     a, b = (stack.axis(k) for k in stack.hinges)
     start = np.array(stack.model.m.jnt_pos[stack.hinges[0]], dtype=float)
@@ -65,7 +67,10 @@ def two_hinges(stack: Stack, bodies: Bodies, names: DescriptionNames) -> TwoHing
 
 
 def _rod(name: str, stack: Stack, bodies: Bodies, outer: np.ndarray, inner: np.ndarray) -> Distance:
-    """Return a rod from a point of the parent to a point of the body, both in coordinates of the body at home."""
+    """Return a rod of constant length from a point of the parent, `outer`, to a point of the body, `inner`.
+
+    Both (3,) are in body coordinates in the reference position, m.
+    """
     (body_i, i), (body_j, j) = bodies.place(stack.parent), bodies.place(stack.link)
     ends = i.point(stack.home.point(outer)), j.point(inner)
     return Distance(name, body_i, body_j, point_i=ends[0], point_j=ends[1], length=float(np.linalg.norm(inner - outer)))

@@ -1,4 +1,7 @@
-"""The joints of an MJCF body, in series without mass between them, as one equivalent joint."""
+"""The joints of an MJCF body, in series without mass between them, as one equivalent joint.
+
+Handles are joints without constraints that measure the coordinate of one of the MJCF joints; see mjcf_handles.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from .rotors import Rotor, ball_rotor, rotor
 
 @dataclass
 class MadeJoints:
-    """Parts of the system created for all joints of the file.
+    """Parts of the system that represent the joints of the file.
 
     Attributes
     ----------
@@ -42,7 +45,16 @@ class MadeJoints:
 def connect(
     stack: Stack, bodies: Bodies, names: DescriptionNames, limits: bool, left_out: LeftOut, made: MadeJoints
 ) -> None:
-    """Create the joint of a body and the elements that act on it."""
+    """Create the joint of a body, with its limits, springs and other elements, and append them to `made`.
+
+    Parameters
+    ----------
+    stack : the MJCF joints of the body
+    bodies, names : bodies and names of the import
+    limits : whether limits are imported
+    left_out : list of omissions
+    made : parts created so far
+    """
     model = stack.model
     if stack.frees:
         _float(stack, bodies, names, left_out, made)
@@ -66,7 +78,7 @@ def connect(
 
 
 def _connect_as_one(stack: Stack, bodies: Bodies, names: DescriptionNames, made: MadeJoints) -> None:
-    """Create one equivalent joint and, for several joints, additional ones for their coordinates."""
+    """Create the joint that is equivalent to all MJCF joints of a body, and handles if there are several."""
     axes = stack.frame_axes()
     kind, arguments = stack.kind(axes)
     i, j = stack.frames(axes)
@@ -118,7 +130,7 @@ def _act(
     left_out: LeftOut,
     made: MadeJoints,
 ) -> None:
-    """Add limits, damping, friction and springs of one joint."""
+    """Add the limits, damping, friction and springs of the MJCF joint with number `k` to `made`."""
     model, coordinate = stack.model, _coordinate(stack, k, limits)
     name = model.name("JOINT", k)
     kind = "translation" if k in stack.slides else "rotation"
@@ -146,7 +158,10 @@ def _act(
 
 
 def _add_rotor(stack: Stack, k: int, kind: str, names: DescriptionNames, made: MadeJoints) -> None:
-    """Add the rotor inertia of a hinge or slide."""
+    """Add a flywheel for the rotor inertia of the hinge or slide with number `k`.
+
+    `kind` is "rotation" or "translation".
+    """
     m, d = stack.model.m, stack.model.d
     dof = m.jnt_dofadr[k]
     inertia, value, rate = float(m.dof_armature[dof]), float(d.qpos[m.jnt_qposadr[k]]), float(d.qvel[dof])
@@ -157,7 +172,7 @@ def _add_rotor(stack: Stack, k: int, kind: str, names: DescriptionNames, made: M
 def _act_at_ball(
     stack: Stack, k: int, coordinate: JointCoordinate, bodies: Bodies, names: DescriptionNames, made: MadeJoints
 ) -> None:
-    """Add the spring and the damper of a ball joint."""
+    """Add the spring and the damper of the ball joint with number `k`; `coordinate` has their coefficients."""
     m, name = stack.model.m, stack.model.name("JOINT", k)
     ends = bodies.place(stack.parent)[0], bodies.place(stack.link)[0]
     if coordinate.stiffness:
@@ -179,7 +194,7 @@ def _act_at_ball(
 
 
 def _float(stack: Stack, bodies: Bodies, names: DescriptionNames, left_out: LeftOut, made: MadeJoints) -> None:
-    """Create the joint and the damping of a free body."""
+    """Create the joint and the damping of a body that moves freely in space."""
     k = stack.frees[0]
     m = stack.model.m
     with at(stack.where):

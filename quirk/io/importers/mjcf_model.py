@@ -1,4 +1,4 @@
-"""A compiled MuJoCo model with access by name."""
+"""A model compiled by MuJoCo, with access by name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FREE, BALL, SLIDE, HINGE = range(4)
 
 
 def library() -> ModuleType:
-    """Return the module mujoco; InputError if it is not installed."""
+    """Return the module mujoco; an InputError is raised if it is not installed."""
     try:
         import mujoco
     except ImportError:
@@ -38,7 +38,7 @@ class MjcfModel:
     Attributes
     ----------
     mujoco : the module
-    m, d : MjModel and MjData
+    m, d : model and state, MuJoCo's MjModel and MjData
     file : name of the file, for messages
     """
 
@@ -79,37 +79,37 @@ class MjcfModel:
             )
 
     def name(self, kind: str, number: int) -> str:
-        """Return the name of an object of a kind such as "BODY", or its kind and number if it has no name."""
+        """Return the name of an object, or its kind and number if it has no name; `kind` is for example "BODY"."""
         found = self.mujoco.mj_id2name(self.m, getattr(self.mujoco.mjtObj, f"mjOBJ_{kind}"), int(number))
         return found or f"{kind.lower()} {number}"
 
     def where(self, kind: str, number: int) -> str:
-        """Return the description of an object for messages."""
+        """Return the file, kind and name of an object, for messages."""
         return f'{self.file}, {kind.lower()} "{shortened(self.name(kind, number))}"'
 
     def code(self, kind: str, value: str) -> int:
-        """Return MuJoCo's number of an enumeration value, such as "Geom" and "BOX"."""
+        """Return the number of a value in one of MuJoCo's enumerations, for example of "BOX" in "Geom"."""
         prefix = {"Joint": "JNT", "DisableBit": "DSBL"}.get(kind, kind.upper())
         return int(getattr(getattr(self.mujoco, f"mjt{kind}"), f"mj{prefix}_{value}"))
 
     def get(self, array: str) -> np.ndarray | None:
-        """Return an array of the model, or None if the installed version of MuJoCo lacks it."""
+        """Return an array of the model by name, or None if the installed version of MuJoCo lacks it."""
         return getattr(self.m, array, None)
 
     def body_pose(self, body: int) -> Pose:
-        """Return the initial pose of a body, inertial frame."""
+        """Return the initial pose of MJCF body number `body`, inertial frame."""
         return Pose(self.d.xmat[body].reshape(3, 3).copy(), self.d.xpos[body].copy())
 
 
 def pose(position: Any, quaternion: Any) -> Pose:
-    """Return a pose from a position (3,) and a quaternion (4,), scalar first."""
+    """Return a pose from a position (3,), m, and a quaternion (4,), scalar first."""
     q = np.array(quaternion, dtype=float)
     return Pose(rotation.matrix(q / np.linalg.norm(q)), np.array(position, dtype=float))
 
 
 @contextmanager
 def _quiet(mujoco: ModuleType) -> Iterator[list[str]]:
-    """Collect MuJoCo's warnings, which would otherwise be written to a file in the current folder."""
+    """Context manager that collects MuJoCo's warnings, which MuJoCo would write to a file in the current folder."""
     before, said = mujoco.get_mju_user_warning(), []
     mujoco.set_mju_user_warning(lambda text: said.append(text))
     try:

@@ -1,4 +1,8 @@
-"""Equalities, tendons and actuators of MJCF."""
+"""Equalities, tendons and actuators of MJCF, as constraints and force elements.
+
+An equality is a constraint in MJCF, a tendon a rope or spring between sites, and a site a frame of a body. Handles are
+joints that measure the coordinates of single MJCF joints; see mjcf_handles.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,10 @@ End = tuple[Body | Ground, Frame]
 def relations(
     model: MjcfModel, bodies: Bodies, made: MadeJoints, names: DescriptionNames, left_out: LeftOut
 ) -> Iterator[Constraint | ForceElement]:
-    """Yield the parts equivalent to equalities, tendons and actuators; record unsupported ones."""
+    """Yield the constraints and forces equivalent to equalities, tendons and actuators.
+
+    Those that QuIRK does not support are recorded as omissions. `made` has the joints of the file.
+    """
     m = model.m
     makers = (
         ("EQUALITY", m.neq, _equality),
@@ -44,7 +51,16 @@ def relations(
 
 
 def _ends(model: MjcfModel, kind: int, numbers: tuple[int, int], local: list[Pose], bodies: Bodies) -> list[End]:
-    """Return bodies and frames for given bodies or sites and local poses."""
+    """Return the body of QuIRK and the frame in it for each of two MJCF bodies or sites.
+
+    Parameters
+    ----------
+    model : compiled model
+    kind : MuJoCo's number of the kind of object, body or site
+    numbers : numbers of the objects
+    local : poses of the frames in these bodies or sites
+    bodies : bodies of the import
+    """
     m, found = model.m, []
     for number, place in zip(numbers, local, strict=True):
         body, inside = number, place
@@ -84,7 +100,19 @@ def _equality(
 def _coupled(
     model: MjcfModel, name: str, pair: tuple[int, int], data: np.ndarray, made: MadeJoints, active: bool
 ) -> list[Any] | str:
-    """Return a constraint by which a joint coordinate is a polynomial of another one, or constant."""
+    """Return a constraint by which a joint coordinate is a polynomial of another one, or constant.
+
+    Unsupported equalities return a text that describes them.
+
+    Parameters
+    ----------
+    model : compiled model
+    name : name of the constraint
+    pair : numbers of the dependent and the independent joint; the latter is -1 for a constant
+    data : (5,) coefficients, for coordinates relative to the reference position
+    made : joints of the file
+    active : whether the constraint is enabled
+    """
     m = model.m
     if any(k >= 0 and k not in made.handle for k in pair):
         return "equalities of parallel hinges on one body, and of a middle hinge of three with a ref"
@@ -103,7 +131,10 @@ def _coupled(
 def _tendon(
     model: MjcfModel, number: int, bodies: Bodies, made: MadeJoints, names: DescriptionNames
 ) -> list[Any] | str:
-    """Return the spring and the rope equivalent to a straight tendon between two sites."""
+    """Return the spring and the rope equivalent to a straight tendon between two sites.
+
+    Other tendons return a text that describes them. `number` is the number of the tendon.
+    """
     m = model.m
     first, count = m.tendon_adr[number], m.tendon_num[number]
     site = model.code("Wrap", "SITE")
@@ -136,7 +167,7 @@ def _tendon(
 
 
 def _rows(model: MjcfModel, array: str, number: int) -> bool:
-    """Return whether an object has nonzero numbers in an array that some versions of MuJoCo lack."""
+    """Whether object `number` has nonzero values in an array that some versions of MuJoCo lack."""
     values = model.get(array)
     return values is not None and bool(np.any(values[number]))
 
@@ -144,7 +175,10 @@ def _rows(model: MjcfModel, array: str, number: int) -> bool:
 def _actuator(
     model: MjcfModel, number: int, bodies: Bodies, made: MadeJoints, names: DescriptionNames
 ) -> list[Any] | str:
-    """Return the motor or servo of one coordinate, at its initial control."""
+    """Return the motor or servo of one joint coordinate, with its initial control as a constant input.
+
+    Other actuators return a text that describes them. `number` is the number of the actuator.
+    """
     m = model.m
     joint_transmission = m.actuator_trntype[number] in (model.code("Trn", "JOINT"), model.code("Trn", "JOINTINPARENT"))
     k = int(m.actuator_trnid[number][0])
@@ -182,7 +216,10 @@ def _actuator(
 def _servo(
     name: str, joint: Joint, constant: float, kp: float, kd: float, limits: Any, slides: bool
 ) -> Actuator | Controller:
-    """Return an element that exerts the load constant - kp x - kd x' on a joint coordinate x."""
+    """Return an element that exerts the load constant - kp x - kd x' on a joint coordinate x.
+
+    `limits` are the least and the largest load, or None; `slides` says whether the coordinate is a translation.
+    """
     of = {"limits": limits, "coordinate": "translation" if slides else "rotation"}
     if kp > 0:
         return Controller(name, joint, constant / kp, kp=kp, kd=kd, **of)
@@ -192,7 +229,7 @@ def _servo(
 
 
 def _control(model: MjcfModel, number: int) -> float:
-    """Return the initial control of an actuator, within its range."""
+    """Return the initial control of actuator `number`, limited to its range."""
     m, addresses = model.m, model.get("actuator_ctrladr")
     if not m.nu:
         return 0.0
@@ -202,7 +239,10 @@ def _control(model: MjcfModel, number: int) -> float:
 
 
 def _range(model: MjcfModel, number: int, k: int, gear: float) -> list[float] | None:
-    """Return the least and the largest load at the joint, or None."""
+    """Return the least and the largest load of an actuator at its joint, or None if it is not limited.
+
+    `number` and `k` are the numbers of the actuator and of the joint; `gear` multiplies the force of the actuator.
+    """
     m = model.m
     ranges = []
     if m.actuator_forcelimited[number]:

@@ -1,4 +1,7 @@
-"""The joints of one MJCF body in series, and the equivalent single joint."""
+"""The joints of one MJCF body in series, and the equivalent single joint.
+
+MJCF measures joint coordinates from a reference position of the body, which is called home here.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,13 @@ ALIGNED = 1e-9
 
 
 class Stack:
-    """The joints of one body in series, from its parent outward.
+    """The MJCF joints of one body in series, from its parent outward.
 
     Attributes
     ----------
-    body, parent : names of links; None for the ground
+    link, parent : names of the links of the body and of its parent; None for the ground
     slides, hinges, balls, frees : joint numbers of each type
+    home : pose of the body in its parent in the reference position
     """
 
     def __init__(self, model: MjcfModel, number: int, link: str, parent: str | None) -> None:
@@ -47,20 +51,20 @@ class Stack:
 
     @property
     def apart(self) -> np.ndarray:
-        """Vector (3,), m, from the first to the second of two hinges, in the body at home."""
+        """Vector (3,), m, from the first to the second of two hinges, body coordinates in the reference position."""
         first, second = (np.array(self.model.m.jnt_pos[k], dtype=float) for k in self.hinges)
         return second - first
 
     def axis(self, k: int) -> np.ndarray:
-        """Return the unit axis (3,) of a joint, body coordinates."""
+        """Return the unit axis (3,) of joint `k`, body coordinates."""
         return np.array(self.model.m.jnt_axis[k], dtype=float)
 
     def reference(self, k: int) -> float:
-        """Return the coordinate of a hinge or slide at which the body is at home."""
+        """Return the coordinate of hinge or slide `k`, rad or m, at which the body is in its reference position."""
         return float(self.model.m.qpos0[self.model.m.jnt_qposadr[k]])
 
     def fault(self) -> str | None:
-        """Return a clause that explains why no single joint is equivalent, or None."""
+        """Return the reason why no single joint is equivalent, as a clause for messages; None if one is."""
         late = self._late_slides()
         if late and not self.hinge_first:
             along = [k for k in late if len(self.hinges) == 1 and not self.balls and self._parallel(k, self.hinges[0])]
@@ -103,14 +107,20 @@ class Stack:
         return float(np.linalg.norm(np.cross(self.axis(one), self.axis(two)))) <= ALIGNED
 
     def _fits(self, axes: np.ndarray) -> bool:
-        """Return whether all slides are parallel to axes of the joint, or all translations are free."""
+        """Whether a joint with these axes (3, 3) represents the slides.
+
+        This is so if they are parallel to its axes, or if all translations are free.
+        """
         if len(self.slides) == 3:
             return True
         parts = np.abs(np.array([self.axis(k) for k in self.slides]).reshape(-1, 3) @ axes)
         return bool(np.abs(parts.max(axis=1) - 1).max(initial=0.0) <= ALIGNED)
 
     def frame_axes(self) -> np.ndarray:
-        """Return axes (3, 3), columns, of the joint in the body at home: z along a single hinge, x and y along two."""
+        """Return the axes (3, 3) of the equivalent joint as columns, body coordinates in the reference position.
+
+        z is along a single hinge; x and y are along the first two of several hinges.
+        """
         if len(self.hinges) >= 2:
             x, y = self.axis(self.hinges[0]), self.axis(self.hinges[1])
             return np.column_stack([x, y, np.cross(x, y)])
@@ -121,7 +131,10 @@ class Stack:
         return axes_with_z(lines[0], across)
 
     def kind(self, axes: np.ndarray) -> tuple[type[Joint], dict[str, Any]]:
-        """Return the class of the equivalent joint and its further arguments."""
+        """Return the class of the equivalent joint, and its arguments besides the frames.
+
+        `axes` (3, 3) are those of `frame_axes`.
+        """
         slides, turns = len(self.slides), len(self.hinges) + 3 * len(self.balls)
         along = bool(slides == 1 and turns == 1 and self._parallel(self.slides[0], self.hinges[0]))
         across = bool(slides == 2 and turns == 1 and not any(self._parallel(k, self.hinges[0]) for k in self.slides))
@@ -141,9 +154,10 @@ class Stack:
         return Generic, {"constrained": [not flag for flag in free]}
 
     def frames(self, axes: np.ndarray, anchor: np.ndarray | None = None) -> tuple[Pose, Pose]:
-        """Return the frames of the joint in the parent and in the body, with MuJoCo's relative coordinates.
+        """Return poses of the frames of the equivalent joint in the parent and in the body.
 
-        They are at `anchor` (3,) of the body at home, by default at its first hinge or ball.
+        Its coordinates equal those of MuJoCo. `axes` (3, 3) are those of `frame_axes`; `anchor` (3,), m, is the origin
+        in body coordinates in the reference position, by default that of the first hinge or ball.
         """
         turns = [*self.hinges, *self.balls]
         if self.hinge_first:

@@ -1,4 +1,4 @@
-"""Possible contacts of MJCF geoms."""
+"""Pairs of MJCF geoms that can be in contact."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from .touching import GROUND_PLANE, Candidate
 
 
 def candidates(model: MjcfModel, ground: bool) -> Iterator[Candidate]:
-    """Yield pairs of geoms with contacts in MuJoCo, and their friction; `ground` adds pairs with a plane z = 0."""
+    """Yield pairs of geoms that can be in contact in MuJoCo, each with its coefficient of friction.
+
+    `ground` adds pairs with a plane z = 0.
+    """
     m = model.m
     if m.opt.disableflags & model.code("DisableBit", "CONTACT"):
         return

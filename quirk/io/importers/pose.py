@@ -1,4 +1,4 @@
-"""Relative poses of frames."""
+"""Poses of frames relative to other frames."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ def _still() -> np.ndarray:
 
 @dataclass(frozen=True)
 class Pose:
-    """Pose of a frame relative to another.
+    """Pose of a frame relative to another one, the outer frame.
 
     Attributes
     ----------
     axes : (3, 3) axes of the frame as columns
-    origin : (3,) position of the origin, m
+    origin : (3,) position of its origin, m
     """
 
     axes: np.ndarray = field(default_factory=lambda: np.eye(3))
     origin: np.ndarray = field(default_factory=_still)
 
     def __matmul__(self, inner: Pose) -> Pose:
-        """Return the composition with the pose of an inner frame relative to this one."""
+        """Return the pose, in the outer frame, of a frame whose pose in this frame is `inner`."""
         return Pose(self.axes @ inner.axes, self.point(inner.origin))
 
     def point(self, local: np.ndarray) -> np.ndarray:
-        """Return the coordinates (3,) in the outer frame of a point given in this frame."""
+        """Return the coordinates (3,) of a point in the outer frame, from its coordinates (3,) in this frame."""
         return self.axes @ local + self.origin
 
     @property
@@ -42,22 +42,22 @@ class Pose:
 
     @property
     def quaternion(self) -> np.ndarray:
-        """Unit quaternion (4,) of the axes."""
+        """Unit quaternion (4,) of the axes, scalar first."""
         return rotation.from_matrix(self.axes)
 
     @property
     def frame(self) -> Frame:
-        """The pose as a Frame."""
+        """Frame of a body with the same pose."""
         return Frame(self.origin, self.quaternion)
 
 
 def of_frame(frame: Frame) -> Pose:
-    """Return the pose of a Frame in its body."""
+    """Return a Frame of a body as a Pose."""
     return Pose(frame.matrix, frame.origin)
 
 
 def turned(axis: int, angle: float) -> np.ndarray:
-    """Return the rotation matrix (3, 3) about x, y or z by an angle, rad."""
+    """Return the rotation matrix (3, 3) about axis 0, 1 or 2 (x, y or z) by an angle, rad."""
     R = np.eye(3)
     a, b = (axis + 1) % 3, (axis + 2) % 3
     R[a, a] = R[b, b] = np.cos(angle)
@@ -67,12 +67,12 @@ def turned(axis: int, angle: float) -> np.ndarray:
 
 
 def from_rpy(origin: np.ndarray, rpy: np.ndarray) -> Pose:
-    """Return a pose from its origin, m, and the angles roll, pitch and yaw, rad, about the fixed axes x, y and z."""
+    """Return a pose from its origin (3,), m, and roll, pitch and yaw, rad, about the fixed axes x, y and z."""
     roll, pitch, yaw = rpy
     return Pose(turned(2, yaw) @ turned(1, pitch) @ turned(0, roll), np.array(origin, dtype=float))
 
 
 def to_rpy(R: np.ndarray) -> np.ndarray:
-    """Return roll, pitch and yaw (3,), rad, of a rotation (3, 3)."""
+    """Return roll, pitch and yaw (3,), rad, of a rotation matrix (3, 3)."""
     # Rotations about fixed axes equal those about moving axes in reverse order: R^T = R_x(-r) R_y(-p) R_z(-y).
     return -rotation.angles_123(R.T)

@@ -1,4 +1,4 @@
-"""Import of files in any supported format, identified by the root element."""
+"""Import of a file in any supported format, which is recognized by the root element."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ READERS: dict[str, Callable[..., Imported]] = {"robot": load_urdf, "sdf": load_s
 
 @explained
 def read(path: str | Path, **options: Any) -> Imported:
-    """Read a URDF, SDF or MJCF file, identified by its root element; options are passed to the format's reader.
+    """Read a URDF, SDF or MJCF file; its root element determines the format.
+
+    Options are passed to the reader of the format.
 
     Raises
     ------

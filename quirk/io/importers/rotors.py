@@ -1,4 +1,4 @@
-"""Inertia of geared rotors, as flywheels coupled to joint coordinates."""
+"""Inertia of the geared rotors of motors, as flywheels coupled to joint coordinates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def rotor(
         Initial coordinate and its rate, rad and rad/s or m and m/s.
     name : str
         Name of the joint in the file.
-    names : DescriptionNames
+    names : names that the system already uses
     """
     called = names.part(name, "rotor")
     # Equal numbers for mass and inertia make rows of forces and of torques similar in magnitude.
@@ -65,7 +65,7 @@ def ball_rotor(
         Initial angular velocity of body j relative to body i, inertial frame, rad/s.
     name : str
         Name of the joint in the file.
-    names : DescriptionNames
+    names : names that the system already uses
     """
     called = names.part(name, "rotor")
     in_axes_of_i = rotation.matrix(body_i.orientation).T @ spin

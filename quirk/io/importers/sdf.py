@@ -1,4 +1,8 @@
-"""Import of SDF files."""
+"""Import of SDF files.
+
+The full name of a link or joint begins with the names of the models that contain it, as in "robot::arm::link". A scope
+is such a beginning, as in "robot::arm::". A collision is a geometry for contacts, a visual one for pictures.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +43,14 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.8)
 
 @dataclass
 class SdfContents:
-    """Contents of a file by full names.
+    """Contents of an SDF file by full name.
 
     Attributes
     ----------
-    frames : Frames
-    links : elements of links
-    joints : element of each joint, and the scope of the names it uses
-    static : full names of static models
+    frames : named frames
+    links : XML elements of the links
+    joints : XML element of each joint, and the scope of the names in it
+    static : full names of models that do not move
     """
 
     frames: Frames = field(default_factory=Frames)
@@ -143,7 +147,7 @@ def _gravity(world: Element) -> Any:
 
 
 def flag(element: Element | None, default: bool) -> bool:
-    """Return the Boolean value of an element's text."""
+    """Return the Boolean value in the text of an element, or `default` if there is no element."""
     if element is None:
         return default
     text = element.text.strip().lower()
@@ -153,7 +157,10 @@ def flag(element: Element | None, default: bool) -> bool:
 
 
 def _collect(contents: SdfContents, outer: Element, scope: str, of_world: bool) -> None:
-    """Collect the contents of a model or world; nested models follow the model that contains them."""
+    """Add the contents of a model or world, with all models in it, to `contents`.
+
+    `outer` is its element; `of_world` says whether it is a world.
+    """
     waiting = [(outer, scope)]
     while waiting:
         element, prefix = waiting.pop(0)
@@ -182,7 +189,10 @@ def _collect(contents: SdfContents, outer: Element, scope: str, of_world: bool) 
 
 
 def _canonical(model: Element, name: str) -> str | None:
-    """Return the full name of the link to which a model's frame is attached: canonical link, or the first one."""
+    """Return the full name of the link to which a model's frame is attached.
+
+    It is the link that the attribute canonical_link names, or else the first one. `name` is the full name of the model.
+    """
     told = model.get("canonical_link")
     if told:
         return f"{name}::{told}"
@@ -199,7 +209,7 @@ def _canonical(model: Element, name: str) -> str | None:
 
 
 def _collect_parts(contents: SdfContents, model: Element, scope: str) -> None:
-    """Collect links, frames and joints of one model."""
+    """Add the links, frames and joints of one model to `contents`."""
     own, frames = scope.removesuffix("::") or None, contents.frames
     for link in model.all("link"):
         name = scope + link.attribute("name")
@@ -232,12 +242,12 @@ def _collect_parts(contents: SdfContents, model: Element, scope: str) -> None:
 
 
 def _siblings(frame: Element, model: Element) -> Iterator[Element]:
-    """Yield the other named elements of a model or world."""
+    """Yield the links, joints and models of a model or world, except `frame`."""
     return (child for child in model.children if child.tag in ("link", "joint", "model") and child is not frame)
 
 
 def _short_names(contents: SdfContents, models: int) -> dict[str, str]:
-    """Return names of links and joints, without the model name if there is only one model."""
+    """Return the names in QuIRK by full name: without the model's name if there is only one model."""
     full = [*contents.links, *contents.joints]
     return {name: name.partition("::")[2] if models == 1 and "::" in name else name for name in full}
 
@@ -257,7 +267,7 @@ def _link(contents: SdfContents, name: str, short: str, meshes: MeshFiles, shown
 
 
 def _add_frames(contents: SdfContents, links: dict[str, Link]) -> None:
-    """Add frames to the links to which they are attached."""
+    """Add named frames to the links to which they are attached."""
     frames = contents.frames
     for name, frame in frames.named.items():
         link = frames.link(name) if frame.element.tag == "frame" else None

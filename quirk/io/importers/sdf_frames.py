@@ -1,4 +1,8 @@
-"""Frames of SDF files: names, attachment and poses."""
+"""Frames of SDF files: names, attachment to links, and poses.
+
+A full name such as "robot::arm::link" begins with the names of the models that contain the frame; this beginning,
+"robot::arm::", is its scope.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ MODEL = "__model__"
 
 
 def version_of(root: Element) -> tuple[int, int]:
-    """Return the major and minor SDF version of a root element."""
+    """Return the major and minor SDF version in the root element."""
     text = root.get("version") or "1.11"
     parts = text.strip().split(".")
     if not 2 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts):
@@ -26,7 +30,7 @@ def version_of(root: Element) -> tuple[int, int]:
 
 
 def full_name(scope: str, name: str) -> str | None:
-    """Return the full name of a name within a scope; None for the world."""
+    """Return the full name of an element called `name` within a scope; None for the world."""
     if name in (WORLD, MODEL):
         return None if name == WORLD else scope.removesuffix("::") or None
     return scope + name.removesuffix(f"::{MODEL}")
@@ -38,8 +42,8 @@ class NamedFrame:
 
     Attributes
     ----------
-    element : the declaring element
-    link : the link for a link's frame, None for other frames
+    element : XML element that declares it
+    link : the link whose frame it is, None for other frames
     to : full name of the frame to which the pose is relative, or None for the world
     pose : pose relative to this frame
     attached : full name of the frame with which it moves; None for the world
@@ -57,7 +61,7 @@ class Frames:
 
     Attributes
     ----------
-    named : dict of NamedFrame
+    named : frames as declared in the file
     """
 
     def __init__(self) -> None:
@@ -67,13 +71,13 @@ class Frames:
         self.placement: dict[str, str] = {}
 
     def add(self, name: str, frame: NamedFrame) -> None:
-        """Add a frame; InputError if the name is in use."""
+        """Add a frame; a name that is already used is an InputError."""
         if name in self.named:
             raise frame.element.error(f"another link, joint, frame or model has the name {shortened(name)!r}")
         self.named[name] = frame
 
     def full(self, element: Element, scope: str, name: str) -> str | None:
-        """Return the full name of a frame named in an element of a model; None for the world."""
+        """Return the full name of the frame that an element of a model refers to by `name`; None for the world."""
         found = full_name(scope, name)
         if found is None and name == WORLD:
             return None
@@ -82,7 +86,7 @@ class Frames:
         return found
 
     def pose(self, name: str | None) -> Pose:
-        """Return the pose of a frame, inertial frame."""
+        """Return the pose of a frame in the inertial frame."""
         if name is None:
             return Pose()
         chain: dict[str, None] = {}
@@ -109,7 +113,10 @@ class Frames:
         return name
 
     def shift_models(self) -> None:
-        """Move models whose pose specifies the pose of one of their frames; called before any pose is computed."""
+        """Move models whose pose specifies the pose of one of their frames instead of their own.
+
+        It must be called before any pose is computed.
+        """
         for model, name in self.placement.items():
             frame = self.named[model]
             outside, frame.to = frame.to, None
@@ -120,7 +127,10 @@ class Frames:
 
 
 def read_pose(element: Element | None) -> Pose:
-    """Return the pose of a <pose> element: roll, pitch and yaw, or a quaternion with the scalar last."""
+    """Return the pose in an element <pose>.
+
+    It has roll, pitch and yaw, or a quaternion with the scalar last.
+    """
     if element is None or not element.text.strip():
         return Pose()
     degrees = element.get("degrees") in ("true", "1")
@@ -137,9 +147,9 @@ def read_pose(element: Element | None) -> Pose:
 
 
 def relative_to(element: Element) -> tuple[Pose, str | None]:
-    """Return the pose of an element and the name of its reference frame, None for the default.
+    """Return the pose of an element, and the name of the frame to which it is relative, None for the default.
 
-    Before SDF 1.7 the attribute was called frame.
+    Before SDF 1.7 the attribute with this name was called frame.
     """
     pose = element.one("pose")
     return read_pose(pose), None if pose is None else (pose.get("relative_to") or pose.get("frame") or None)

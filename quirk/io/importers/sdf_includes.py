@@ -17,13 +17,12 @@ SUFFIXES = (".sdf", ".world", ".xml", ".urdf")
 
 
 class Includes:
-    """Replacement of <include> elements by the models of other files.
+    """Replacement of elements <include> by the models of other files.
 
     Parameters
     ----------
-    addresses : Addresses
-    left_out : LeftOut
-        Records models that are not found.
+    addresses : where files are searched for
+    left_out : list of omissions, to which models without a file are added
     """
 
     def __init__(self, addresses: Addresses, left_out: LeftOut) -> None:
@@ -31,7 +30,10 @@ class Includes:
         self._room = MOST_ELEMENTS
 
     def expand(self, root: Element, path: Path) -> None:
-        """Replace all includes of a file, given its root element and path, including nested ones."""
+        """Replace all includes of a file, also those in included files.
+
+        `root` and `path` are the root element and the path of the file.
+        """
         self._expand(root, (path.resolve(),))
 
     def _expand(self, root: Element, files: tuple[Path, ...]) -> None:
@@ -68,7 +70,7 @@ class Includes:
         scope.children[place:place] = _merged(model, scope) if merged else [model]
 
     def _find(self, uri: str, include: Element) -> Path | None:
-        """Return the file of a model: a named file, or the newest one listed in the folder of the model."""
+        """Return the file of a model: the file named by `uri`, or the newest one listed in the folder that it names."""
         found = self._addresses.find(uri, include.root.folder, Path.exists)
         if found is None or found.is_file():
             return None if found is None else found.resolve()
@@ -78,7 +80,7 @@ class Includes:
 
 
 def _newest(config: Element) -> str | None:
-    """Return the file for the newest SDF version listed in a model.config."""
+    """Return the file for the newest SDF version listed in the root element of a file model.config."""
     listed = config.all("sdf")
 
     def version(element: Element) -> list[int]:
@@ -89,7 +91,7 @@ def _newest(config: Element) -> str | None:
 
 
 def _override(model: Element, include: Element) -> None:
-    """Apply the name, pose and further settings of an include to its model."""
+    """Replace the name, pose and other settings of a model by those in its element <include>."""
     name, placement = include.one("name"), include.one("placement_frame")
     if name is not None:
         model.attributes["name"] = name.word()
@@ -103,7 +105,10 @@ def _override(model: Element, include: Element) -> None:
 
 
 def _merged(model: Element, scope: Element) -> list[Element]:
-    """Return the parts of a model as parts of the enclosing model or world, with a frame in place of the model's."""
+    """Return the contents of a model as contents of `scope`, the model or world that includes it.
+
+    A frame takes the place of the model's frame.
+    """
     name = f"_merged__{model.attribute('name')}__model__"
     frame = Element(model.file, "frame", {"name": name}, model.line, scope)
     links = model.all("link")
@@ -123,7 +128,7 @@ def _merged(model: Element, scope: Element) -> list[Element]:
 
 
 def _carry(part: Element, frame: str) -> None:
-    """Replace references to the frame of a merged model by references to another frame."""
+    """Replace references to the frame of a merged model in one of its elements by references to `frame`."""
     for element in part.walk():
         if element.tag == "model" and element is not part:
             continue

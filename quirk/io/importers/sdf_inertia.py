@@ -1,4 +1,7 @@
-"""Masses and inertias of SDF links, as specified or computed from collisions."""
+"""Masses and inertias of SDF links, read from the file or computed from collisions.
+
+Collisions are the geometries of a link for contacts.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ WATER = 1000.0
 
 
 def read_inertial(link: Link, element: Element, meshes: MeshFiles) -> None:
-    """Set mass, center of mass and inertia of a link."""
+    """Set the mass, center of mass and inertia of a link from its element."""
     inertial = element.one("inertial")
     if inertial is None:
         meshes.left_out.note("no inertial, for which SDF sets 1 kg and 1 kg m^2 about each axis", element.owner)
@@ -39,7 +42,10 @@ def read_inertial(link: Link, element: Element, meshes: MeshFiles) -> None:
 
 
 def _sum_collisions(link: Link, element: Element, inertial: Element, meshes: MeshFiles) -> None:
-    """Set mass and inertia of a link from its collisions and their densities, or scaled to a given mass."""
+    """Set the mass and inertia of a link from its collisions and their densities.
+
+    If the file specifies the mass, the result is scaled to it.
+    """
     parts = []
     usual = inertial.child_number("density", WATER)
     for collision in element.all("collision"):
@@ -63,7 +69,10 @@ def _sum_collisions(link: Link, element: Element, inertial: Element, meshes: Mes
 
 
 def _solid(geometry: Element, density: float, meshes: MeshFiles) -> tuple[float, Pose, np.ndarray]:
-    """Return the mass of a geometry, its center of mass as a pose in it, and its inertia (3, 3) about that."""
+    """Return the mass, kg, of a solid geometry, its center of mass, and its inertia (3, 3), kg m^2, about that point.
+
+    The center is a pose in the geometry; `density` is in kg/m^3.
+    """
     box, ellipsoid, sphere, mesh = (geometry.one(tag) for tag in ("box", "ellipsoid", "sphere", "mesh"))
     try:
         if box is not None:
@@ -101,7 +110,10 @@ def _ball(semi_axes: np.ndarray, density: float) -> tuple[float, Pose, np.ndarra
 
 
 def _round(radius: float, length: float, density: float, capsule: bool) -> tuple[float, Pose, np.ndarray]:
-    """Return mass, pose and inertia of a cylinder along z, with half a ball on each end if it is a capsule."""
+    """Return the mass, center of mass and inertia of a cylinder along z; a capsule has half a ball at each end.
+
+    `radius` and `length` are in m, `density` in kg/m^3. The center is a pose in the geometry.
+    """
     mass = density * np.pi * radius**2 * length
     inertia = Cylinder(radius, length).inertia(mass)
     if not capsule:

@@ -1,4 +1,7 @@
-"""Import of SDF joints."""
+"""Import of SDF joints.
+
+Full names such as "robot::arm::joint" begin with the names of the models; short names are those in QuIRK.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +46,12 @@ Made = Iterator[Constraint | ForceElement]
 
 
 class SdfJoints:
-    """The joints of a file.
+    """The joints of an SDF file.
 
     Parameters
     ----------
     contents : contents of the file
-    short : part names by full name
+    short : names in QuIRK by full name
     limits : whether limits are imported as `Stop`
     names, left_out : names and omissions of the import
     """
@@ -70,7 +73,7 @@ class SdfJoints:
                     yield Weld(None, parent)
 
     def connected(self, bodies: Bodies) -> Made:
-        """Yield joints with the elements that act on them, then the joints that depend on others."""
+        """Yield joints and the elements that act on them, then the constraints that depend on other joints."""
         for name, (element, _) in self.contents.joints.items():
             kind = element.attribute("type")
             with at(element):
@@ -104,13 +107,13 @@ class SdfJoints:
         return ends[0], ends[1]
 
     def joined(self) -> Iterator[tuple[str | None, str | None]]:
-        """Yield pairs of names of links connected by joints."""
+        """Yield pairs of links, by name, that joints connect."""
         for name in self.contents.joints:
             parent, child = self._ends(name)
             yield self._short(parent), self._short(child)
 
     def note_apart(self) -> None:
-        """Record joints whose named parent frame differs from the frame of the joint."""
+        """Record joints whose parent frame, as named in the file, differs from the frame of the joint."""
         frames = self.contents.frames
         for name, (element, scope) in self.contents.joints.items():
             parent = frames.full(element, scope, element.needed("parent").word())
@@ -129,7 +132,7 @@ class SdfJoints:
         return [bodies.place(self._short(link))[0] for link in self._ends(name)]
 
     def _axis(self, name: str, element: Element, tag: str) -> np.ndarray:
-        """Return the unit axis (3,) of a joint, inertial frame."""
+        """Return the unit axis (3,) of a joint, inertial frame, from its child element with this tag."""
         scope = self.contents.joints[name][1]
         frames = self.contents.frames
         axis = element.one(tag)
@@ -153,7 +156,7 @@ class SdfJoints:
             return frames.pose(frame).axes @ validate.direction("axis", "xyz", vector)
 
     def _coordinate(self, element: Element, tag: str) -> JointCoordinate:
-        """Return the properties of a joint coordinate, for one axis."""
+        """Return limits, damping and friction of a joint coordinate, from the child element with this tag."""
         axis, coordinate = element.one(tag), JointCoordinate()
         if axis is None:
             return coordinate
@@ -192,7 +195,7 @@ class SdfJoints:
 
     @staticmethod
     def _lead(element: Element) -> float:
-        """Return the lead of a screw, meters per turn."""
+        """Return the lead of a screw joint, meters per turn."""
         own, old = element.one("screw_thread_pitch"), element.one("thread_pitch")
         if own is not None:
             return float(own.numbers(1)[0])
@@ -207,7 +210,7 @@ class SdfJoints:
         yield Spherical(self.names.take(self.short[name], "joint"), *self._bodies(name, bodies), point=point)
 
     def _universal(self, name: str, element: Element, bodies: Bodies) -> Made:
-        """Return a universal joint and, for elements acting about its axes, joints without constraints.
+        """Yield a universal joint and the elements about its two axes, which act on joints without constraints.
 
         The first angle is measured as the motion of the parent relative to the child, about the reversed axis, which
         makes it the last of the 1-2-3 angles; results contain these.
@@ -239,7 +242,10 @@ class SdfJoints:
         return Gear(called, *self._bodies(name, bodies), ratio=ratio, axis_i=one, axis_j=two, carrier=carrier)
 
     def _mimic(self, name: str, mimic: Element, scope: str) -> Coupling:
-        """Return the coupling of a joint that mimics another one."""
+        """Return the coupling of joint `name` with the joint whose coordinate it follows.
+
+        `mimic` is the element that names that joint, `scope` the scope of its name.
+        """
         leader = scope + mimic.attribute("joint")
         if leader not in self._joint or name not in self._joint:
             raise mimic.error(
@@ -260,5 +266,5 @@ class SdfJoints:
 
 
 def _turning(joint: Joint) -> str:
-    """Return the coordinate of a joint that is used in files: the angle if it has one, else the translation."""
+    """Return the coordinate that files use for a joint: the rotation if it has one, else the translation."""
     return "translation" if joint.rotation_axis is None else "rotation"

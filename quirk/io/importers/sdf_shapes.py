@@ -1,4 +1,4 @@
-"""Import of visuals from SDF files."""
+"""Import of visuals, the geometries for pictures, from SDF files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .sdf_frames import read_pose
 
 
 def visual_shapes(visual: Element, meshes: MeshFiles) -> list[Placed]:
-    """Return the shapes of a visual; unsupported elements remain unread and are recorded as omissions."""
+    """Return the shapes of a visual; its unsupported elements are recorded as omissions later."""
     pose, geometry, color = read_pose(visual.one("pose")), visual.one("geometry"), _color(visual)
     if geometry is None:
         meshes.left_out.note("visuals without a geometry", visual.owner)
@@ -47,7 +47,7 @@ def _primitive(geometry: Element, pose: Pose, color: Any) -> list[Placed]:
 
 
 def _color(visual: Element) -> Any:
-    """Return the diffuse color of a material, or None."""
+    """Return the diffuse color of a visual's material, or None."""
     material = visual.one("material")
     diffuse = None if material is None else material.one("diffuse")
     return None if diffuse is None else color_of(diffuse, diffuse.numbers(3, 4))

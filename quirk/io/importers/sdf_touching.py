@@ -1,4 +1,4 @@
-"""Contacts of SDF collisions."""
+"""Geometries of SDF files that can be in contact, which SDF calls collisions."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ USUAL_FRICTION = 1.0
 
 
 def colliders(element: Element, name: str, link: Link) -> list[Collider]:
-    """Return the contact geometries of a link, from its element and full name."""
+    """Return the geometries of a link that can be in contact; `element` and `name` are its element and full name."""
     group = None if _collides_with_itself(element) else name.partition("::")[0]
     found = [(collision, collision.one("geometry")) for collision in element.all("collision")]
     return [_collider(one, geometry, link.name, group) for one, geometry in found if geometry is not None]
 
 
 def _collides_with_itself(link: Element) -> bool:
-    """Return whether parts of the model of a link have contacts with each other."""
+    """Whether links of the model that contains `link` can be in contact with each other."""
     model = link.parent
     told = None if model is None else model.one("self_collide")
     return told is not None and told.text.strip().lower() in ("true", "1")
@@ -51,7 +51,7 @@ def _collider(collision: Element, geometry: Element, link: str, group: str | Non
 
 
 def _friction(collision: Element) -> float:
-    """Return the coefficient of friction in surface, friction, ode, mu."""
+    """Return the coefficient of friction of a collision, from surface/friction/ode/mu."""
     at: Element | None = collision
     for tag in ("surface", "friction", "ode", "mu"):
         at = None if at is None else at.one(tag)

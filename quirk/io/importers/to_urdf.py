@@ -67,7 +67,13 @@ def to_urdf(system: System, path: str | Path) -> None:
 
 
 class _Writer:
-    """Export of one system."""
+    """Construction of the URDF elements of one system.
+
+    Parameters
+    ----------
+    system : the exported system
+    left_out : list of omissions
+    """
 
     def __init__(self, system: System, left_out: LeftOut) -> None:
         self.system, self.left_out = system, left_out
@@ -82,7 +88,10 @@ class _Writer:
         self.joints: dict[str, ElementTree.Element] = {}
 
     def _written_as_joint(self, constraint: Constraint) -> Joint | None:
-        """Return a constraint if it is exported as a joint of the tree; InputError if it is not a joint."""
+        """Return a constraint if it is exported as a joint of the tree, or None.
+
+        Constraints that URDF does not support are an InputError.
+        """
         if isinstance(constraint, Stop | Coupling):
             return None
         if type(constraint) is Free or self.system.is_active(constraint.name):
@@ -148,7 +157,10 @@ class _Writer:
             ElementTree.SubElement(material, "color", rgba=_text(*to_rgba(shape.color)))  # type: ignore[arg-type]
 
     def _joint(self, edge: Edge) -> ElementTree.Element:
-        """Return the joint between a body and its parent, in the pose with zero coordinates."""
+        """Return the URDF element of the joint between a body and its parent.
+
+        Its origin is the pose of the body at zero coordinates.
+        """
         child, parent = edge.child, edge.parent
         inner = self.places[child.name]
         if edge.joint is None:
@@ -172,7 +184,7 @@ class _Writer:
         return joint
 
     def _limits(self, joint: Joint | None) -> dict[str, float]:
-        """Return the limits that stops impose on a joint."""
+        """Return the limits of a joint's coordinate that stops impose, by name ("lower", "upper")."""
         limits: dict[str, float] = {}
         for stop in self.system.constraints:
             if isinstance(stop, Stop) and stop.joint is joint:
@@ -182,7 +194,7 @@ class _Writer:
         return limits
 
     def _add_effects(self, element: ElementTree.Element, kind: str, joint: Joint) -> None:
-        """Add limits, damping and friction."""
+        """Add limits, damping and friction of a joint to its URDF element; `kind` is the URDF type of the joint."""
         limits = self._limits(joint)
         if kind != "continuous":
             low, high = limits.get("lower", -UNLIMITED), limits.get("upper", UNLIMITED)
@@ -208,7 +220,7 @@ class _Writer:
             ElementTree.SubElement(self.joints[follower], "mimic", {"joint": leader, **numbers})
 
     def _note_the_rest(self) -> None:
-        """Record the properties of the system that are missing in the file."""
+        """Record as omissions the properties of the system that the file lacks."""
         system = self.system
         for force in system.forces:
             if not isinstance(force, JointFriction) or force.joint.name not in self.joints:
@@ -232,7 +244,7 @@ class _Writer:
             self.left_out.note("the initial state", "initial coordinates and velocities are not zero")
 
     def _moved(self, edge: Edge, state: Any) -> bool:
-        """Return whether the initial coordinates of a joint are nonzero."""
+        """Whether the initial coordinates of a joint are nonzero; `state` is the initial state of the system."""
         poses = []
         for body, frame in ((edge.parent, edge.frame_of_parent), (edge.child, edge.frame_of_child)):
             place = Pose()
@@ -257,5 +269,5 @@ def _add_origin(element: ElementTree.Element, pose: Pose) -> None:
 
 
 def _text(*numbers: Any) -> str:
-    """Return numbers as text with all digits."""
+    """Return numbers as text, separated by blanks, with all digits."""
     return " ".join(repr(float(x) + 0.0) for x in numbers)

@@ -1,4 +1,7 @@
-"""Contacts between collision geometries of links, for shapes that surfaces of QuIRK represent exactly."""
+"""Contacts between the collision geometries of links.
+
+Only geometries that surfaces of QuIRK represent exactly have contacts.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ GROUND_PLANE = Collider("floor", None, "plane", Pose(), where="the ground")
 
 
 def checked_contacts(owner: str, value: Any) -> bool | str:
-    """Return the checked option: whether contacts are imported, or "ground" to add contacts with a plane z = 0."""
+    """Return the option `contacts`: True, False, or "ground" to add contacts with a plane z = 0."""
     if value is True or value is False or value == "ground":
         found: bool | str = value
         return found
@@ -43,13 +46,15 @@ def checked_contacts(owner: str, value: Any) -> bool | str:
 def between_links(
     links: Iterable[Link], joined: Iterable[tuple[str | None, str | None]], bodies: Bodies, ground: bool
 ) -> Iterator[Candidate]:
-    """Yield pairs of geometries on different bodies that no joint connects and that are not in the same group.
+    """Yield pairs of geometries that can be in contact, each with its coefficient of friction or None.
+
+    They are on different bodies that no joint connects, and not in the same group.
 
     Parameters
     ----------
-    links : Iterable of Link
+    links : links of the file
     joined : pairs of names of connected links; None for the ground
-    bodies : Bodies
+    bodies : bodies of the links
     ground : whether to add a plane z = 0 of the ground
     """
     colliders = [collider for link in links for collider in link.colliders]
@@ -65,7 +70,7 @@ def between_links(
 def contacts(
     pairs: Iterable[Candidate], bodies: Bodies, names: DescriptionNames, left_out: LeftOut
 ) -> list[Contact | Friction]:
-    """Return contacts, with friction for nonzero coefficients, for pairs of geometries on different bodies.
+    """Return a contact for each pair of geometries, and friction if its coefficient is not zero.
 
     Pairs without exactly equivalent surfaces are recorded as omissions, and so are pairs that overlap initially, except
     those with planes.
@@ -112,7 +117,10 @@ def _axes(body: Any) -> np.ndarray:
 def _surfaces(
     one: Collider, two: Collider, placed: tuple[Pose, Pose], in_space: tuple[Pose, ...]
 ) -> list[tuple[Surface, Surface]] | None:
-    """Return pairs of surfaces, in coordinates of both bodies, equivalent to two geometries; None if there are none."""
+    """Return pairs of surfaces whose contacts are equivalent to a contact of two geometries, or None.
+
+    `placed` are the poses of the geometries in their bodies, `in_space` those in the inertial frame.
+    """
     kinds = one.kind, two.kind
     if kinds == ("sphere", "sphere"):
         return [(_ball(one, placed[0]), _ball(two, placed[1]))]
@@ -135,7 +143,11 @@ def _ball(collider: Collider, place: Pose) -> Surface:
 
 
 def _solids(collider: Collider, place: Pose, upright: bool) -> list[Surface] | None:
-    """Return the surfaces of a geometry for contacts with a plane: rims of a cylinder, or points of upright ones."""
+    """Return the surfaces of a geometry for contacts with a plane, or None if it is not supported.
+
+    They are the rims of a cylinder, or points around both ends if its axis is normal to the plane (`upright`). `place`
+    is the pose of the geometry in its body.
+    """
     if collider.kind == "sphere":
         return [_ball(collider, place)]
     if collider.kind == "box":
@@ -155,7 +167,7 @@ def _solids(collider: Collider, place: Pose, upright: bool) -> list[Surface] | N
 
 
 def _faces(box: Collider, place: Pose) -> list[Surface]:
-    """Return the six faces of a box as rectangles."""
+    """Return the six faces of a box as rectangles; `place` is its pose in the body."""
     found = []
     for axis, side in itertools.product(range(3), (-1, 1)):
         a, b = (axis + 1) % 3, (axis + 2) % 3
@@ -166,7 +178,7 @@ def _faces(box: Collider, place: Pose) -> list[Surface]:
 
 
 def _overlap(one: Collider, two: Collider, in_space: tuple[Pose, ...]) -> bool:
-    """Return whether a sphere and a sphere or box overlap."""
+    """Whether a sphere and a sphere or box overlap; `in_space` are their poses in the inertial frame."""
     if one.kind == "box":
         one, two, in_space = two, one, (in_space[1], in_space[0])
     apart = in_space[1].inverse.point(in_space[0].origin)

@@ -1,4 +1,4 @@
-"""Spanning tree of the joints of a system."""
+"""Spanning tree of the joints of a system: each body has one joint to its parent, up to the ground."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from quirk.system.system import System
 
 @dataclass
 class Edge:
-    """A body and the joint that connects it with its parent.
+    """A body and the joint that connects it with its parent, which is an edge of the spanning tree.
 
     Attributes
     ----------
@@ -28,18 +28,21 @@ class Edge:
 
     @property
     def sign(self) -> int:
-        """1 if the child is body j, whose relative coordinates the joint has; -1 if it is body i."""
+        """1 if the child is body j of the joint, and -1 if it is body i.
+
+        Joint coordinates are those of body j relative to body i.
+        """
         return 1 if self.joint is not None and self.joint.body_j is self.child else -1
 
     @property
     def frame_of_child(self) -> Frame:
-        """Frame of the joint in the child."""
+        """Frame of the joint on the child."""
         assert self.joint is not None
         return self.joint.frame_j if self.sign > 0 else self.joint.frame_i
 
     @property
     def frame_of_parent(self) -> Frame:
-        """Frame of the joint in the parent."""
+        """Frame of the joint on the parent."""
         assert self.joint is not None
         return self.joint.frame_i if self.sign > 0 else self.joint.frame_j
 
@@ -83,7 +86,10 @@ def spanning_tree(system: System, joints: Sequence[Joint]) -> list[Edge]:
 
 
 def _held(edge: Edge, edges: list[Edge], held: dict[int, Edge | None]) -> Body:
-    """Add an edge to the tree of bodies, and return the child body."""
+    """Add an edge to the tree, and return its child.
+
+    `held` contains the edge of each connected body, by the id of the body.
+    """
     held[id(edge.child)] = edge
     edges.append(edge)
     return edge.child
@@ -95,7 +101,10 @@ def _as_body(body: Body | Ground) -> Body:
 
 
 def _across(joint: Joint, held: dict[int, Edge | None]) -> Edge | None:
-    """Return the edge of a joint from a connected body to an unconnected one; None for other joints."""
+    """Return the edge of a joint from a connected body to an unconnected one; None if it connects others.
+
+    `held` contains the edge of each connected body, by the id of the body.
+    """
     i, j = joint.body_i, joint.body_j
     if (id(i) in held) == (id(j) in held):
         return None
@@ -103,7 +112,10 @@ def _across(joint: Joint, held: dict[int, Edge | None]) -> Edge | None:
 
 
 def _loop(joint: Joint, held: dict[int, Edge | None]) -> str:
-    """Return the message for a joint that closes a loop, with the joints on both paths between its bodies."""
+    """Return an error message for a joint that closes a loop, with the joints on both paths between its bodies.
+
+    `held` contains the edge of each connected body, by the id of the body.
+    """
     ways = []
     for body in joint.bodies:
         way: list[str] = []

@@ -1,4 +1,8 @@
-"""Import of URDF files."""
+"""Import of URDF files.
+
+The links and joints of a URDF file form a tree. A joint may mimic another one: its coordinate is then a linear function
+of the coordinate of the other.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +110,7 @@ def load_urdf(
 
 
 def _checked_root(file: Path) -> Element:
-    """Return the root of a URDF file."""
+    """Return the root element of a URDF file, which must be <robot>."""
     root = parse(file)
     if root.tag != "robot":
         raise root.error("a URDF file starts with <robot>")
@@ -116,7 +120,13 @@ def _checked_root(file: Path) -> Element:
 
 
 def _fix_massless(links: dict[str, Link], listed: dict[str, UrdfJoint], left_out: LeftOut) -> None:
-    """Fix joints to massless subtrees, so that their links become part of the preceding link."""
+    """Change joints beyond which no link has mass to fixed joints, so that these links belong to the preceding one.
+
+    Parameters
+    ----------
+    links, listed : links and joints of the file by name
+    left_out : list of omissions
+    """
     above = {joint.child: joint.parent for joint in listed.values()}
     heavy: set[str] = set()
     for link in links.values():
@@ -131,7 +141,11 @@ def _fix_massless(links: dict[str, Link], listed: dict[str, UrdfJoint], left_out
 
 
 def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -> None:
-    """Set initial coordinates: zero, the middle of limits that exclude it, or the value of a mimicked joint."""
+    """Set the initial coordinates of joints.
+
+    They are zero, the middle of limits that exclude zero, or follow from another joint for joints that mimic it.
+    `listed` are the joints of the file by name; `limits` is whether limits are imported.
+    """
     for joint in listed.values():
         lower, upper = joint.coordinate.lower, joint.coordinate.upper
         if limits and lower is not None and upper is not None and not lower <= 0 <= upper:
@@ -165,7 +179,10 @@ def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -
 
 
 def _placed(root: Element, links: dict[str, Link], listed: dict[str, UrdfJoint]) -> tuple[list[Link], list[UrdfJoint]]:
-    """Place all links, and return them and the joints in the order of the tree, from the root."""
+    """Set the initial poses of all links; return the links and joints in the order of the tree, from the root.
+
+    `links` and `listed` are the links and joints of the file by name.
+    """
     below: dict[str, list[UrdfJoint]] = {}
     held: dict[str, UrdfJoint] = {}
     for joint in listed.values():
@@ -196,7 +213,14 @@ def _placed(root: Element, links: dict[str, Link], listed: dict[str, UrdfJoint])
 def _connected(
     tree: list[UrdfJoint], bodies: Bodies, names: DescriptionNames, limits: bool, left_out: LeftOut
 ) -> Iterator[Constraint | ForceElement]:
-    """Yield joints, the elements that act on them, and the couplings of joints that mimic others."""
+    """Yield joints, the elements that act on them, and the couplings of joints that mimic others.
+
+    Parameters
+    ----------
+    tree : joints in the order of the tree
+    bodies, names, left_out : bodies, names and omissions of the import
+    limits : whether limits are imported
+    """
     made: dict[str, Joint] = {}
     for joint in tree:
         kind = KINDS[joint.kind]
@@ -225,7 +249,7 @@ def _connected(
 
 
 def _ignore_limits(joint: UrdfJoint) -> None:
-    """Mark disabled limits and limits of continuous joints as read."""
+    """Mark the limits of a joint as read, if they are disabled or it is continuous, so that they are no omission."""
     limit = joint.element.one("limit")
     if limit is not None:
         limit.get("lower"), limit.get("upper")

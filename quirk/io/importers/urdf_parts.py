@@ -1,4 +1,7 @@
-"""Links and joints of URDF files."""
+"""Links and joints of URDF files.
+
+A collision is a geometry for contacts, a visual one for pictures.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,18 @@ NO_LIMIT = 1e15
 
 @dataclass
 class UrdfJoint:
-    """A joint as described in the file; `start` is its initial coordinate, rad or m."""
+    """A joint as described in the file.
+
+    Attributes
+    ----------
+    name, kind : name and URDF type
+    element : XML element
+    parent, child : names of its links
+    origin : pose of the joint in the parent
+    axes : (3, 3) axes as columns, child coordinates; z is the joint axis
+    coordinate : limits, damping and friction
+    start : initial coordinate, rad or m
+    """
 
     name: str
     element: Element
@@ -53,9 +67,14 @@ class UrdfJoint:
 
 
 def read_links(root: Element, meshes: MeshFiles, shown: str | None, touching: bool) -> dict[str, Link]:
-    """Return all links, not yet placed, with the shapes of their visuals or collisions, as selected by `shown`.
+    """Return all links by name, whose poses are not yet set.
 
-    With `touching` they also have contact geometries.
+    Parameters
+    ----------
+    root : root element
+    meshes : mesh files that the description refers to
+    shown : geometry that becomes shapes, "visual", "collision" or None
+    touching : whether to add the geometries for contacts
     """
     colors = {}
     for material in root.all("material"):
@@ -83,7 +102,7 @@ def read_links(root: Element, meshes: MeshFiles, shown: str | None, touching: bo
 
 
 def _colliders(link: Link, element: Element) -> list[Collider]:
-    """Return the contact geometries of a link."""
+    """Return the geometries of a link that can be in contact."""
     contact, friction = element.one("contact"), None
     lateral = None if contact is None else contact.one("lateral_friction")
     if lateral is not None:
@@ -133,7 +152,7 @@ def _origin(element: Element) -> Pose:
 
 
 def _shapes(visual: Element, colors: dict[str, Any], meshes: MeshFiles) -> list[Placed]:
-    """Return the shapes of a visual or collision."""
+    """Return the shapes of a visual or collision; `colors` are the colors of materials by name."""
     visual.get("name")
     pose, geometry, material = _origin(visual), visual.needed("geometry"), visual.one("material")
     color = None
@@ -154,7 +173,7 @@ def _shapes(visual: Element, colors: dict[str, Any], meshes: MeshFiles) -> list[
 
 
 def read_joints(root: Element, links: dict[str, Link], left_out: LeftOut) -> dict[str, UrdfJoint]:
-    """Return all joints by name."""
+    """Return all joints by name; `links` are the links of the file by name."""
     found: dict[str, UrdfJoint] = {}
     for element in root.all("joint"):
         name, kind = element.attribute("name"), element.attribute("type")
@@ -180,7 +199,7 @@ def read_joints(root: Element, links: dict[str, Link], left_out: LeftOut) -> dic
 
 
 def _coordinate(element: Element, kind: str, left_out: LeftOut) -> JointCoordinate:
-    """Return the properties of the coordinate of a hinge or slider."""
+    """Return limits, damping and friction of the coordinate of a hinge or slider; `kind` is its URDF type."""
     coordinate = JointCoordinate()
     if KINDS[kind] not in (Revolute, Prismatic):
         return coordinate

@@ -1,4 +1,7 @@
-"""Model files: systems and options of runs as readable TOML text."""
+"""Model files: systems and options of runs as readable TOML text.
+
+A table of the file describes one part by the class or function that creates it (its kind) and the arguments.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +40,12 @@ def text_of(system: System, run: Mapping[str, Any] | None = None) -> str:
 
 
 def system_of(text: str, where: str = "the model") -> System:
-    """Return the system described by a text; `where` names the text in messages.
+    """Return the system described by a TOML text; `where` names the text in messages.
 
     Raises
     ------
     InputError
-        Lists all mistakes of the text with their lines.
+        If the text has mistakes; the message lists all of them with their lines.
     """
     return model_of(text, where).system
 

@@ -1,4 +1,4 @@
-"""Kinds: names in model files of the classes and functions that create parts, as they follow `quirk.` in Python.
+"""Kinds: the names in model files of the classes and functions that create parts, as they follow `quirk.` in Python.
 
 Examples are "Revolute", "Body.box", "planar.PlanarBody.bar", "surface.sphere" and "Motion.spline". Every public class
 or function that records its arguments is a kind.
@@ -30,7 +30,7 @@ PARTS = (Body, Ground, Constraint, ForceElement, Event)
 
 @functools.cache
 def makers() -> Mapping[str, Maker]:
-    """Return the class or function of each kind."""
+    """Return a dict from each kind to its class or function."""
     found: dict[str, Maker] = {}
     for prefix, module in (("", quirk), ("planar.", planar), ("surface.", surface), ("shapes.", shapes)):
         names = getattr(module, "__all__", None) or _own_names(module)
@@ -47,19 +47,22 @@ def makers() -> Mapping[str, Maker]:
 
 @functools.cache
 def kinds() -> Mapping[Maker, str]:
-    """Return the kind of each class or function; the first one if it has several."""
+    """Return a dict from each class or function to its kind, the first one if it has several."""
     return {maker: kind for kind, maker in reversed(list(makers().items()))}
 
 
 def kinds_of(wanted: type) -> list[str]:
-    """Return the kinds that create objects of a class."""
+    """Return the kinds that create objects of the class `wanted`."""
     classes = {kind: getattr(maker, "__self__", maker) for kind, maker in makers().items()}
     return [kind for kind, made in classes.items() if isinstance(made, type) and issubclass(made, wanted)]
 
 
 @functools.cache
 def parameters(maker: Maker) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a class or function by name, including those it passes on."""
+    """Return the parameters of a class or function by name.
+
+    They include those of the function to which it passes further keyword arguments.
+    """
     function = maker.__init__ if isinstance(maker, type) else maker  # type: ignore[misc]
     listed = list(inspect.signature(function).parameters.values())
     found = {p.name: p for p in (listed[1:] if isinstance(maker, type) else listed)}
@@ -76,13 +79,13 @@ def parameters(maker: Maker) -> Mapping[str, inspect.Parameter]:
 
 @functools.cache
 def names_parts(annotation: str) -> bool:
-    """Return whether an argument, by its annotation, consists of parts of the system, given by name in files."""
+    """Whether an argument with this annotation is a part of the system, for which files contain the part's name."""
     named = (getattr(planar, word, getattr(quirk, word, None)) for word in re.findall(r"\w+", annotation))
     return any(isinstance(found, type) and issubclass(found, PARTS) for found in named)
 
 
 def _own_names(module: Any) -> list[str]:
-    """Return the names defined by a module without `__all__`, except classes with a public name in quirk."""
+    """Return the names defined by a module without `__all__`, except objects that quirk also has."""
     return [
         name
         for name, x in vars(module).items()

@@ -1,4 +1,7 @@
-"""Line numbers of the tables and keys of a TOML text."""
+"""Line numbers of the tables and keys of a TOML text, for messages about mistakes.
+
+The path of a table or key consists of names and, for arrays of tables, indices: ("constraint", 2, "axis").
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ KEYS = re.compile(rf"\s*((?:{KEY})(?:\s*\.\s*(?:{KEY}))*)\s*=")
 
 
 def lines_of(text: str) -> Lines:
-    """Return the lines of tables, elements of arrays of tables, and keys of a valid TOML text."""
+    """Return the line number of each table, element of an array of tables, and key of a valid TOML text, by path."""
     found: dict[tuple[str | int, ...], int] = {}
     counts: dict[tuple[str, ...], int] = {}
     table: tuple[str | int, ...] = ()
@@ -43,7 +46,7 @@ def lines_of(text: str) -> Lines:
 
 
 def _statements(text: str) -> list[tuple[int, str]]:
-    """Return headers and entries with their first line number, each up to the end of its last line."""
+    """Return the headers and entries of a text, which may have several lines, each with its first line number."""
     found, depth, number, start, statement = [], 0, 1, 1, ""
     for piece in PIECE.findall(text):
         if piece == "\n" and depth == 0:
@@ -57,12 +60,15 @@ def _statements(text: str) -> list[tuple[int, str]]:
 
 
 def _names(keys: str) -> tuple[str, ...]:
-    """Return the parts of a dotted key without quotes."""
+    """Return the parts of a dotted key, such as a.b."c d", without quotes."""
     return tuple(name.strip("\"'") for name in re.findall(KEY, keys))
 
 
 def _numbered(names: tuple[str, ...], counts: Mapping[tuple[str, ...], int]) -> tuple[str | int, ...]:
-    """Return a path with the index of the current element for each array of tables."""
+    """Return the path of a table, with the index of the current element after each name of an array of tables.
+
+    `counts` has these indices.
+    """
     path: list[str | int] = []
     for k, name in enumerate(names):
         path.append(name)

@@ -1,4 +1,4 @@
-"""Mistakes in a model file with their locations."""
+"""Mistakes in a model file with their line numbers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Path = tuple[str | int, ...]
 
 
 class Mistakes:
-    """A collector of mistakes while a file is read.
+    """A list of the mistakes that have been detected in a model file.
 
     Parameters
     ----------
     where : name of the text in messages
-    lines : lines of its tables and keys
+    lines : line number of each table and key, by path
     """
 
     def __init__(self, where: str, lines: Lines) -> None:
@@ -23,7 +23,7 @@ class Mistakes:
         self.found: list[tuple[int, str]] = []
 
     def add(self, path: Path, text: str) -> None:
-        """Record a mistake at a table or key."""
+        """Record a mistake in the table or key with this path."""
         line = 0
         for length in range(len(path), 0, -1):
             if path[:length] in self.lines:
@@ -32,7 +32,7 @@ class Mistakes:
         self.found.append((line, text))
 
     def check(self) -> None:
-        """Raise InputError with all mistakes in the order of their lines, if there are any."""
+        """Raise an InputError if there are mistakes; it lists all of them in the order of their lines."""
         if not self.found:
             return
         listed = [f"line {line}: {text}" if line else text for line, text in sorted(self.found, key=lambda one: one[0])]

@@ -1,4 +1,9 @@
-"""Creation of bodies, constraints, forces and events from the tables of a model file."""
+"""Creation of bodies, constraints, forces and events from the tables of a model file.
+
+The family of a part is the name of its section: body, constraint, force or event. Its kind is the class or function
+that creates it. A path, such as ("constraint", 2, "axis"), locates a table or key in the file. FLAWED stands for an
+object that could not be created because of a mistake in the file, which has been recorded.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +35,12 @@ class PartMaker:
     Parameters
     ----------
     tables : tables of the file
-    mistakes : collector of mistakes
+    mistakes : list of mistakes
 
     Attributes
     ----------
     made : parts by name, with FLAWED for those that could not be created
+    declared : path of the table of each part, by name
     """
 
     def __init__(self, tables: Mapping[str, Any], mistakes: Mistakes) -> None:
@@ -49,7 +55,7 @@ class PartMaker:
                 self._declare(family, path, table)
 
     def all_parts(self) -> list[Any]:
-        """Create and return all parts in the order of families; flawed parts are omitted."""
+        """Create all parts, and return them in the order of families, without those that could not be created."""
         items: list[Any] = []
         for name in self.declared:
             made = self.part(name, ())
@@ -59,7 +65,10 @@ class PartMaker:
         return [item for item in items if item is not FLAWED]
 
     def part(self, name: str, asked_at: Path, what: str = "") -> Any:
-        """Return a part of the system by name, created on first use, or FLAWED; `asked_at` is the reference's path."""
+        """Return the part with this name, created on first use, or FLAWED.
+
+        `asked_at` is the path of the argument that refers to it, `what` the argument's description in messages.
+        """
         if name not in self.made and name in self.declared:
             if name in self._in_the_making or len(self._in_the_making) > DEEPEST:
                 self.mistakes.add(asked_at, f'{what}: "{name}" depends on itself, or is nested too deeply')
@@ -89,7 +98,16 @@ class PartMaker:
         depth: int = 0,
         wanted: Any = None,
     ) -> Any:
-        """Return the object described by a table, or FLAWED; kinds that create `wanted` objects are suggested."""
+        """Return the object described by a table, or FLAWED.
+
+        Parameters
+        ----------
+        table, path : the table and its path
+        title : description of the object in messages
+        default : kind if the table has none
+        depth : number of tables that contain this one
+        wanted : class of the object; messages suggest kinds that create it
+        """
         kind = table.get("kind", default)
         if kind is None:
             self.mistakes.add(path, f'{title}: it has no kind, such as kind = "Revolute"')
@@ -122,7 +140,10 @@ class PartMaker:
         return made if sound else FLAWED
 
     def _called(self, maker: Maker, arguments: dict[str, Any], path: Path, title: str) -> Any:
-        """Call a class or function of quirk, and return the object, or FLAWED after recording its error message."""
+        """Return the result of a class or function of quirk, or FLAWED if it raises an error, which is recorded.
+
+        `path` and `title` locate and describe the call in messages.
+        """
         several = [key for key, p in parameters(maker).items() if p.kind is inspect.Parameter.VAR_POSITIONAL]
         positional = [x for key in several for x in _listed(arguments.pop(key, ()))]
         try:
@@ -136,7 +157,10 @@ class PartMaker:
         return FLAWED
 
     def _value(self, value: Any, path: Path, title: str, annotation: str, depth: int) -> Any:
-        """Return the value of an argument, converted for its class or function."""
+        """Return the value of an argument as its class or function needs it: names as parts, tables as objects.
+
+        `annotation` is that of the parameter; `depth` counts the lists and tables that contain the value.
+        """
         if isinstance(value, str):
             return self.part(value, path, title) if names_parts(annotation) else value
         if isinstance(value, list):
@@ -177,16 +201,16 @@ class PartMaker:
             self.declared[name] = path
 
     def event_of_run(self, number: int, table: dict[str, Any]) -> Any:
-        """Return an event that exists only in one run, or FLAWED."""
+        """Return the event in a table of the section [run], which exists only in that run, or FLAWED."""
         return self._checked(table, "event", ("run", "event", number))
 
     def _checked_part(self, path: Path) -> Any:
-        """Return the part described at a path, or FLAWED."""
+        """Return the part whose table has this path, or FLAWED."""
         family, number = str(path[0]), path[1]
         return self._checked(self.tables[family][number], family, path)
 
     def _checked(self, table: dict[str, Any], family: str, path: Path) -> Any:
-        """Return the part described by a table, or FLAWED, also if it belongs to another family."""
+        """Return the part described by a table, or FLAWED; a part of another family is a mistake."""
         kind = table.get("kind", DEFAULT_KINDS.get(family, family))
         title = f'{kind} "{table.get("name", "?")}"' if isinstance(kind, str) else f"[[{family}]]"
         if (isinstance(table.get("name"), str) and not table["name"].strip()) or "name" not in table:
@@ -202,7 +226,10 @@ class PartMaker:
 
 
 def _owner(title: str) -> str:
-    """Return the beginning of messages of a part: class and name; Body for kinds such as "Body.box"."""
+    """Return the beginning of error messages of a part: class and name.
+
+    The class is Body for kinds such as "Body.box".
+    """
     kind, _, name = title.partition(" ")
     return f"{'Body' if kind.split('.')[0] == 'Body' or 'PlanarBody' in kind else kind.split('.')[-1]} {name}"
 

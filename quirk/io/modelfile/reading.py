@@ -31,7 +31,7 @@ ELSEWHERE = ("system", "initial_state", "events")
 
 
 def _anything(owner: str, argument: str, value: Any) -> None:
-    """Accept any value; the argument is checked when the run begins."""
+    """Accept any value, because `simulate` checks it when the run begins."""
 
 
 def _text(owner: str, argument: str, value: Any) -> None:
@@ -65,16 +65,17 @@ class ModelText:
 
 
 def model_of(text: str, where: str = "the model") -> ModelText:
-    """Return the model described by a text.
+    """Return the contents of a model file from its text.
 
     Parameters
     ----------
+    text : TOML text
     where : name of the text in messages
 
     Raises
     ------
     InputError
-        Lists all mistakes of the text with their lines.
+        If the text has mistakes; the message lists all of them with their lines.
     """
     tables = tables_of(text, where)
     mistakes = Mistakes(where, lines_of(text))
@@ -102,7 +103,10 @@ def model_of(text: str, where: str = "the model") -> ModelText:
 
 
 def _check_events(system: System, run: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> None:
-    """Record a mistake for each event whose quantity the system does not have."""
+    """Record a mistake for each event that depends on a quantity that the system does not have.
+
+    `run` has the arguments of the run, with its own events.
+    """
     of_run = [(event, ("run", "event", k)) for k, event in enumerate(run.get("events", ()))]
     for event, path in [*((event, maker.declared.get(event.name, ())) for event in system.events), *of_run]:
         try:
@@ -131,7 +135,7 @@ def _section(tables: Mapping[str, Any], key: str, mistakes: Mistakes) -> dict[st
 
 
 def _options(tables: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> dict[str, Any]:
-    """Return the options in [system]: arguments of `System`, enabled and disabled parts, and the order of parts."""
+    """Return the options in the section [system]: arguments of `System`, enabled and disabled parts, order of parts."""
     section = _section(tables, "system", mistakes)
     named = ("switched_on", "switched_off", "order")
     known = (*_arguments(System), *named, "closure")
@@ -176,7 +180,7 @@ def _switch(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> N
 
 
 def _closed(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> System:
-    """Return the system with the closure errors in [system.closure] absorbed."""
+    """Return the system after correction for the closure errors listed in the section [system.closure]."""
     table = options.get("closure")
     if table is None:
         return system
@@ -195,7 +199,7 @@ def _closed(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> S
 
 
 def _run(tables: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> dict[str, Any]:
-    """Return the arguments of `simulate` in [run]."""
+    """Return the arguments of `simulate` in the section [run]."""
     section = dict(_section(tables, "run", mistakes))
     known = {key: p for key, p in inspect.signature(simulate).parameters.items() if key not in ELSEWHERE}
     events = section.pop("event", [])

@@ -20,7 +20,10 @@ NAMED = ("angles", "internal")
 
 
 def moved_bodies(state: Mapping[str, Any], bodies: Iterable[str], mistakes: Mistakes) -> dict[str, dict[str, Any]]:
-    """Return the data of [[state.body]] as arrays by body name; `bodies` are the existing names."""
+    """Return the positions, orientations and velocities in sections [[state.body]], as arrays by body name.
+
+    `bodies` are the names of existing bodies.
+    """
     known = list(bodies)
     for key in state:
         if key not in (*NAMED, "body"):
@@ -58,7 +61,10 @@ def _arrays(owner: str, table: Mapping[str, Any], path: tuple[str | int, ...], m
 def start_from(
     system: System, state: Mapping[str, Any], moved: Mapping[str, Mapping[str, Any]], mistakes: Mistakes
 ) -> None:
-    """Set the initial state of a system from the section [state]."""
+    """Set the initial state of a system from the section [state].
+
+    `moved` is the result of `moved_bodies`.
+    """
     start, rows = system.initial_state(), {body.name: row for row, body in enumerate(system.bodies)}
     for name, arrays in moved.items():
         for key, numbers in arrays.items():
@@ -74,7 +80,10 @@ def start_from(
 
 
 def _as_given(start: State, checked: State) -> State:
-    """Return a checked state, with the given quaternions unchanged if they already have unit length."""
+    """Return a checked state with the quaternions of `start` where these already have unit length.
+
+    The check normalizes quaternions, which would change their last digits.
+    """
     lengths = np.linalg.norm(start.orientation, axis=1, keepdims=True)
     unit = np.abs(lengths - 1.0) < 4 * np.finfo(float).eps
     checked.orientation = np.where(unit, start.orientation, checked.orientation)

@@ -1,4 +1,4 @@
-"""Parsing of the tables of a model file."""
+"""Parsing of a model file into tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPEATED = (*FAMILIES, "state.body", "run.event")
 
 
 def tables_of(text: str, where: str) -> dict[str, Any]:
-    """Return the tables of a TOML text; `where` names the text in the InputError for invalid TOML."""
+    """Return the tables of a TOML text; invalid TOML is an InputError, in which `where` names the text."""
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -28,7 +28,7 @@ def tables_of(text: str, where: str) -> dict[str, Any]:
 
 
 def _in_single_brackets(text: str) -> str:
-    """Return a hint if a repeatable section occurs several times in single brackets; otherwise ""."""
+    """Return a hint for a common mistake, or "": a section for each of several parts in single brackets."""
     headers = [(HEADER.fullmatch(line), number) for number, line in enumerate(text.splitlines(), 1)]
     for name in REPEATED:
         brackets = {number: header[1] for header, number in headers if header and header[2] == name}

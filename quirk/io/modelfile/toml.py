@@ -1,4 +1,4 @@
-"""Nested dicts and lists of plain values as readable TOML text; numbers are stored exactly."""
+"""Nested dicts and lists of plain values as readable TOML text, with all digits of numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_text(tables: Mapping[str, Any]) -> str:
-    """Return tables as text: plain values first, then one section for each table and each element of a list."""
+    """Return tables as TOML text.
+
+    Plain values are first, then one section for each table and each element of a list of tables.
+    """
     return "\n".join(_section(tables, ())).strip() + "\n"
 
 
@@ -38,13 +41,13 @@ def _section(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
 
 
 def _is_section(path: tuple[str, ...], value: Any) -> bool:
-    """Return whether a value has its own section: tables and lists of tables at the upper levels."""
+    """Whether a value has its own section: tables and lists of tables at the upper levels."""
     tables = isinstance(value, list) and bool(value) and all(isinstance(x, Mapping) for x in value)
     return len(path) < 2 and (tables or isinstance(value, Mapping))
 
 
 def _entry(key: str, value: Any) -> list[str]:
-    """Return the lines of one entry; lists too long for one line are divided into several lines."""
+    """Return the lines of one entry; a list too long for one line is divided."""
     line = f"{key} = {_inline(value)}"
     if len(line) <= WIDTH or not isinstance(value, list):
         return [line]

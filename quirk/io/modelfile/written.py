@@ -1,4 +1,7 @@
-"""Conversion of a system to tables of plain values: for each part the call that created it."""
+"""Conversion of a system to tables of plain values.
+
+The table of a part describes the call that created it: the class or function (its kind) and the arguments.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ HOW = 'write it as an expression, such as quirk.Expression("2*sin(3*t)")'
 
 
 class UnwritableError(Exception):
-    """Raised if a value cannot be written to a file; the message contains its path in the arguments and the cause."""
+    """Error raised for a value that cannot be written to a file.
+
+    The message contains the path of the value in the arguments, and the reason.
+    """
 
 
 def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -75,7 +81,10 @@ def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str,
 
 
 def _table(made: Any, names: Mapping[int, str], default: str | None = None) -> dict[str, Any]:
-    """Return the call that created an object: kind (unless it is the default) and arguments."""
+    """Return the table of an object: kind, unless it is `default`, and arguments.
+
+    `names` are the names of the parts by id, which replace parts in arguments.
+    """
     call = made_with(made)
     kind = None if call is None else kinds().get(call.maker)
     if call is None or kind is None:
@@ -98,7 +107,10 @@ def _table(made: Any, names: Mapping[int, str], default: str | None = None) -> d
 
 
 def _value(value: Any, names: Mapping[int, str], annotation: str) -> Any:
-    """Return a value as texts, numbers, Boolean values, lists and dicts."""
+    """Return the value of an argument as texts, numbers, Boolean values, lists and dicts.
+
+    `names` are the names of the parts by id; `annotation` is that of the parameter.
+    """
     call = made_with(value)
     if call is not None and id(call) in names:
         if not names_parts(annotation):
@@ -142,7 +154,7 @@ def _called(function: Callable[..., Any]) -> str:
 
 
 def _settings(system: System, parts: Sequence[Any]) -> dict[str, Any]:
-    """Return gravity and other options, and the parts whose enabled state differs from their declaration."""
+    """Return gravity and other options of a system, and which parts have been enabled or disabled."""
     settings: dict[str, Any] = {"gravity": system.gravity.tolist()}
     if system._load_length is not None:
         settings["load_length"] = system._load_length
@@ -167,7 +179,7 @@ def _settings(system: System, parts: Sequence[Any]) -> dict[str, Any]:
 
 
 def _state(system: System) -> dict[str, Any]:
-    """Return the initial state where it differs from the declared one."""
+    """Return the section [state]: the initial state, as far as it differs from that declared by the bodies."""
     start, declared = system.initial_state(), initial_state(system.bodies)
     keys = ("position", "orientation", "velocity", "angular_velocity")
     state: dict[str, Any] = {}

@@ -16,7 +16,7 @@ CHUNK = 2**20
 
 
 def append(path: Path) -> None:
-    """Append the checksum to a file."""
+    """Append the checksum of a file to it."""
     with path.open("r+b") as file:
         digest = _digest(file, path.stat().st_size)
         file.seek(0, os.SEEK_END)
@@ -24,7 +24,7 @@ def append(path: Path) -> None:
 
 
 def trouble(path: Path) -> str | None:
-    """Return a description of the damage of a file, or None if it is unchanged.
+    """Return a description of the damage to a file, or None if it is unchanged.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def trouble(path: Path) -> str | None:
 
 
 def _digest(file: BinaryIO, size: int) -> bytes:
-    """Return the checksum of the first `size` bytes of a file."""
+    """Return the SHA-256 checksum of the first `size` bytes of a file."""
     found, left = hashlib.sha256(), size
     file.seek(0)
     while left > 0:

@@ -1,4 +1,4 @@
-"""Results as flat tables, with units in the column names."""
+"""Results as tables with one column for each component of a variable, and units in the column names."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def to_csv(result: Result, path: str | Path, quantities: Any = None, only: Any =
 
 
 def _as_text(name: str) -> str:
-    """Return a name that no spreadsheet interprets as a formula."""
+    """Return a column name that no spreadsheet interprets as a formula."""
     return f"'{name}" if name.startswith(FORMULAS) else name
 
 
@@ -77,9 +77,10 @@ def to_npz(result: Result, path: str | Path, quantities: Any = None, only: Any =
 
 
 def _parts(table: VariableTable, variables: Iterable[ResultVariable]) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Yield each variable of each part: name, suffix, and an array whose first dimension is the time or the event.
+    """Yield the values of variables for each body, joint or other labeled entry.
 
-    The suffix contains the parameter, for derivatives, and the unit.
+    Yields the name, a suffix with the unit (and the parameter, for derivatives), and an array whose first dimension is
+    the time or the event.
     """
     for given in variables:
         for variable, by in _one_by_one(table, given):
@@ -97,7 +98,10 @@ def _parts(table: VariableTable, variables: Iterable[ResultVariable]) -> Iterato
 
 
 def _one_by_one(table: VariableTable, variable: ResultVariable) -> Iterator[tuple[ResultVariable, str]]:
-    """Yield a variable itself or, for derivatives, one variable for each component of a parameter, with its name."""
+    """Yield a variable as it is; a variable of derivatives once for each component of the parameters.
+
+    With each, the text " by " and the name of the component is returned, or "".
+    """
     if variable.dims[-1] != "parameter":
         yield variable, ""
         return
@@ -111,7 +115,7 @@ def _bracket(units: str) -> str:
 
 
 def _components(table: VariableTable) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield each component of all variables over time: names with units, and arrays (nt,)."""
+    """Yield all variables over time by component: names with units, and arrays (nt,) for nt output times."""
     for variable in table.variables.values():
         if variable.dims[0] != "time":
             continue

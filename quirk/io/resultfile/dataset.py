@@ -1,4 +1,4 @@
-"""Results as xarray data sets."""
+"""Results as xarray datasets."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ CONVENTIONS = {
 
 
 class MissingLibraryError(QuirkError, ImportError):
-    """A library of an extra of QuIRK is not installed."""
+    """Error raised if an optional library is not installed."""
 
 
 def library(name: str, needed_by: str, extra: str = "io") -> Any:
-    """Import a library of an extra; MissingLibraryError explains its installation."""
+    """Import an optional library, or raise a MissingLibraryError that explains its installation.
+
+    `needed_by` is the function that needs it; `extra` names the option of pip that installs it.
+    """
     try:
         return import_module(name)
     except ImportError as error:
@@ -44,7 +47,7 @@ def to_xarray(result: Result, quantities: Any = None, only: Any = None, frame: s
 
 
 def attributes_of(result: Result) -> dict[str, Any]:
-    """Return the attributes of a result as a whole."""
+    """Return the attributes of the whole dataset: title, version, status, gravity and conventions."""
     import quirk
 
     system = result.system
@@ -58,7 +61,7 @@ def attributes_of(result: Result) -> dict[str, Any]:
 
 
 def dataset_of(table: VariableTable, attributes: dict[str, Any]) -> Any:
-    """Return a table as a data set."""
+    """Return a table of variables as an xarray dataset."""
     xarray = library("xarray", "Result.to_xarray")
     used = {dim for variable in table.variables.values() for dim in variable.dims}
     coordinates: dict[str, Any] = {dim: (dim, text(names)) for dim, names in table.labels.items() if dim in used}

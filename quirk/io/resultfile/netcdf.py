@@ -1,4 +1,4 @@
-"""Writing of complete netCDF files."""
+"""Safe writing of netCDF files: a file is complete, or not there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from quirk.util import output
 
 @contextmanager
 def whole(owner: str, path: Path) -> Iterator[Path]:
-    """Provide the name of a new file, as `output.whole` does, and convert netCDF errors to WriteError."""
+    """Context manager for writing a file: its body writes to a temporary path, which then replaces `path`.
+
+    Errors of netCDF become a WriteError, in which `owner` is the method that writes.
+    """
     with output.whole(owner, path) as aside:
         try:
             yield aside

@@ -1,4 +1,7 @@
-"""Quantities of bodies, joints and force elements over time, as variables."""
+"""Variables of bodies, joints and force elements over time.
+
+Each function adds variables of the selected parts to a table; `chosen` is the selection.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ OF_COM = "of the center of mass"
 
 
 def motion(table: VariableTable, chosen: Chosen) -> None:
-    """Add poses and velocities of bodies."""
+    """Add positions, orientations and velocities of bodies."""
     state = chosen.result.state
     rows = body_rows(chosen)
     table.labels["body"] = [body.name for body in chosen.bodies]
@@ -38,13 +41,13 @@ def motion(table: VariableTable, chosen: Chosen) -> None:
 
 
 def accelerations(table: VariableTable, chosen: Chosen) -> None:
-    """Add accelerations of bodies."""
+    """Add linear and angular accelerations of bodies."""
     linear, angular = chosen.result._accelerations
     _derivative(table, chosen, ("acceleration", "angular_acceleration"), (linear, angular), ("m/s^2", "rad/s^2"))
 
 
 def derivatives(table: VariableTable, chosen: Chosen) -> None:
-    """Add jerk and snap of bodies."""
+    """Add jerk and snap of bodies, the first and second derivatives of their accelerations."""
     for order, name, power in ((2, "jerk", 3), (3, "snap", 4)):
         found = chosen.result._acceleration_derivative(order)
         _derivative(table, chosen, (name, f"angular_{name}"), found, (f"m/s^{power}", f"rad/s^{power}"))
@@ -81,7 +84,7 @@ def joints(table: VariableTable, chosen: Chosen) -> None:
 
 
 def loads(table: VariableTable, chosen: Chosen) -> None:
-    """Add loads of joints, and the points at which they act."""
+    """Add constraint forces and torques of joints, and the points at which they act."""
     views = [chosen.result[constraint.name] for constraint in chosen.constraints]
     name_joints(table, chosen)
     frame, on = FRAMES[chosen.frame], "on body j by body i"
@@ -98,7 +101,7 @@ def loads(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _add_efforts(table: VariableTable, drivers: list[JointView]) -> None:
-    """Add the loads of drivers along their single coordinates."""
+    """Add the force or torque of drives and other driving constraints along their single coordinates."""
     if not drivers:
         return
     table.labels["driver"] = [view.of.name for view in drivers]
@@ -111,7 +114,7 @@ def _add_efforts(table: VariableTable, drivers: list[JointView]) -> None:
 
 
 def activity(table: VariableTable, chosen: Chosen) -> None:
-    """Add the active parts, and the rank."""
+    """Add variables that say which parts are active, and the number of independent constraint equations."""
     result = chosen.result
     name_joints(table, chosen)
     active = [result.active(constraint.name) for constraint in chosen.constraints]
@@ -141,7 +144,10 @@ def forces(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _add_ends(table: VariableTable, chosen: Chosen) -> None:
-    """Add the loads of each element on each of its bodies, along the dimension `force_end`."""
+    """Add the loads of each force element on each of its bodies.
+
+    They have a dimension `force_end`, with an entry for each element and body.
+    """
     ends = [(force, end) for force in chosen.forces for end in range(len(force.ends))]
     if not ends:
         return
@@ -157,7 +163,10 @@ def _add_ends(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _end_name(force: ForceElement, end: int) -> str:
-    """Return the label of an end of an element: the body name, numbered if it acts on the body several times."""
+    """Return the label of one of the bodies on which an element acts.
+
+    It is the body's name, with a number if the element acts on it several times; `end` is the index of the body.
+    """
     names = [body.name for body, _ in force.ends]
     name = names[end]
     return name if names.count(name) == 1 else f"{name} {names[: end + 1].count(name)}"
@@ -201,14 +210,17 @@ def _add_internal(table: VariableTable, chosen: Chosen) -> None:
 
 
 def body_rows(chosen: Chosen) -> Any:
-    """Return the indices of the bodies in arrays; a slice for all bodies avoids a copy."""
+    """Return the indices of the selected bodies in arrays of all bodies.
+
+    For all bodies it is a slice, which avoids a copy.
+    """
     if chosen.bodies is chosen.result.system.bodies:
         return slice(None)
     return [chosen.result.system.bodies.index(body) for body in chosen.bodies]
 
 
 def name_joints(table: VariableTable, chosen: Chosen) -> None:
-    """Add the names of the joints, their kinds and their bodies."""
+    """Add the names of the selected joints, their kinds and their bodies."""
     table.labels["joint"] = [constraint.name for constraint in chosen.constraints]
     kinds = [type(constraint).__name__ for constraint in chosen.constraints]
     table.describe("joint_kind", "joint", kinds, "kind of the constraint")
@@ -223,5 +235,8 @@ def _name_forces(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _stacked(chosen: Chosen, arrays: list[np.ndarray], *shape: int) -> np.ndarray:
-    """Return arrays (nt, ...) stacked to (nt, k, ...)."""
+    """Return k arrays (nt, ...) of nt output times as one array (nt, k, ...).
+
+    `shape` is that of one entry, for an empty list.
+    """
     return np.stack(arrays, axis=1) if arrays else np.zeros((len(chosen.result.time), 0, *shape))

@@ -64,7 +64,7 @@ def load(path: str | Path, system: System | None = None) -> Result:
 
 
 def _checked_path(path: Any) -> Path:
-    """Return the path of a file with an intact checksum."""
+    """Return the path of a result file after verification of its checksum."""
     if not isinstance(path, str | Path):
         raise InputError(f"{OWNER}: path must be the name of a file; got {path!r}")
     try:
@@ -78,7 +78,7 @@ def _checked_path(path: Any) -> Path:
 
 
 def _opened(xarray: Any, place: Path, group: str | None) -> Any:
-    """Return one group of a file, read completely."""
+    """Return one group of a netCDF file, completely read; None is the root group."""
     # xarray interprets relative paths as URLs or as folders of users.
     with xarray.open_dataset(place.absolute(), group=group, engine="netcdf4", decode_times=False) as found:
         # Data are not compressed, so that arrays larger than the file indicate damage.
@@ -97,7 +97,10 @@ def _versions(details: Any) -> str:
 
 
 def _system(path: Any, run: Any, details: Mapping[str, Any]) -> tuple[System, dict[str, Event]]:
-    """Return the system of a result from its text, and all events that may have replaced parts."""
+    """Return the system of a result, and all events that may have replaced parts, by name.
+
+    The system is created from its text in the file; `run` and `details` are the group and the JSON data of the run.
+    """
     text = _text(run, "model")
     if not text:
         raise InputError(
@@ -112,14 +115,17 @@ def _system(path: Any, run: Any, details: Mapping[str, Any]) -> tuple[System, di
 
 
 def _given(system: Any) -> tuple[System, dict[str, Event]]:
-    """Return the system that the user passed for reading the file, and its events."""
+    """Return the system that the user passed for reading a file, and its events by name."""
     if not isinstance(system, System):
         raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")
     return system, {event.name: event for event in system.events}
 
 
 def _as_it_was(system: System, details: Mapping[str, Any]) -> System:
-    """Return the system without events of single runs, and with the enabled parts at the time of saving."""
+    """Return the system as it was when the result was saved.
+
+    Events of single runs are removed, and parts are enabled or disabled as they were.
+    """
     system = system.without(*details["run_events"])
     for name, on in details["switched_on"].items():
         if system.is_active(name) is not on:
@@ -128,7 +134,7 @@ def _as_it_was(system: System, details: Mapping[str, Any]) -> System:
 
 
 def _check(system: System, details: Mapping[str, Any]) -> None:
-    """Raise InputError if a system differs from the saved one."""
+    """Raise an InputError if a system differs from that of the saved result."""
     found = differences(details["likeness"], likeness(system))
     if found:
         raise InputError(f"{OWNER}: the system differs from that of the result: {said(found)}")
@@ -161,7 +167,7 @@ def _result(root: Any, run: Any, details: Mapping[str, Any], system: System, eve
 
 
 def _options(given: Mapping[str, Any], events: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a run, with known events in place of their names."""
+    """Return the arguments of the run, in which events replace their names; `events` are the events by name."""
     return {**given, "events": [events.get(name, name) for name in given.get("events", ())]}
 
 
@@ -206,7 +212,10 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
 
 
 def _array(data: Any, name: str, shape: tuple[int | None, ...], finite: bool = True) -> np.ndarray:
-    """Return an array of numbers with a given shape; `finite` requires finite numbers."""
+    """Return an array of numbers after a check of its shape, in which None is any size.
+
+    `finite` requires finite numbers.
+    """
     found = np.asarray(data[name].values)
     if found.dtype.kind not in "iuf":
         raise TypeError(f"{name} does not contain numbers")
@@ -253,7 +262,7 @@ def _events(root: Any) -> list[EventRecord]:
 
 
 def _add_derivatives(result: Result, run: Any) -> None:
-    """Set the computed derivatives of a kinematic analysis in its segments."""
+    """Add the derivatives of the accelerations that a kinematic analysis computed to the segments of its result."""
     n, nt = len(result.system.bodies), len(result.time)
     both = [_array(run, f"{name}_derivatives", (nt, None, n, 3)) for name in ("linear", "angular")]
     first = 0

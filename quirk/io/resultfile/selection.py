@@ -1,4 +1,4 @@
-"""Selection of quantities and parts of a result."""
+"""Selection of groups of variables and of parts of a result."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ USUAL = GROUPS[:-2]
 
 @dataclass(frozen=True)
 class Chosen:
-    """Selected quantities and parts of a result.
+    """The variables and parts of a result that the user selected.
 
     Attributes
     ----------
     result : Result
     groups : selected members of `GROUPS`
     bodies, constraints, forces : selected parts
-    frame : axes of joint loads
+    frame : axes in which joint loads are expressed
     """
 
     result: Result
@@ -57,7 +57,16 @@ class Chosen:
 
     @classmethod
     def of(cls, owner: str, result: Result, quantities: Any, only: Any, frame: str = "inertial") -> Chosen:
-        """Return the selection for arguments of a method, or raise InputError; `owner` is the method in messages."""
+        """Return the selection for the arguments of a method, or raise an InputError.
+
+        Parameters
+        ----------
+        owner : the method, for messages
+        result : Result
+        quantities : groups of variables, None for the usual ones
+        only : parts or names of parts, None for all
+        frame : axes in which joint loads are expressed
+        """
         system = result.system
         validate.choice(owner, "frame", frame, LOAD_FRAMES)
         groups = groups_named(owner, quantities)
@@ -76,7 +85,7 @@ class Chosen:
 
 
 def groups_named(owner: str, quantities: Any) -> tuple[str, ...]:
-    """Return the selected groups in the order of `GROUPS`."""
+    """Return the groups of variables that the argument `quantities` names, in the order of `GROUPS`."""
     if quantities is None:
         return USUAL
     named = [quantities] if isinstance(quantities, str) else _listed(owner, "quantities", quantities)
@@ -92,7 +101,7 @@ def _listed(owner: str, argument: str, given: Any) -> list[Any]:
 
 
 def check_names(owner: str, result: Result) -> None:
-    """Raise InputError if the name of a part cannot be stored in files."""
+    """Raise an InputError if the name of a part cannot be stored in files; `owner` is the method that writes."""
     names = [part.name for part in result.system] + result.events.name
     for name in names:
         try:

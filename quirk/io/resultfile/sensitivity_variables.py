@@ -1,4 +1,7 @@
-"""Derivatives of runs with respect to parameters, as variables and in files."""
+"""Derivatives of a run with respect to parameters, as variables and in files.
+
+A parameter may have several components, such as "rod.velocity[2]"; D is the number of the components of all parameters.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ ALIKE = 1e-6
 
 
 def sensitivities(table: VariableTable, chosen: Chosen) -> None:
-    """Add derivatives of states and of event times."""
+    """Add derivatives of states and of event times to the table."""
     found, names = _found(table, chosen)
     if found is None:
         return
@@ -51,7 +54,7 @@ def sensitivities(table: VariableTable, chosen: Chosen) -> None:
 
 
 def load_sensitivities(table: VariableTable, chosen: Chosen) -> None:
-    """Add derivatives of accelerations and joint loads."""
+    """Add derivatives of accelerations and joint loads to the table."""
     found, names = _found(table, chosen)
     if found is None:
         return
@@ -77,7 +80,10 @@ def load_sensitivities(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _found(table: VariableTable, chosen: Chosen) -> tuple[Sensitivities | None, list[str]]:
-    """Return the derivatives of a result, or None, and the names of the parameter components."""
+    """Return the derivatives in a result, or None, and the names of the parameters' components.
+
+    The names are added to the table.
+    """
     found = chosen.result._sensitivities
     if found is None:
         return None, []
@@ -86,7 +92,7 @@ def _found(table: VariableTable, chosen: Chosen) -> tuple[Sensitivities | None, 
 
 
 def _names(parameter: Parameter) -> list[str]:
-    """Return the names of the components of a parameter: "rod.mass", "rod.velocity[2]"."""
+    """Return the names of the components of a parameter, such as "rod.mass" and "rod.velocity[2]"."""
     name = parameter.key if isinstance(parameter.key, str) else ".".join(parameter.key)
     if not parameter.shape:
         return [name]
@@ -98,13 +104,13 @@ def _per(units: str) -> str:
 
 
 def _event_times(found: Sensitivities) -> np.ndarray:
-    """Return the derivatives (number of events, D) of event times."""
+    """Return the derivatives of event times, (number of events, D)."""
     times = [found[key].event_times for key in found]
     return np.concatenate([x.reshape(len(x), math.prod(x.shape[1:])) for x in times], axis=1)
 
 
 def add_to_run(table: VariableTable, result: Result) -> None:
-    """Add the variables that only files contain."""
+    """Add the derivatives from which a file is read back, but which exported tables do not contain."""
     found = result._sensitivities
     if found is not None:
         first = STATE_SIZE * len(result.system.bodies)
@@ -116,7 +122,7 @@ def add_to_run(table: VariableTable, result: Result) -> None:
 
 
 def told_of(result: Result) -> dict[str, Any]:
-    """Return JSON data of derivatives: parameters with shapes and the numbers depending on them; the objective."""
+    """Return a description of the parameters of derivatives as JSON data, with that of the objective."""
     told: dict[str, Any] = {}
     if result._sensitivities is not None:
         every = result._sensitivities.all_parameters
@@ -128,12 +134,22 @@ def told_of(result: Result) -> dict[str, Any]:
 
 
 def _numbers(parameter: Parameter) -> list[list[Any]]:
-    """Return the data of parts that depend on each component of a parameter: kind, name, index, derivatives."""
+    """Return the numbers of parts that depend on a parameter, each with its derivatives by the components.
+
+    Each entry consists of kind, name, index and derivatives.
+    """
     return [[[*key, np.ravel(by).tolist()] for key, by in change.numbers.items()] for change in parameter.changes]
 
 
 def add_to_result(result: Result, root: Any, run: Any, told: Mapping[str, Any], array: Any) -> None:
-    """Add the derivatives in a file to a result; `array` reads and checks an array."""
+    """Add the derivatives in a file to a result.
+
+    Parameters
+    ----------
+    root, run : groups of the file
+    told : the JSON data of `told_of`
+    array : function that reads an array and checks its shape
+    """
     if "parameters" in told:
         result._sensitivities = _sensitivities(result, root, run, told["parameters"], array)
     if "objective" in told:
@@ -162,7 +178,7 @@ def _sensitivities(result: Result, root: Any, run: Any, told: Any, array: Any) -
 
 
 def _same(made: Any, given: Any) -> bool:
-    """Return whether two lists of parameter derivatives refer to equal data with equal derivatives."""
+    """Whether two lists of `_numbers` refer to the same numbers, with equal derivatives up to a tolerance."""
     if len(made) != len(given):
         return False
     for one, other in zip(made, given, strict=True):

@@ -1,4 +1,7 @@
-"""Quantities of the whole system over time, and its events, as variables."""
+"""Variables of the whole system over time, and of its events.
+
+Each function adds variables to a table; `chosen` is the selection of the user.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from .variable import INERTIAL, VariableTable, text
 
 
 def energy(table: VariableTable, chosen: Chosen) -> None:
-    """Add energies."""
+    """Add kinetic, potential and total energy."""
     found = chosen.result.energy
     table.add("kinetic_energy", "time", found.kinetic, "kinetic energy", "J")
     what = "potential energy of gravity, zero at the inertial origin"
@@ -19,7 +22,7 @@ def energy(table: VariableTable, chosen: Chosen) -> None:
 
 
 def power(table: VariableTable, chosen: Chosen) -> None:
-    """Add the power and work of each part."""
+    """Add the power and work of each part that acts on the bodies."""
     found = chosen.result.power
     names = list(found.work)
     table.labels["source"] = names
@@ -31,7 +34,7 @@ def power(table: VariableTable, chosen: Chosen) -> None:
 
 
 def momentum(table: VariableTable, chosen: Chosen) -> None:
-    """Add momenta of all bodies, and their center of mass."""
+    """Add momenta of all bodies, and their common center of mass."""
     found, center = chosen.result.momentum, chosen.result.center_of_mass()
     table.add("center_of_mass", "time axis", center.position, "center of mass of all bodies", "m", INERTIAL)
     table.add("linear_momentum", "time axis", found.linear, "linear momentum of all bodies", "kg m/s", INERTIAL)
@@ -40,7 +43,7 @@ def momentum(table: VariableTable, chosen: Chosen) -> None:
 
 
 def residuals(table: VariableTable, chosen: Chosen) -> None:
-    """Add constraint residuals."""
+    """Add the largest residuals of the constraints."""
     found = chosen.result.residual
     what = "largest residual of any constraint row"
     table.add("position_residual", "time", found.position, what, "m, m^2 or rad")
@@ -48,7 +51,7 @@ def residuals(table: VariableTable, chosen: Chosen) -> None:
 
 
 def events(table: VariableTable, chosen: Chosen) -> None:
-    """Add events and their impulses."""
+    """Add the events of the run and the impulses at them."""
     rows = list(chosen.result.events)
     table.add("event_name", "event", text([row.name for row in rows]), "name of the event or contact")
     table.add("event_time", "event", np.array([row.time for row in rows], dtype=float), "time of the event", "s")

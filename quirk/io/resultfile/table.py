@@ -1,4 +1,4 @@
-"""Collection of the selected variables of a result."""
+"""Construction of the table of selected variables of a result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ADDED_BY = {
 def table_of(
     owner: str, result: Result, quantities: Any = None, only: Any = None, frame: str = "inertial"
 ) -> VariableTable:
-    """Return variables of a result over time; see `to_xarray`."""
+    """Return a table of variables of a result; for the arguments see `Chosen.of`."""
     chosen = Chosen.of(owner, result, quantities, only, frame)
     if quantities is not None and {"sensitivities", "load_sensitivities"} & set(chosen.groups):
         result.sensitivity  # noqa: B018  raises InputError if there are none

@@ -1,4 +1,4 @@
-"""Named arrays with units, for tables, data sets and files."""
+"""Arrays with names, units and named dimensions, for tables, datasets and files."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ class ResultVariable:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """Attributes stored with the array."""
+        """Description, units and frame, as attributes of the array in files."""
         given = {"long_name": self.long_name, "units": self.units, "frame": self.frame}
         return {key: text for key, text in given.items() if text}
 
 
 @dataclass
 class VariableTable:
-    """Variables with common dimensions.
+    """Variables whose dimensions, such as time and body, are shared.
 
     Attributes
     ----------
     variables : variables by name
-    labels : entry names of dimensions such as "body"
+    labels : names of the entries along dimensions such as "body"
     described : further variables along these dimensions that describe their entries, by name
-    left_out : reasons for omitted groups of variables, by group
+    left_out : for each omitted group of variables, the reason
     """
 
     variables: dict[str, ResultVariable] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class VariableTable:
         units_of: tuple[str, ...] = (),
         partial: bool = False,
     ) -> None:
-        """Add a variable to the file; `dims` are names of dimensions separated by spaces."""
+        """Add a variable; `dims` are the names of its dimensions, separated by spaces."""
         found = ResultVariable(
             name, tuple(dims.split()), np.asarray(values), long_name, units, frame, units_of, partial
         )
@@ -84,10 +84,10 @@ class VariableTable:
                 self.labels[dim] = list(AXES[dim])
 
     def describe(self, name: str, dim: str, texts: list[str], long_name: str) -> None:
-        """Add a text for each entry along a dimension."""
+        """Add a variable that has one text for each entry along the dimension `dim`."""
         self.described[name] = ResultVariable(name, (dim,), text(texts), long_name)
 
 
 def text(texts: list[str]) -> np.ndarray:
-    """Return an array of text, also for an empty list."""
+    """Return texts as an array, also if there are none."""
     return np.array(texts, dtype=str) if texts else np.empty(0, dtype="<U1")

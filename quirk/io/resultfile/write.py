@@ -1,4 +1,4 @@
-"""Writing of results as netCDF files, with the data required to continue from them."""
+"""Writing of results as netCDF files, with the data from which the result can be loaded."""
 
 from __future__ import annotations
 
@@ -67,7 +67,15 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
 
 
 def _of_run(result: Result, told: dict[str, Any], text: str, trouble: str) -> VariableTable:
-    """Return the data required, in addition to the states of bodies, to reconstruct a result."""
+    """Return the variables that are needed to load a result, in addition to the states of its bodies.
+
+    Parameters
+    ----------
+    result : Result
+    told : JSON data of the result
+    text : the system as text
+    trouble : the reason if it has no text
+    """
     table, segments, model = VariableTable(), result.segments, result._model
     numbers = np.concatenate([model.carried.numbers(segment.flat) for segment in segments])
     table.add("carried", "row number", numbers, "internal variables of forces, and work in J, beside the motion")
@@ -98,7 +106,10 @@ def _of_run(result: Result, told: dict[str, Any], text: str, trouble: str) -> Va
 
 
 def _warn_of(target: Path, trouble: str, lost: list[str]) -> None:
-    """Warn about parts of the system missing in a file, which would otherwise be noticed only on reading."""
+    """Warn if a file lacks parts of the system, which would otherwise be noticed only when it is loaded.
+
+    `trouble` is the reason if the system is missing; `lost` are parts that functions of events have created.
+    """
     said = []
     if trouble:
         said.append(
@@ -118,7 +129,7 @@ def _warn_of(target: Path, trouble: str, lost: list[str]) -> None:
 
 
 def _told(result: Result) -> dict[str, Any]:
-    """Return the JSON data of a result."""
+    """Return the data of a result that are stored as JSON."""
     system, events = result.system, run_events(result)
     plants: dict[Any, int] = {}
     descriptions: list[dict[str, Any]] = []
@@ -162,7 +173,10 @@ def versions() -> dict[str, str]:
 
 
 def _model(result: Result, told: dict[str, Any]) -> tuple[str, str]:
-    """Return the system as text, with events of runs that have replaced parts, or a message if that fails."""
+    """Return the system as text, with those events of the run that have replaced parts, and "".
+
+    If this fails, "" and an error message are returned. `told` is the JSON data of the result.
+    """
     events = {event.name: event for event in run_events(result)}
     system = result.system
     if told["run_events"]:
@@ -174,7 +188,7 @@ def _model(result: Result, told: dict[str, Any]) -> tuple[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return an option of a run as JSON data."""
+    """Return an option of a run as JSON data; long lists are replaced by their length."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):

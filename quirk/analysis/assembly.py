@@ -105,7 +105,7 @@ def check_consistent(system: System, state: State, t: float) -> None:
 def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the result of `violations`, or raise an InconsistentStateError if the poses violate a constraint.
 
-    `poses` is what the message calls them, such as "initial poses".
+    `poses` names them in the message, such as "initial poses".
     """
     amount, rate, angular = violations(system, state, t)
     # The compiled solver detects an undefined row quickly, the reference solver determines the cause.

@@ -258,7 +258,7 @@ class Batch:
 
 
 def _chosen(members: Any, count: int) -> np.ndarray:
-    """Return the numbers of members, given by number or by a mask (count,)."""
+    """Return the numbers of the members that the user has selected, by number or by a mask (count,)."""
     given = np.atleast_1d(np.asarray(members))
     if given.dtype == bool and given.shape == (count,):
         return np.flatnonzero(given)

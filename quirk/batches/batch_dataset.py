@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def outcome_of(quantities: Any, times: np.ndarray, run: MemberRun) -> Any:
-    """Return the stored data of a member at output times (nt,), s, as an outcome of a sweep."""
+    """Return the stored data of a member at the output times `times` (nt,), s, in the form of one run of a sweep.
+
+    `run` is the computed member, and `quantities` are the stored groups.
+    """
     from ..sweeps.run import Outcome, said
     from ..sweeps.table import SweepTable, of_result
 

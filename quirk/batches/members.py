@@ -42,7 +42,10 @@ def member_run(
     output: Any,
     options: Mapping[str, Any],
 ) -> MemberRun:
-    """Simulate one member from a state; `system` returns its system. Errors become part of the outcome."""
+    """Simulate one member from a state; errors become part of the outcome.
+
+    `system` is a function that returns the member's system.
+    """
     try:
         result = simulate(
             system(), duration, start=start, initial_state=state, output=output, progress=False, **options
@@ -55,7 +58,7 @@ def member_run(
 
 
 def computed(members: Iterable[Callable[[], Any]], threads: int, take: Callable[[Any], None]) -> None:
-    """Call functions on several threads; `take` receives each return value in the calling thread, in their order.
+    """Call functions on several threads; `take` receives each return value, in the calling thread and in their order.
 
     After Ctrl-C the calls in progress are completed, further ones are not begun, and KeyboardInterrupt is raised.
     """

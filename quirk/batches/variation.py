@@ -1,4 +1,4 @@
-"""Members of a batch: one system with other numbers in some of its parts."""
+"""Members of a batch: copies of one system that differ in numbers of some parts, such as masses."""
 
 from __future__ import annotations
 
@@ -82,7 +82,10 @@ def _varied(system: System, count: int, key: Any, values: Any) -> VariedNumber:
 
 
 def _members(key: Any, values: Any, count: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Return the value of each member, (count, *shape)."""
+    """Return the values of a parameter for all members, (count, *shape).
+
+    `key` is the parameter as the user has named it, for errors.
+    """
     given = validate.numbers(values)
     wanted = (count, *shape)
     if given is None or given.shape != wanted or not np.isfinite(given).all():

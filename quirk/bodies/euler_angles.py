@@ -56,7 +56,10 @@ def continued(sequence: str, time: np.ndarray, q: np.ndarray, omega: np.ndarray)
 
 
 def plane_forms(sequence: str) -> np.ndarray:
-    """Return the matrix (4, 4) that maps a quaternion to the two plane vectors of the module; each takes two rows."""
+    """Return the matrix (4, 4) that maps a quaternion to the two plane vectors; see the beginning of the module.
+
+    The first two rows give the first vector, the others the second.
+    """
     w, *axes = np.eye(4)
     a, b, c = (axes["xyz".index(letter)] for letter in sequence)
     g = _sign(sequence)
@@ -131,9 +134,9 @@ def _follow(time: np.ndarray, vector: np.ndarray, b: np.ndarray, half: np.ndarra
 
 
 def _summed(angle: np.ndarray, told: np.ndarray, period: Any = 2 * np.pi) -> np.ndarray:
-    """Return angles (n,), rad, shifted by multiples of `period`.
+    """Return angles (n,), rad, shifted by multiples of `period`, rad.
 
-    Their differences are then nearest to `told` (n - 1,).
+    Their differences are then nearest to `told` (n - 1,), rad.
     """
     step = np.diff(angle)
     return angle[0] + np.cumsum([0.0, *(step + _whole(told - step, period))])

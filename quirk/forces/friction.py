@@ -179,8 +179,8 @@ class Friction(OfSlip):
     def _direction(self, slip: list[Any]) -> list[Any]:
         """Return the unit vector of slip as a list of components, from the slip, m/s.
 
-        Below the slip `floor` it is the stored direction. If `following` is set, it does not jump when the slip passes
-        through zero and reverses.
+        If the slip is below the attribute `floor`, m/s, it is the direction stored in the element. If `following` is
+        set, it does not jump when the slip passes through zero and reverses.
         """
         square = sum(s * s for s in slip)
         fast = square > self.floor * self.floor
@@ -252,7 +252,7 @@ def _sticking(friction: Friction, which: tuple[int, ...], side: int, part: int) 
 
 
 def turned_on(slip: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Return the unit vector (d,) of sliding with d components, for a step that begins.
+    """Return the unit vector (d,) of slip for a new step; the slip has d components.
 
     The previous vector is kept if the slip has reversed or is below the floor.
 

@@ -283,7 +283,7 @@ def _term(x: Any, k: int) -> Any:
 
 
 def _moving(element: ForceElement, layout: LawLayout, values: dict[str, Any], tops: Sequence[Any]) -> dict[str, Jet]:
-    """Return the internal variables as jets whose highest Taylor coefficients are `tops`."""
+    """Return the internal variables as jets in time, by name; `tops` are their highest Taylor coefficients."""
     return {
         name: _jet(layout, [*values[name].taylor[:-1], top]) for name, top in zip(element.internal, tops, strict=True)
     }
@@ -334,7 +334,7 @@ def _listed(x: Any) -> list[Any]:
 
 
 def _counted(method: str, given: Any, count: int) -> list[Any]:
-    """Return the result of a method of the law as a list of `count` numbers; ValueError for another number."""
+    """Return the result of a method of the law as a list of `count` numbers; any other number is a ValueError."""
     found = _listed(given)
     wanted = "a number" if count == 1 else f"{count} numbers, one for each name in coordinates"
     if method == "internal_rates":
@@ -375,9 +375,10 @@ def _add(loads: list[list[Any]], x: Any, multiplier: Any) -> None:
 
 
 def _add_given(load: list[Any], frame: Place, force: Any, torque: Any, zero: Any) -> None:
-    """Add a force at the origin of a frame and a torque, both in the inertial frame, to the load on its body.
+    """Add a force and a torque on a frame to the load on its body; the force acts at the origin of the frame.
 
-    `load` has one lane array for each Taylor coefficient; `zero` is an empty one.
+    Both are in the inertial frame. `load` is a list with an array of eight numbers (a lane array, see above) for each
+    Taylor coefficient; `zero` is such an array of zeros.
     """
     if not _is_nothing(force):
         force = _vector("force", force)

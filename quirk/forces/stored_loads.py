@@ -44,7 +44,10 @@ def stored_loads(element: ForceElement, t: float, x: np.ndarray, internal: Mappi
 
 
 def _unit(place: int, groups: int) -> list[Any]:
-    """Return the gradient of coordinate `place` with respect to all coordinates, in groups of eight."""
+    """Return the gradient of one coordinate with respect to all coordinates: 1 for itself, 0 for the others.
+
+    `place` is the index of the coordinate; the gradient is divided into `groups` of eight numbers.
+    """
     gradient: list[Any] = [None] * groups
     gradient[place // LANES] = [np.eye(LANES)[place % LANES]]
     return gradient

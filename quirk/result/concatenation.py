@@ -101,7 +101,7 @@ def run_events(result: Result) -> list[Event]:
 
 
 def _of(segment: Segment, system: System, result: Result) -> Segment:
-    """Return a segment of a result, expressed with the constraints and forces of another, equal system."""
+    """Return a segment of a result with the constraints and forces of another, equal system in place of its own."""
     told = described(segment, result.system, run_events(result))
     configuration, changes = rebuilt(told, system, [*run_events(result), *system.events])
     plant = system.plant_for(configuration)

@@ -36,7 +36,7 @@ def stretches(result: Result, times: np.ndarray) -> np.ndarray:
 
 
 def linear(result: Result, values: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return values (nt, k), given at the output times, at other `times` by linear interpolation.
+    """Return values (nt, k) at other `times` by linear interpolation; `values` are given at the output times.
 
     Events have two outputs, between which the values jump.
     """
@@ -45,7 +45,10 @@ def linear(result: Result, values: np.ndarray, times: np.ndarray) -> np.ndarray:
 
 
 def _between(result: Result, values: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return values (nt, k), given with their rates at the output times, at other `times` by cubic interpolation."""
+    """Return values (nt, k) at other `times` by cubic interpolation.
+
+    `values` and `rates` are given at the output times.
+    """
     start, end, fraction = _stretched(result, times)
     h, s = (result.time[end] - result.time[start])[:, None], fraction[:, None]
     ahead = s**2 * (3 - 2 * s)

@@ -129,7 +129,7 @@ def rebuilt_part(description: Mapping[str, Any], system: System) -> Any:
 
 
 def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> dict[str, Any]:
-    """Return plain data that say how a constraint or force that replaces one of the system was made.
+    """Return plain data that say how a constraint or force that replaces one of the system was constructed.
 
     `actions` are the replacing actions, by the name of their event and their index in it.
     """

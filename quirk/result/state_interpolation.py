@@ -161,9 +161,9 @@ class Interpolant:
         return values[index], values[index + 1]
 
     def _towers(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions (r, K + 1, n, 3) and quaternions (r, K + 1, n, 4) at r outputs.
+        """Return positions (r, K + 1, n, 3) and quaternions (r, K + 1, n, 4) at r outputs, with K time derivatives.
 
-        The second index is the order of the time derivative; all available ones are included.
+        The second index is the order of the derivative; K is as large as possible.
         """
         linear, angular = self._derivatives()
         state = self.segment.model.carried.state(self._flat)

@@ -29,7 +29,7 @@ UNLIMITED = 2**62
 def checked_method(owner: str, method: Any, step: Any, solver: Any, *, explicit: bool = False) -> str:
     """Return the name of an integration method, or raise an InputError; `owner` is the caller's name in errors.
 
-    "auto" becomes the explicit method where no switch to an implicit one is possible or, with `explicit`, wanted.
+    "auto" becomes the explicit method if no switch to an implicit one is possible, or if `explicit` is True.
     """
     validate.choice(owner, "method", method, METHODS)
     validate.choice(owner, "solver", solver, SOLVERS)

@@ -174,7 +174,7 @@ class PartNames:
         return None
 
     def part(self, kind: str, name: Any) -> Any:
-        """Return the object of the run for a name or description; `kind` says which of both."""
+        """Return the object of the run for its name or, if `kind` is not "part", for its description."""
         return self._named[name] if kind == "part" else rebuilt_part(name, self._system)
 
 

@@ -116,7 +116,7 @@ def _stacked(name: str, kind: SweepVariable, outcomes: Sequence[Outcome], labels
 
 
 def _common(name: str, variable: Any, outcomes: Sequence[Outcome]) -> Any:
-    """Return a coordinate without the dimension of runs if it is equal in all runs that have it."""
+    """Return a coordinate without the dimension of runs, if it is equal in all runs that contain it."""
     dims, stacked, attributes = variable
     of_runs = [stacked[k] for k, one in enumerate(outcomes) if name in one.table.variables]
     same = all(np.array_equal(own, of_runs[0]) for own in of_runs)

@@ -300,12 +300,6 @@ class System(Renamed):
         Row by row, A times the p-th time derivative of the positions equals the right-hand side of order p: nu for
         velocities, gamma for accelerations, eta for jerk, sigma for snap. kappa is d(A^T)/dt times the multipliers.
 
-        Row by row, A times the p-th time derivative of the positions equals the right-hand side of order p: nu for
-        velocities, gamma for accelerations, eta for jerk, sigma for snap. kappa is d(A^T)/dt times the multipliers.
-
-        Row by row, A times the p-th time derivative of the positions equals the right-hand side of order p: nu for
-        velocities, gamma for accelerations, eta for jerk, sigma for snap. kappa is d(A^T)/dt times the multipliers.
-
         Parameters
         ----------
         state : State

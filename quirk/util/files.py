@@ -40,7 +40,7 @@ def made_folder(folder: Path) -> None:
 def held(path: Path, longest: float) -> BinaryIO | None:
     """Return an open file that this process has locked exclusively, or None if that fails.
 
-    It fails if another process holds the lock for `longest` seconds, or the file system has no locks. The lock lasts
+    It fails if another process keeps the lock for `longest` seconds, or the file system has no locks. The lock lasts
     until `let_go` is called or the process ends.
     """
     end = time.monotonic() + longest

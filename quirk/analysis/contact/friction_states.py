@@ -172,7 +172,10 @@ class Frictions:
 
 
 def head(solver: Solver, rubbing: Mapping[str, SlidingContact]) -> None:
-    """Set the direction of each sliding friction in a compiled solver to the present direction of slip."""
+    """Set the direction of each sliding friction element in a compiled solver to the present direction of slip.
+
+    `rubbing` are the states of the friction elements by name.
+    """
     inputs, table = solver.applied.table.inputs, solver.frictions
     sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
     for k, element in enumerate(sliding):

@@ -164,7 +164,7 @@ class Gaps:
             self.parts[one.name] = part_at(self._system, one, state, before.get(one.name))
 
     def row_of(self, touch: ContactPoint) -> int:
-        """Return the index of the constraint row that a closed gap gets."""
+        """Return the index of the constraint row for a closed gap, among the rows of its constraint."""
         return self.parts.get(touch.constraint.name, touch.number)
 
     def at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> Opening:

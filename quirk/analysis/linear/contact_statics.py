@@ -131,15 +131,16 @@ class Pushes:
 
 
 def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a displacement du (v,) in free coordinates and contact forces x (c,) with B du = g + G x.
+    """Return a step towards equilibrium, without a guess of the closed gaps.
 
-    The linearized gaps, gaps + G^T du, are not negative. The symmetric part of B is positive definite, and a
+    It consists of a displacement du (v,) in free coordinates and contact forces x (c,) with B du = g + G x, for which
+    the linearized gaps, gaps + G^T du, are not negative. The symmetric part of B is positive definite, and a
     least-squares problem with it gives the first guess of the closed gaps; then see `near_step`.
 
     Parameters
     ----------
-    B : (v, v), damping minus stiffness
-    g : (v,) accelerations
+    B : (v, v) damping minus stiffness: minus the derivative of the accelerations, plus a multiple of the unit matrix
+    g : (v,) accelerations along the free coordinates
     G : (v, c) accelerations for unit contact forces, which are the gradients of the gaps
     gaps : (c,) present gaps
     """
@@ -152,7 +153,7 @@ def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> t
 def near_step(
     B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray, closed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a displacement du (v,) in free coordinates and contact forces x (c,), from a guess which gaps are closed.
+    """Return a displacement du (v,) in free coordinates and contact forces x (c,), from a guess of the closed gaps.
 
     Arguments are as for `far_step`; `closed` (c,) is the guess, bool. An active-set method opens gaps with negative
     force and closes penetrating gaps until neither is left.
@@ -172,7 +173,7 @@ def near_step(
 
 
 def _least(A: np.ndarray, b: np.ndarray, v: int) -> np.ndarray:
-    """Return the least-norm solution of A z = b, whose first v unknowns are displacements and the others forces.
+    """Return the least-norm solution of A z = b, in which the first `v` unknowns are displacements, the others forces.
 
     The unknowns are scaled so that all columns of A are of similar size.
     """

@@ -239,7 +239,7 @@ def _part(g: np.ndarray, size: float) -> float:
 
 
 def _downhill(point: Point, K: np.ndarray, g: np.ndarray, longer: float, definite: bool) -> float:
-    """Return the damping k, 1/s^2, with which a step lowers the potential energy.
+    """Return the damping k, 1/s^2, with which a step (k - K) du = g lowers the potential energy.
 
     `longer` scales the largest step along directions without stiffness. With `definite`, k also makes the symmetric
     part of k - K positive definite, which contacts require.

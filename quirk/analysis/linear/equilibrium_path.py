@@ -194,7 +194,10 @@ class _Follower:
         return np.column_stack([at.K * self._unit(at), self._inner(at, *slope)])
 
     def _direction(self, at: _Place, along: np.ndarray) -> _Tangent:
-        """Return the direction of bodies, internal variables and parameter for coordinates as from `_row`."""
+        """Return the variations of bodies, internal variables and parameter that have the coordinates `along`.
+
+        It is the inverse of `_row`.
+        """
         unit, v = self._unit(at), at.free.velocities.shape[1]
         bodies = at.free.spread(at.free.velocities @ (unit * along[:v, None]))[..., 0]
         return bodies, unit * along[v:-1], float(along[-1])
@@ -262,7 +265,7 @@ class _Follower:
         return self.place(value, state, loaded=before.loaded)
 
     def _row(self, at: _Place, direction: _Tangent) -> np.ndarray:
-        """Return a direction as coordinates in the basis of a point.
+        """Return the coordinates of variations of bodies, internal variables and parameter, in the basis at a point.
 
         They are relative to the length of the system and to the range of the parameter.
         """

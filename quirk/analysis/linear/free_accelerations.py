@@ -60,9 +60,9 @@ def change_along(free: NullSpaceBasis, step: np.ndarray) -> tuple[np.ndarray, np
 
 
 def size_of_change(free: NullSpaceBasis, moves: np.ndarray, turns: np.ndarray, longer: float = 1.0) -> float:
-    """Return the size of a step: the largest displacement, relative to the system's length, or rotation, rad.
+    """Return the size of a step: its largest displacement, relative to the system's length, or rotation, rad.
 
-    `moves` (n, 3), m, are displacements, divided by `longer` lengths of the system; `turns` (n, 3) are rotations, rad.
+    `moves` (n, 3), m, are displacements, and `turns` (n, 3) rotations, rad. `longer` multiplies the system's length.
     """
     return float(max(np.abs(moves).max() / (longer * free.point.model.length), np.abs(turns).max()))
 

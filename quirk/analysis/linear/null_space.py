@@ -100,9 +100,10 @@ class NullSpaceBasis:
         return np.concatenate([self.poses.T @ moved, self.velocities.T @ moving, internal])
 
     def completed(self, directions: Directions) -> Directions:
-        """Add to variations of parameters the smallest variations of poses and velocities that satisfy the constraints.
+        """Extend variations of parameters by the least variations of poses and velocities that satisfy the constraints.
 
-        The added variations are orthogonal to the basis in the mass metric.
+        `directions` are changed in place and returned. The added variations are orthogonal to the basis in the mass
+        metric.
         """
         for part, level, rows in ((slice(0, 6), 0, self._holding), (slice(6, 12), 1, self._all)):
             if self.point.model.rows:

@@ -138,7 +138,7 @@ class Point:
         return Differential(self.solver)
 
     def tangent(self, directions: Directions) -> Tangent:
-        """Return the derivatives of accelerations and multipliers along D directions; D may be zero."""
+        """Return the derivatives of accelerations and multipliers along D directions, where D may be zero."""
         if directions.count:
             return self.differential.at(self._y, self.t, directions)
         one = self.differential.at(self._y, self.t, Directions.none(self.model, 1))

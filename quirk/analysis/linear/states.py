@@ -45,7 +45,11 @@ class States:
 
     @classmethod
     def of(cls, free: NullSpaceBasis, names: Sequence[str] | None) -> States:
-        """Return the states for named coordinates, or those of the orthonormal basis if `names` is None."""
+        """Return the states of the linear system at an operating point.
+
+        They are the coordinates in `names` and their rates or, if `names` is None, coordinates of the orthonormal basis
+        `free`.
+        """
         point, basis = free.point, free.directions()
         internal = [f"{element}.{name}" for element, name in _internal(point)]
         p, v = free.poses.shape[1], free.velocities.shape[1]

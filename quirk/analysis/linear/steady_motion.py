@@ -66,7 +66,7 @@ class Steady:
         return found
 
     def seen(self, varied: OperatingVariation) -> OperatingVariation:
-        """Return time derivatives of variations as they appear in the co-moving axes."""
+        """Return time derivatives of variations relative to the co-moving axes, from those in the inertial frame."""
         return replace(varied, bodies=varied.bodies - self.carried(varied.directions.bodies))
 
     def later(self, state: State, tau: float) -> State:

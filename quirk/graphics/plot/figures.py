@@ -172,7 +172,7 @@ def formats() -> list[str]:
 
 
 def shown(name: str) -> str:
-    """Return a name as matplotlib shall show it: literally, in one line, and shortened if it is long."""
+    """Return a name as matplotlib must get it to show it literally and in one line; long names are shortened."""
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
     if len(line) > LONGEST_NAME:  # names often differ only at the end, such as numbered ones
         line = f"{line[: LONGEST_NAME - 11]}…{line[-10:]}"

@@ -1,4 +1,4 @@
-"""Displayed parts and trails as nodes of a viser scene."""
+"""The scene of viser: one node, which is viser's name for an object in a scene, for each displayed part and trail."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rgb(color: Any) -> tuple[int, int, int]:
 
 
 class PartNode:
-    """Scene node of a part, which is moved for each picture.
+    """Node of a displayed part, which is moved for each picture.
 
     Parameters
     ----------
@@ -90,7 +90,10 @@ class PartNode:
         )
 
     def show(self, track: Track, k: int) -> None:
-        """Move the node to its pose in picture k; only changes are sent to the browser."""
+        """Move the part to its pose in picture k; only changes are sent to the browser.
+
+        `track` has the poses of the part in all pictures.
+        """
         shown = self._enabled and bool(_at(track.shown, k))
         if shown != self._now["shown"]:
             self._frame.visible = self._now["shown"] = shown
@@ -109,19 +112,19 @@ class PartNode:
                 self._label.position = (0.0, 0.0, 0.5 * self._unit * self._now["scale"][2])
 
     def enable_axis(self, enabled: bool) -> None:
-        """Show or hide the node if it is the axis of a joint."""
+        """Show or hide the part if it is the axis of a joint."""
         if isinstance(self.part, AxisMarker):
             self._enabled = enabled
 
     def fade(self, opacity: float) -> None:
-        """Multiply the opacity of the node by a factor from 0 to 1, if it is a body."""
+        """Multiply the opacity of the part by a factor from 0 to 1, if it is a body."""
         for mesh, look in zip(self._meshes, self.part.looks if isinstance(self.part, BodyPart) else (), strict=False):
             whole = opacity * float(look.color[3])
             mesh.opacity = None if whole >= 1.0 else whole
             mesh.cast_shadow = whole >= 1.0
 
     def on_click(self, callback: Callable[[Part], None]) -> None:
-        """Call a function with the part whenever the node is clicked."""
+        """Call a function with the part whenever it is clicked."""
         for mesh in self._meshes:
             mesh.on_click(lambda event: callback(self.part))
 
@@ -132,7 +135,7 @@ class PartNode:
 
 
 class CordNode:
-    """Scene node of the rope of a pulley; its line is sent for each picture."""
+    """Node of the rope of a pulley; its line is sent for each picture."""
 
     def __init__(self, scene: Any, cord: Cord) -> None:
         self._line = scene.add_line_segments(
@@ -153,7 +156,7 @@ class CordNode:
 
 
 class TrailNodes:
-    """Scene nodes of the path of a point so far: fixed pieces, and the last piece, which grows."""
+    """Nodes of the path of a point so far: fixed pieces, and the last piece, which grows."""
 
     def __init__(self, scene: Any, trail: PathTrail, number: int, path: np.ndarray) -> None:
         name = path_of("trails", f"{trail.name} {number + 1}")

@@ -333,7 +333,8 @@ class Contacts:
         """Set how far gaps may be negative for contacts that open slowly, or that close by round-off.
 
         A contact closes by round-off if its gap is within round-off of zero, with a negative rate, but without impact.
-        `closed` are the indices of the gaps.
+        `closed` are the indices of the gaps, `opening` their values and rates, and `settled` the outcome of the
+        impacts, which is changed.
         """
         values, names = opening.value, [touch.constraint.name for touch in self._touches]
         low = []

@@ -178,12 +178,12 @@ class Frictional:
         restitution: np.ndarray,
         noise: float,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
-        """Return the flat state after an impact, its impulses by name, the rates (r,) of all rows, and a factor.
+        """Return the state after an impact, its impulses, the rates of all rows, and a factor on the restitution.
 
         Newton's law applies to each gap that closes faster than its limit (c,), and Coulomb's law to the impulses of
         friction in contacts; impulses of joint friction are neglected. Friction with infinite coefficient is stopped
-        even if no gap closes. The factor is the one by which coefficients of restitution are lowered so that no energy
-        is gained.
+        even if no gap closes. The state is flat, impulses are by name, and rates are (r,). The factor lowers
+        coefficients of restitution so that no energy is gained.
         """
         rates, c = rows.opening.rate, rows.contacts
         grips = [grip for grip in rows.grips if grip.contact is not None]
@@ -319,7 +319,7 @@ def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
 class Shares:
     """Loads of contacts and friction elements as combinations of the multipliers of constraint rows.
 
-    They hold while contacts rest or slide without a change.
+    They are valid until a contact opens or closes, or friction begins to slide or to stick.
 
     Parameters
     ----------

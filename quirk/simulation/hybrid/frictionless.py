@@ -38,10 +38,11 @@ class Frictionless:
         speeds: tuple[np.ndarray, np.ndarray, np.ndarray],
         solver: Solver,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
-        """Return the flat state after an impact, its impulses by name, the rates (c,) of the gaps, and a factor.
+        """Return the state after an impact, its impulses, the rates of the gaps, and a factor on the restitution.
 
-        `speeds`, (c,) each, are the limits of rebound, of separation and of approach; see `Speeds`. The factor is the
-        one by which coefficients of restitution are lowered so that no energy is gained.
+        `speeds`, (c,) each, are the limits of rebound, of separation and of approach; see `Speeds`. The state is flat,
+        impulses are by name, and rates are (c,). The factor lowers coefficients of restitution so that no energy is
+        gained.
         """
         rates, (limits, at_rest, noise) = opening.rate, speeds
         if not (rates < -noise).any():

@@ -116,7 +116,7 @@ def gradient_of(
 
 
 def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]]:
-    """Return the output indices that enter the objective, for each segment; each time counts once.
+    """Return for each segment the output indices that enter the objective; each output time counts once.
 
     If an event occurs at an output time, its last output counts. `asked` are the output times, or None for all.
     """

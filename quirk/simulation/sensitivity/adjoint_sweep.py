@@ -76,7 +76,9 @@ class Backwards:
         counted: Sequence[Sequence[int]],
         sources: Sequence[np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives with respect to the initial flat state (13 n + k,) and to D parameters (D,).
+        """Return the derivatives of the scalar function with respect to the initial flat state and to D parameters.
+
+        They are (13 n + k,) and (D,).
 
         Parameters
         ----------
@@ -112,7 +114,10 @@ class Backwards:
         angles: np.ndarray,
         behind: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives with respect to the state at the start of steps, and to D parameters.
+        """Return the derivatives of the scalar function with respect to the state at the start of steps.
+
+        They are (13 n + k,), for n bodies and k auxiliary states; those with respect to D parameters, (D,), are
+        returned as well.
 
         Parameters
         ----------
@@ -134,11 +139,12 @@ class Backwards:
         return behind, by_parameters
 
     def _over(self, k: int, behind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives with respect to the state at the end of interval k, and to D parameters.
+        """Return the derivatives of the scalar function with respect to the state at the end of interval k.
 
-        `behind` are the derivatives with respect to the state after the following event. The event is linear in
-        variations allowed by the constraints: it is evaluated for a basis of the allowed variations of the state, and
-        for each parameter with the smallest compatible variation of the state.
+        Those with respect to the parameters are returned as well. `behind` are the derivatives with respect to the
+        state after the following event. The event is linear in variations allowed by the constraints: it is evaluated
+        for a basis of the allowed variations of the state, and for each parameter with the smallest compatible
+        variation of the state.
         """
         before, after = self._stretches[k], self._stretches[k + 1]
         parameters, none = len(self._changes), np.zeros(len(self._changes))
@@ -159,7 +165,10 @@ class Backwards:
 
     @staticmethod
     def _by_state(free: NullSpaceBasis, by_basis: np.ndarray) -> np.ndarray:
-        """Return derivatives with respect to a flat state (13 n + k,), from those along a basis of allowed motions."""
+        """Return the derivatives of a scalar with respect to a flat state (13 n + k,).
+
+        `by_basis` are its derivatives along the basis of allowed motions `free`.
+        """
         point, size = free.point, FREEDOMS * free.point.bodies
         count = size + point.internal
         motions = np.eye(size, count).reshape(point.bodies, FREEDOMS, count)

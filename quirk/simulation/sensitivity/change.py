@@ -175,9 +175,9 @@ def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[Changed
 
 
 def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-    """Return D variations (D, 13 n + k) of a flat state y.
+    """Return D variations (D, 13 n + k) of a flat state y, from motions of the bodies.
 
-    They are given as motions of n bodies (n, 12, D) and variations of k auxiliary states (k, D).
+    `bodies` (n, 12, D) are motions of n bodies, `internal` (k, D) variations of k auxiliary states.
     """
     n = len(model.mass)
     orientation = model.carried.state(y).orientation
@@ -205,9 +205,10 @@ def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.nda
 
 
 def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.ndarray) -> np.ndarray:
-    """Return the derivatives (13 n + k,) of a scalar with respect to a flat state.
+    """Return the derivatives (13 n + k,) of a scalar with respect to a flat state, from those along motions.
 
-    They are given with respect to motions of n bodies (n, 12) and to k auxiliary states (k,).
+    `by_motions` (n, 12) are its derivatives with respect to motions of n bodies, `by_internal` (k,) with respect to k
+    auxiliary states; `orientation` (n, 4) are the quaternions.
     """
     n = len(orientation)
     of_bodies = np.zeros((n, STATE_SIZE))

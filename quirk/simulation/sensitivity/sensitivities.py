@@ -187,7 +187,7 @@ class Sensitivity:
 
     @property
     def columns(self) -> slice:
-        """Columns of this parameter among the D columns of all parameters."""
+        """Columns that belong to this parameter in arrays over the D elements of all parameters."""
         return self._every._columns[self.parameter]
 
     def shaped(self, array: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ class QuirkError(Exception):
 
 
 class InputError(QuirkError, ValueError):
-    """An argument has an invalid value.
+    """Error raised if an argument has an invalid value.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class InputError(QuirkError, ValueError):
 
 
 class UnknownNameError(QuirkError, KeyError):
-    """No object has the requested name.
+    """Error raised if no object has the requested name.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class UnknownNameError(QuirkError, KeyError):
 
 
 class InconsistentStateError(InputError):
-    """Poses or velocities violate a constraint.
+    """Error raised if poses or velocities violate a constraint.
 
     Examples
     --------
@@ -72,50 +72,53 @@ class InconsistentStateError(InputError):
 
 
 class StiffnessWarning(UserWarning):
-    """An explicit method takes short steps for stability, not for accuracy; an implicit one would take longer steps."""
+    """Warning that an explicit method takes short steps for stability; an implicit one would take longer ones."""
 
 
 class SeriesWarning(UserWarning):
-    """A run with the Taylor method continues with another method.
+    """Warning that a run with the Taylor method continues with another method.
 
-    A load has no Taylor series, or one that ends.
+    The reason is a load without a Taylor series, or with one that ends.
     """
 
 
 class SensitivityWarning(UserWarning):
-    """A sensitivity is inexact or undefined, for instance after a bifurcation of the motion or in joined results."""
+    """Warning that a sensitivity is inexact or undefined, as after a bifurcation or in joined results."""
 
 
 class ChangedFunctionWarning(UserWarning):
-    """A quantity of a past time is evaluated with a user function that an event may have changed since then."""
+    """Warning that a quantity of a past time is evaluated with a user function that may have changed since then."""
 
 
 class SaveWarning(UserWarning):
-    """A saved file lacks data needed to continue from it in another process."""
+    """Warning that a saved file lacks data needed to continue from it in another process."""
 
 
 class CheckpointWarning(UserWarning):
-    """A damaged part of a checkpoint is computed again, or values that events have set in Python are missing in it."""
+    """Warning about a checkpoint.
+
+    A damaged part of it is computed again, or values that events have set in Python are missing in it.
+    """
 
 
 class StatefulWarning(UserWarning):
-    """A user function of a load, constraint or motion stores values between calls, so it depends on earlier calls."""
+    """Warning that a user function stores values between calls, so that its result depends on earlier calls."""
 
 
 class BreaksWarning(UserWarning):
-    """Some times of the argument `breaks` lie outside the run, and have no effect."""
+    """Warning that times of the argument `breaks` lie outside the run, and have no effect."""
 
 
 class DegreesWarning(UserWarning):
-    """An angle exceeds a full turn and is a round number, so it is probably in degrees; angles are in radians."""
+    """Warning that an angle is probably in degrees: it exceeds a full turn and is a round number."""
 
 
 class WriteError(QuirkError, OSError):
-    """A file could not be written, for instance because the disk is full; the message says which data remain."""
+    """Error raised if a file cannot be written, as on a full disk; the message says which data remain."""
 
 
 class AssemblyError(QuirkError, RuntimeError):
-    """No pose near the initial one satisfies all constraints.
+    """Error raised if no pose near the initial one satisfies all constraints.
 
     Examples
     --------
@@ -131,7 +134,7 @@ class AssemblyError(QuirkError, RuntimeError):
 
 
 class ConvergenceError(InputError):
-    """An iterative search ended without a solution.
+    """Error raised if an iterative search ends without a solution.
 
     Attributes
     ----------
@@ -160,7 +163,7 @@ class ConvergenceError(InputError):
 
 
 class SimulationError(QuirkError, RuntimeError):
-    """A run could not be completed.
+    """Error raised if a run cannot be completed.
 
     Attributes
     ----------
@@ -198,4 +201,4 @@ def outside() -> int:
 
 
 class SwitchingError(RuntimeError):
-    """An action of an event failed; the message names the constraint or force that prevented it."""
+    """Error raised if an action of an event fails; the message names the constraint or force that prevents it."""

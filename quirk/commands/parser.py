@@ -58,7 +58,7 @@ files by suffix:
 
 
 class UsageError(QuirkError):
-    """Invalid arguments of the command line."""
+    """Error raised for invalid arguments of the command line."""
 
 
 class CommandParser(argparse.ArgumentParser):

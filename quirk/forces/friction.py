@@ -332,7 +332,10 @@ def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
 
 
 def _of_gap(owner: str, on: OneSided) -> OfGap:
-    """Return the slip function of two bodies with a user-defined gap; InputError if it cannot have friction."""
+    """Return the slip function of two bodies with a user-defined gap.
+
+    An InputError is raised if the gap cannot have friction.
+    """
     (gap,) = on.gaps
     if len(on.members) != 2 or gap.units != (FORCE,):
         raise InputError(

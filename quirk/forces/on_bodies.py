@@ -64,7 +64,10 @@ def as_list(bodies: Any) -> list[Any]:
 
 
 def checked_bodies(owner: str, bodies: Any) -> list[Body]:
-    """Return a list of bodies from a body or an iterable; InputError if one is no Body or occurs twice."""
+    """Return a list of bodies from a body or an iterable.
+
+    An InputError is raised if one of them is no Body or occurs twice.
+    """
     listed = as_list(bodies)
     for body in listed:
         if not isinstance(body, Body):

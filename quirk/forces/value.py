@@ -123,7 +123,10 @@ class Value:
         return load if self.shape else np.ravel(load)[0]
 
     def shaped(self, returned: Any) -> np.ndarray:
-        """Return the result of the function as an array of the required shape; ValueError for another shape."""
+        """Return the result of the function as an array of the required shape.
+
+        A ValueError is raised for another shape.
+        """
         load = np.asarray(returned, dtype=object)
         if load.shape != self.shape or not all(isinstance(x, Jet | int | float | np.number) for x in load.ravel()):
             raise ValueError(f"it returned {returned!r}")

@@ -112,7 +112,11 @@ class ContactLoads:
         return found
 
     def _slips(self, friction: Friction, side: int | None) -> tuple[int, ...]:
-        """Return the indices of the slip components of a friction element on one side of its first surface."""
+        """Return the indices of the slip components of a friction element.
+
+        They are those that are smooth on the side `side`, +1 or -1, of its first surface, or on the first such side if
+        it is None.
+        """
         first = len(self._gaps.touches)
         own = [(first + k, one) for k, one in enumerate(self._gaps.slips) if one.component.name == friction.name]
         side = own[0][1].side if side is None else side

@@ -250,7 +250,10 @@ class JointView:
         return multipliers[:, 0] * (2.0 * self.distance if self.of.of_squares else 1.0)
 
     def _free(self, kind: str) -> int:
-        """Return the index of the free axis for "angle" or "travel"; InputError if the joint has no single one."""
+        """Return the index of the free axis for "angle" or "travel".
+
+        An InputError is raised if the joint has no single one.
+        """
         axis = getattr(self.of, FREE[kind], None)
         if axis is None:
             free = [name for name, attribute in FREE.items() if getattr(self.of, attribute, None) is not None]

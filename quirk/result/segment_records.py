@@ -29,7 +29,7 @@ from .segment import Segment
 
 
 class LostPartError(InputError):
-    """A constraint or force that was active during a run cannot be reconstructed."""
+    """Error raised if a constraint or force that was active during a run cannot be reconstructed."""
 
 
 def described(segment: Segment, system: System, events: Iterable[Event]) -> dict[str, Any]:

@@ -92,7 +92,10 @@ def checked_settings(
 
 
 def checked_events(owner: str, system: System, events: Any) -> list[Event]:
-    """Return the events of the system, followed by those of this run; InputError for other objects or equal names."""
+    """Return the events of the system, followed by those of this run.
+
+    An InputError is raised for other objects or equal names.
+    """
     listed = list(events) if isinstance(events, Iterable) else [events]
     for event in listed:
         if not isinstance(event, Event):

@@ -42,7 +42,10 @@ def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
 
 
 def checked_step(owner: str, method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
-    """Return the fixed step size, s, or None if steps are adaptive; InputError for contradictory arguments."""
+    """Return the fixed step size, s, or None if steps are adaptive.
+
+    An InputError is raised for contradictory arguments.
+    """
     if step is None:
         if method in TABLEAUX and not TABLEAUX[method].adaptive:
             raise InputError(f"{owner}: method {method!r} has a fixed step size; give step= in seconds")

@@ -82,7 +82,10 @@ def _place(element: ForceElement, argument: str) -> int:
 
 
 def checked_input(system: System, name: Any, owner: str = OWNER) -> LoopInput:
-    """Return the input for the name of a force element; InputError if it has no number that a loop can set."""
+    """Return the input for the name of a force element.
+
+    An InputError is raised if the element has no number that a loop can set.
+    """
     name = getattr(name, "name", name)
     if name not in system:
         known = [force.name for force in system.forces if settable_input(force)]

@@ -77,7 +77,10 @@ def _refuse_other_kinds(one: Outcome, kinds: dict[str, SweepVariable]) -> None:
 
 
 def _labels(tables: Sequence[SweepTable], times: np.ndarray | None) -> dict[str, np.ndarray]:
-    """Return all labels along each dimension that any run has, in order of occurrence; times are sorted."""
+    """Return all labels, such as names of bodies, that runs have along each dimension, in order of occurrence.
+
+    Times are sorted.
+    """
     sets: dict[str, list[np.ndarray]] = {}
     for table in tables:
         for dim, own in table.labels.items():

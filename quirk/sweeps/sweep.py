@@ -158,7 +158,10 @@ def _quantities(quantities: Any, reduce: Any) -> tuple[str, ...]:
 
 
 def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarray | None:
-    """Return the output times (nt,) that all runs share, s, or None; InputError for invalid options."""
+    """Return the output times (nt,) that all runs share, s, or None.
+
+    An InputError is raised for invalid options.
+    """
     known = [*inspect.signature(sweep).parameters, *inspect.signature(simulate).parameters]
     known = [name for name in dict.fromkeys(known) if name not in ("options", "system")]
     for name in options:

@@ -39,7 +39,7 @@ class SweepTable:
     Attributes
     ----------
     variables : variables by name
-    labels : (k,) labels of each dimension that has any
+    labels : labels (k,), such as names of bodies or times, of dimensions of length k that have labels
     coordinates : names of variables that describe entries along dimensions
     """
 

@@ -37,11 +37,11 @@ LOOK, GONE = 0.2, 5.0
 
 
 class WorkersError(QuirkError, RuntimeError):
-    """No worker process can be started."""
+    """Error raised if no worker process can be started."""
 
 
 class WorkerDiedError(Exception):
-    """A worker process has ended during a computation."""
+    """Error raised if a worker process has ended during a computation."""
 
 
 class Worker:
@@ -52,7 +52,10 @@ class Worker:
         self._process: Any = copy or subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def start(self, job: bytes) -> None:
-        """Send the pickled job to the process; WorkersError if it cannot load the job."""
+        """Send the pickled job to the process.
+
+        A WorkersError is raised if it cannot load the job.
+        """
         try:
             self._send(job)
             trouble = pickle.loads(self._receive())
@@ -62,7 +65,10 @@ class Worker:
             raise WorkersError(f"sweep: the data of the runs cannot be loaded in a worker process: {trouble}")
 
     def compute(self, runs: Sequence[SweepRun]) -> Iterator[Outcome]:
-        """Yield the outcomes of runs; WorkerDiedError if the process dies."""
+        """Yield the outcomes of runs.
+
+        A WorkerDiedError is raised if the process dies.
+        """
         import cloudpickle
 
         self._send(cloudpickle.dumps(runs))

@@ -54,9 +54,9 @@ class Parts:
             raise InputError("System: at least one body is needed; got none")
 
     def __getitem__(self, name: Any) -> Part:
-        """Return the part of this name; UnknownNameError if there is none.
+        """Return the part of this name.
 
-        The argument may also be the object itself.
+        An UnknownNameError is raised if there is none. The argument may also be the object itself.
         """
         name = getattr(name, "name", name)
         if not isinstance(name, str):

@@ -653,7 +653,10 @@ class System(Renamed):
         write(self, path)
 
     def checked(self, state: State) -> State:
-        """Return a copy of a state with normalized quaternions; InputError if it does not fit this system."""
+        """Return a copy of a state with normalized quaternions.
+
+        An InputError is raised if it does not fit this system.
+        """
         if not isinstance(state, State):
             raise InputError(f"System: state must be a quirk.State; got {state!r}")
         checked = state.checked([body.name for body in self.bodies])

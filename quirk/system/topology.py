@@ -33,7 +33,7 @@ def orphans(system: System) -> list[str]:
 
 
 def _joined(system: System, forces: bool) -> Iterator[tuple[Body | Ground, ...]]:
-    """Yield the bodies that each active constraint, and each force between bodies, connects."""
+    """Yield groups of connected bodies: one for each active constraint and, with `forces`, for each element."""
     # The constraint of a planar body to its plane is part of the body.
     own = {id(part) for body in system.bodies for part in body.companions}
     for constraint in system.constraints:

@@ -69,7 +69,10 @@ def let_go(file: BinaryIO) -> None:
 
 
 def _hold(file: BinaryIO) -> None:
-    """Lock an open file exclusively; BlockingIOError if another process holds the lock."""
+    """Lock an open file exclusively.
+
+    A BlockingIOError is raised if another process holds the lock.
+    """
     if os.name == "nt":
         import msvcrt
 

@@ -94,7 +94,10 @@ def _explained(function: Callable[..., Any], called: str, bound: int = 0) -> Any
 
 
 class UnknownAttributeError(AttributeError):
-    """An object has no attribute of this name; the message suggests the nearest one and lists all."""
+    """Error raised if an object has no attribute of a name.
+
+    The message suggests the nearest name, and lists all of them.
+    """
 
     def __init__(self, kind: str, attribute: str, known: tuple[str, ...]) -> None:
         # If `name` is set, Python adds no suggestion of its own.

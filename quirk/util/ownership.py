@@ -18,7 +18,7 @@ OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UntrustedError(OSError):
-    """A file or folder may have been written by another user."""
+    """Error raised if a file or folder may have been written by another user."""
 
 
 def check_folder(folder: Path) -> None:

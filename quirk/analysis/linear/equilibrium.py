@@ -255,7 +255,10 @@ def _downhill(point: Point, K: np.ndarray, g: np.ndarray, longer: float, definit
 
 
 def _at_rest(system: System, start: State, t: float) -> State:
-    """Return the nearest state at rest that satisfies the constraints; InputError if drivers are in motion."""
+    """Return the nearest state at rest that satisfies the constraints.
+
+    An InputError is raised if drivers are in motion.
+    """
     still = replace(
         start, velocity=np.zeros_like(start.velocity), angular_velocity=np.zeros_like(start.angular_velocity)
     )

@@ -42,7 +42,10 @@ class NullSpaceBasis:
 
     @classmethod
     def at(cls, point: Point) -> NullSpaceBasis:
-        """Return the basis at an operating point; InputError if the constraints are singular there."""
+        """Return the basis at an operating point.
+
+        An InputError is raised if the constraints are singular there.
+        """
         model = point.model
         rows = tangent_rows(model, point.kin, point.t)
         alike, scaled = Metric.uniform(model).rows(rows), point.metric.rows(rows)

@@ -80,9 +80,10 @@ def _checked_fps(fps: Any, gif: bool) -> int:
 
 
 def _times(result: Result, fps: int, speed: float, gif_size: float) -> np.ndarray:
-    """Return the times of the pictures (nt,), s; InputError if there would be too few or too many.
+    """Return the times of the pictures (nt,), s.
 
-    `gif_size` is the edge of a picture, inches, if a GIF is written.
+    An InputError is raised if there would be too few or too many. `gif_size` is the edge of a picture, inches, if a GIF
+    is written.
     """
     if len(result.time) < 2:
         raise InputError("animate: the result has a single time; simulate with more output")

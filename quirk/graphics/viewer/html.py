@@ -77,7 +77,10 @@ def checked_rates(owner: str, fps: Any, speed: Any) -> tuple[float, float]:
 
 
 def checked_looks(owner: str, axes: Any, opacity: Any) -> tuple[bool, float]:
-    """Return whether joint axes are shown, and the opacity of bodies, above 0 and at most 1; InputError otherwise."""
+    """Return whether joint axes are shown, and the opacity of bodies.
+
+    An InputError is raised unless the opacity is above 0 and at most 1.
+    """
     opacity = validate.positive(owner, "opacity", opacity)
     if opacity > 1:
         raise InputError(f"{owner}: opacity must be above 0 and up to 1; got {opacity:g}")

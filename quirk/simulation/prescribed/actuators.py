@@ -48,7 +48,10 @@ class Actuation:
 
 
 def actuations(system: System, names: Any) -> list[Actuation]:
-    """Return the actuators with the given names; InputError if a name is unsuitable or occurs twice."""
+    """Return the actuators with the given names.
+
+    An InputError is raised if a name is unsuitable or occurs twice.
+    """
     listed = [names] if isinstance(names, str) or not isinstance(names, Sequence) else list(names)
     if not listed:
         raise InputError(f"{OWNER}: actuators must name at least one actuator")

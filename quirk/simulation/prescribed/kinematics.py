@@ -177,7 +177,10 @@ def _start(system: System, solver: Solver, t: float) -> State:
 
 
 def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int:
-    """Return the number of independent rows; InputError if a degree of freedom is not driven."""
+    """Return the number of independent rows.
+
+    An InputError is raised if a degree of freedom is not driven.
+    """
     n = len(system.bodies)
     rank = solver.settle(solver.slots.state_to_lanes(state.pack()), t)
     if rank >= 6 * n:

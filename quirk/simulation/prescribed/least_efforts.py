@@ -22,7 +22,7 @@ from quirk.dynamics.plant import CompiledModel
 
 
 class UnreachedFreedomsError(Exception):
-    """The actuators cannot move the mechanism in all its degrees of freedom.
+    """Error raised if the actuators cannot move the mechanism in all its degrees of freedom.
 
     Attributes
     ----------

@@ -90,9 +90,10 @@ def parameters_of(system: System, start: State, given: Any) -> list[Parameter]:
 def checked_parameters(
     system: System, start: State, given: Any, method: str, solver: str, checkpoint: Any, judged: bool
 ) -> list[Parameter]:
-    """Return the parameters that a user's list names; InputError if the run does not support derivatives.
+    """Return the parameters that a user's list names.
 
-    With `judged` the run must support the gradient of an objective, which is computed by the adjoint method.
+    An InputError is raised if the run does not support derivatives. With `judged` the run must support the gradient of
+    an objective, which is computed by the adjoint method.
     """
     parameters = parameters_of(system, start, given)
     methods = (*TABLEAUX, TAYLOR, *(() if judged else (*IMPLICIT_METHODS, "auto")))

@@ -1,4 +1,10 @@
-"""Compiled runs: repeated calls of the compiled step loop, with progress reports and Ctrl-C checks in between."""
+"""Runs by compiled code.
+
+The compiled step loop is called repeatedly, for a fraction of a second each time (an entry), with progress reports and
+checks for Ctrl-C in between. A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states; in
+blocks of eight bodies it has `size` elements. There are K joints. A snapshot is a copy of all data from which a run can
+be continued.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +132,7 @@ PASSING = VERN9
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """Data to continue a run with another set of active parts.
+    """Data with which a run continues after parts have been enabled or disabled.
 
     Attributes
     ----------
@@ -151,9 +157,9 @@ class RunPart:
     Attributes
     ----------
     method : Method
-    start : state (13 n + k,) at the start of the first step
-    angles : joint angles (K, 3) at the start of the first step, rad
-    trail : (n, STEP_HEAD + size) times and initial states of the steps; see `RunState`
+    start : (13 n + k,) state at the start of the first step
+    angles : (K, 3) joint angles at the start of the first step, rad
+    trail : (steps, STEP_HEAD + size) times and initial states of the steps; see `RunState`
     """
 
     method: Method
@@ -171,14 +177,14 @@ OF_COUNTER = ("quadrants", "due", "counted", "lead", "spare", "clock", "kept")
 
 @dataclass(frozen=True)
 class RunMemory:
-    """All data from which a run continues, except the data of its solver.
+    """Snapshot of a run, without the data of its solver.
 
     Attributes
     ----------
     method : name of the present method
-    attributes : values by name
+    attributes : attributes of the run, by name
     across : end, size and method of a step across a singular configuration taken by another method, or None
-    pacing, strikes, evaluations : state of `MethodSwitching`, strikes of `Functions`, evaluations of `SparseFlow`
+    pacing, strikes, evaluations : data of `MethodSwitching`, `Functions.strikes` and `SparseFlow.evaluations`
     pieces, laws, arrays : copies of the intervals between breaks, of the inputs and outputs of laws, and of arrays
     """
 
@@ -210,16 +216,18 @@ class Across:
 
 
 class CompiledRun:
-    """Run with one set of active parts; it can be entered repeatedly, from states on the constraints.
+    """A run with a given set of enabled parts.
+
+    It can be started repeatedly, from states that satisfy the constraints.
 
     Parameters
     ----------
     solver : Solver
     method, settings : initial method, and settings of the run
     breaks : times at which steps must end, s; jumps of functions located during the run are added
-    asked : requested output times, s, or None to keep all steps
+    asked : requested output times, s, or None to keep the states of all steps
     statistics : numbers of steps, evaluations etc., updated during the run
-    guards : event functions
+    guards : event functions whose zero crossings are located
     switch : implicit method to which the run changes while steps of an explicit one are limited by stability
     trailing : whether to record all steps
     pausing : whether to pause within a step after the last output time, until the next one is requested
@@ -227,7 +235,7 @@ class CompiledRun:
     Attributes
     ----------
     trail : steps since the last call of `enter`, if they are recorded
-    kept : states kept since the last call of `enter`
+    kept : output states since the last call of `enter`
     whole : (K, 3) full turns of joint angles at the last call of `enter`, rad
     hit : keys of event functions with actions that cross zero at the present time, and their directions, 1 or -1
     """
@@ -274,7 +282,7 @@ class CompiledRun:
         self._entry_steps = FIRST_ENTRY_STEPS
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Continue from a state (13 n + k,) on the constraints at time t, with joint angles (K, 3), rad."""
+        """Continue from a state y at time t, with joint angles (K, 3), rad; y satisfies the constraints."""
         solver, counts, settings = self.solver, self.solver.counts, self.settings
         self._flow, self._start, self._angles = flow, y, angles
         self._before = replace(self.statistics)
@@ -322,7 +330,7 @@ class CompiledRun:
             self._change(first)
 
     def request(self, t: float) -> None:
-        """Set the next output time t, s, at which the run then pauses."""
+        """Set the next output time t, s; the run pauses there."""
         run, clock = self.run, self.run.clock
         run.asked[0], run.counts[ASKED], self.paused = t, 0, False
         if self.settings.end == np.inf:
@@ -334,12 +342,15 @@ class CompiledRun:
                 self.settings = self.settings._replace(gap=gap, look=look)
 
     def _refer_to(self, t: float) -> None:
-        """Scale negligible times by the requested time t, s, and by the step size, as a pausing run has no end time."""
+        """Set the time scale for negligible times from the requested time t, s, and the step size.
+
+        A run that pauses has no end time from which it could be taken.
+        """
         clock = self.run.clock
         clock[REQUESTED] = max(t, self.settings.start + PARTS * float(clock[H]))
 
     def resume(self) -> bool:
-        """Continue to the requested time if it lies within the step just taken; return whether it does."""
+        """Continue to the requested time if it lies within the last step; return whether it does."""
         run, counts, stop = self.run, self.run.counts, self.solver.applied.stop
         if counts[WITHIN] == BETWEEN or counts[RESTARTS] or not run.asked[0] < run.clock[T_NEW]:
             return False
@@ -355,7 +366,7 @@ class CompiledRun:
         return True
 
     def restart(self) -> None:
-        """Discard the rest of the step behind the pause, as loads have been changed from outside.
+        """Discard the rest of the step after the pause, because loads have been changed from outside.
 
         The next step begins at the time of the pause with the present step size.
         """
@@ -381,19 +392,19 @@ class CompiledRun:
             run.clock[RESTART] = now
 
     def begin_anew(self) -> None:
-        """Discard the step after `restart`, so that the run is between two steps."""
+        """Discard the step after a call of `restart`, so that the run is between two steps."""
         if self.run.counts[RESTARTS]:
             self.proceed(0)
         self.count()
 
     def _renew_pieces(self, t: float) -> None:
-        """Determine the intervals between breaks after time t, where the next step begins."""
+        """Determine the intervals between breaks after time t, at which the next step begins."""
         self.run = self.run._replace(pieces=np.array(self._breaks.pieces(t)).ravel())
         self.run.counts[PIECE] = 0
 
     @property
     def _memory(self) -> list[np.ndarray]:
-        """Arrays of the run that later steps depend on, except those of the solver."""
+        """Arrays of the run on which later steps depend, except those of the solver."""
         run = self.run
         own = [run.y, run.y_new, run.clock, run.counts, run.asked, run.states]
         counter = [x for name, x in zip(run.counter._fields, run.counter, strict=True) if name in OF_COUNTER]
@@ -402,7 +413,7 @@ class CompiledRun:
         return [*own, *counter, *watched, run.watched.hit, *functions, *self.stepper.memory]
 
     def snapshot(self) -> RunMemory:
-        """Return all data from which the run continues, with copies of arrays, except those of its solver."""
+        """Return a copy of all data from which the run can be continued, except those of its solver."""
         attributes = {name: copy(getattr(self, name)) for name in ATTRIBUTES}
         across = None if self._across is None else (self._across.end, self._across.h, self._across.method.name)
         return RunMemory(
@@ -411,7 +422,10 @@ class CompiledRun:
         )  # fmt: skip
 
     def recall(self, saved: RunMemory) -> None:
-        """Restore a snapshot of this run or another one of the same system; it must have been entered before."""
+        """Restore a snapshot of this run or of another run of the same system.
+
+        The run must have been started before.
+        """
         if saved.method != self._method.name:
             self._change_to(self._method_called(saved.method))
         for name, value in saved.attributes.items():
@@ -430,13 +444,16 @@ class CompiledRun:
         put_back(self._memory, saved.arrays)
 
     def learned(self) -> tuple[Any, ...]:
-        """Return the data kept from one entry to the next: present method, and strikes of functions without jumps."""
+        """Return data that a later run with the same enabled parts can use.
+
+        They are the method, its settings, and the detected jumps and changes of user functions.
+        """
         asked = self._functions.asked
         arrays = copies([asked.limit, asked.changes, self.watch.table.change])
         return self._method.name, self.settings, self._functions.strikes.copy(), arrays
 
     def take_over(self, learned: tuple[Any, ...]) -> None:
-        """Take the data learned by another run with the same active parts, before the first entry."""
+        """Take the data that another run with the same enabled parts returned as `learned`, before the first start."""
         name, self.settings, self._functions.strikes, arrays = learned
         if name != self._method.name:
             method = self._method_called(name)
@@ -445,14 +462,14 @@ class CompiledRun:
         put_back([self._functions.asked.limit, self._functions.asked.changes, self.watch.table.change], arrays)
 
     def _method_called(self, name: str) -> Method:
-        """Return the method with a given name, among the methods to which the run may switch."""
+        """Return the method with the given name, among the methods to which the run may switch."""
         given = self._given_method
         further = [given.instead] if isinstance(given, Taylor) else []
         every = [given, *further, PASSING, *TABLEAUX.values(), *IMPLICIT_METHODS.values()]
         return next(method for method in every if method.name == name)
 
     def keep_here(self) -> None:
-        """Keep the present state: the initial state, and the states before and after an event."""
+        """Store the present state as output: the initial state, or a state before or after an event."""
         self.kept.add(np.array([self.reached]), self._rows(self.run.y), self.run.counter.quadrants)
         if self._asked is not None:
             asked = self.run.counts[ASKED]
@@ -461,27 +478,27 @@ class CompiledRun:
 
     @property
     def now(self) -> float:
-        """Time at which the run pauses, or the time reached, s."""
+        """Time at which the run pauses, s; otherwise the time reached."""
         return float(self.run.asked[0]) if self.paused else self.reached
 
     @property
     def lanes_now(self) -> np.ndarray:
-        """State (size,) at the time `now`."""
+        """State at the time `now`, in blocks of eight bodies."""
         return self.run.states[: self.solver.size] if self.paused else self.run.y
 
     @property
     def quadrants_now(self) -> np.ndarray:
-        """Quadrants (2 K,) of the joint angles at the time `now`."""
+        """Counted quadrants (2 K,) of the joint angles at the time `now`."""
         counter = self.run.counter
         return counter.kept[: len(counter.quadrants)] if self.paused else counter.quadrants
 
     def keep_now(self) -> None:
-        """Keep the state at the time `now`."""
+        """Store the state at the time `now` as output."""
         self.kept.add(np.array([self.now]), self._rows(self.lanes_now.copy()), self.quadrants_now)
 
     @property
     def pace(self) -> ResumePoint:
-        """Data to continue the run with another set of active parts."""
+        """Data with which the run can continue with another set of enabled parts."""
         counts = self.run.counts
         judged = self._pacing.judged(self.reached, self._tried)
         return ResumePoint(float(self.run.clock[H]), int(counts[GRID]), int(counts[ASKED]), self.watch.sides, judged)
@@ -493,12 +510,12 @@ class CompiledRun:
 
     @property
     def angles(self) -> np.ndarray:
-        """Joint angles (K, 3) of the present state, rad, with full turns."""
+        """Joint angles (K, 3) with full turns at the present state, rad."""
         turns = Turns(self.solver.model.joints, self.run.counter.quadrants.reshape(1, -1, 2), self.whole)
         return turns.angles(self.solver.model.carried.state(self.state).orientation, 0)
 
     def jump(self, y: np.ndarray) -> None:
-        """Replace the present velocities and internal variables by those of a state (13 n + k,)."""
+        """Replace the present velocities and internal variables by those of the state y."""
         run = self.run
         run.y[:] = self.solver.slots.state_to_lanes(y)
         run.counts[FRESH], run.counts[UNSETTLED], run.counts[WAS_REJECTED] = 1, 1, 0
@@ -508,7 +525,7 @@ class CompiledRun:
         run.counter.clock[FASTEST] = np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0)
 
     def events(self) -> list[tuple[Hashable, float, int, float]]:
-        """Return events since the last call: key of the event function, time, s, direction, and total energy, J."""
+        """Return the events since the last call: key of the event function, time, s, direction, and total energy, J."""
         if not self.run.counts[HAPPENED]:
             return []
         noted = self.watch.table.noted[: NOTED * self.run.counts[HAPPENED]].reshape(-1, NOTED)
@@ -530,18 +547,18 @@ class CompiledRun:
 
     @property
     def trouble(self) -> BaseException | None:
-        """The exception of the last call of a user function, or None."""
+        """Exception of the last call of a user function, or None."""
         return self.solver.applied.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Return the exception for a force element whose loads at time t were not finite when last evaluated, or None.
+        """Return the exception for a force element whose loads at time t were not finite, or None.
 
-        Also for friction whose equations are nearly unsolvable at the present state.
+        An exception is also returned for friction whose equations are nearly unsolvable at the present state.
         """
         return self.solver.applied.undefined(t) or nearly_unsolvable(self.solver, self.run.y, self.reached)
 
     def _begin(self) -> None:
-        """Evaluate the state at entry and choose the size of the first step."""
+        """Evaluate the initial state and choose the size of the first step."""
         flow, settings, solver, y, t = self._flow, self.settings, self.solver, self._start, self.reached
         piece = self._breaks.piece(t)
         rates = solver.model.joints.rates(solver.model.carried.state(y))
@@ -566,16 +583,16 @@ class CompiledRun:
 
     @property
     def _tried(self) -> int:
-        """Number of steps tried since the run was entered."""
+        """Number of steps tried since the run was started."""
         return int(self.run.counts[STEPS] + self.run.counts[REJECTED])
 
     @property
     def between(self) -> bool:
-        """Whether the run is between two steps, with all output of the last one stored."""
+        """Whether the run is between two steps, with all output of the last step stored."""
         return bool(self.run.counts[WITHIN] == BETWEEN)
 
     def proceed(self, most: int | None = None) -> bool:
-        """Advance the run for a fraction of a second, by at most `most` steps; return whether it is incomplete.
+        """Advance the run for a fraction of a second, by at most `most` steps; return False at its end.
 
         Raises
         ------
@@ -640,7 +657,7 @@ class CompiledRun:
         return True
 
     def _enter(self, most: int) -> int:
-        """Try at most `most` steps in compiled code, and store their output; return a return code of `run_state`."""
+        """Try at most `most` steps in compiled code and store their output; return a return code of `run_state`."""
         run, started = self.run, time.perf_counter()
         here = (self.state, self.angles) if len(run.trail) else None
         run.counts[KEPT] = 0
@@ -664,7 +681,7 @@ class CompiledRun:
         return self.solver.applied.calls_python or self.watch.laws.calls_python
 
     def _take_output(self, here: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Store output states and, if recorded, the steps since a state with joint angles."""
+        """Store output states and, if steps are recorded, the steps since the state and joint angles in `here`."""
         run, kept = self.run, self.run.counts[KEPT]
         if kept:
             quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]
@@ -679,13 +696,16 @@ class CompiledRun:
         self.count()
 
     def _look_at_pace(self) -> None:
-        """Switch to the implicit method if stability limits the steps, or back; otherwise warn of stiffness."""
+        """Switch to the implicit method if stability limits the steps, or back.
+
+        If that is not possible, warn of stiffness.
+        """
         change = self._pacing.other(self.run, self._tried)
         if change is not None:
             self._change(change)
 
     def _rescued(self, *, stalled: bool) -> bool:
-        """Switch to another method where the present one cannot continue; return False if there is none."""
+        """Switch to another method where the present one cannot continue; return False if there is no other."""
         change = None if self._across is not None else self._pacing.rescue(self.run, self._tried, stalled=stalled)
         if change is None:
             return False
@@ -694,7 +714,7 @@ class CompiledRun:
         return True
 
     def _change(self, change: MethodChange) -> None:
-        """Continue with a method."""
+        """Continue with the method and step size of `change`, and record the switch in the statistics."""
         if change.told:
             self.statistics.methods.append((self.reached, change.method.name))
         self._change_to(change.method)
@@ -702,7 +722,7 @@ class CompiledRun:
             self.run.clock[H] = change.h
 
     def _stepper_of(self, method: Method) -> Any:
-        """Return the stepper of a method, created on first use."""
+        """Return the object that takes steps with a method; it is created at its first use."""
         if method.name not in self._steppers:
             if self._trailing and isinstance(method, ImplicitMethod):
                 refuse_friction(self.solver, "sensitivities along implicit steps")
@@ -710,7 +730,7 @@ class CompiledRun:
         return self._steppers[method.name]
 
     def _go_on_without_series(self) -> None:
-        """Switch to a Runge-Kutta method where Taylor series do not converge, as at a jump or a pole of a force."""
+        """Switch to a Runge-Kutta method where the Taylor series do not converge, as at a jump or a pole of a force."""
         assert isinstance(self._method, Taylor)
         warnings.warn(
             f"simulate: at t = {self.reached:.6g} s the Taylor series of the motion reaches no further, for example "
@@ -724,7 +744,7 @@ class CompiledRun:
             self.settings = self.settings._replace(gap=self._gap)
 
     def _step_across(self) -> None:
-        """Repeat the step just tried, which contains a singular configuration, with a Runge-Kutta method."""
+        """Repeat the last step, which contains a singular configuration, with a Runge-Kutta method."""
         clock = self.run.clock
         h = float(clock[T_NEW] - clock[T])
         self._across = Across(float(clock[T_NEW]), h, self._method)
@@ -739,7 +759,7 @@ class CompiledRun:
         self.run.clock[H] = across.h
 
     def _change_to(self, method: Method) -> None:
-        """Continue with another method."""
+        """Continue with another method and the present step size."""
         self._method, self.stepper = method, self._stepper_of(method)
         self._functions = Functions(self.solver, method, fixed=False)
         self.run = self.run._replace(functions=self._functions.asked)
@@ -747,7 +767,7 @@ class CompiledRun:
         self.run.clock[PREVIOUS] = SMALLEST_ERROR
 
     def _look_closer(self) -> None:
-        """Search the step just computed for jumps of user functions; shorten it to end at the first one."""
+        """Search the step just computed for jumps of user functions, and shorten it to end at the first one."""
         settings, counts, clock = self.settings, self.run.counts, self.run.clock
         t, h, piece = float(clock[T]), float(clock[T_NEW] - clock[T]), self._breaks.piece(float(clock[T]))
         step = ProbedStretch(t, h, piece.low, min(piece.high, float(clock[T_NEW])), settings.gap)
@@ -765,16 +785,16 @@ class CompiledRun:
         self._rest = min(REST_GROWTH * self._rest, MOST_REST)
 
     def close(self) -> None:
-        """Keep the last accepted state if it is not yet stored."""
+        """Store the last accepted state as output if it is not stored yet."""
         if self.reached > self.kept.last:
             self.kept.add(np.array([self.reached]), self._rows(self.run.y), self.run.counter.quadrants)
 
     def _rows(self, lanes: np.ndarray) -> np.ndarray:
-        """Return states (times, 13 n + k) from the kernels' layout (times * size,)."""
+        """Convert states (times * size,) in blocks of eight bodies to flat states (times, 13 n + k)."""
         return self.solver.slots.state_from_lanes(lanes.reshape(-1, self.solver.size))
 
     def count(self) -> None:
-        """Update the statistics."""
+        """Update the statistics of the run."""
         counts, statistics, before = self.run.counts, self.statistics, self._before
         statistics.steps = before.steps + int(counts[STEPS])
         statistics.rejected = before.rejected + int(counts[REJECTED])

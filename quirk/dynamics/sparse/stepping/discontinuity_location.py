@@ -22,23 +22,32 @@ COMPARABLE = 0.3
 
 
 class Discontinuity(NamedTuple):
-    """A time at which a step must end, and the maximum size of the next step."""
+    """A time at which a step must end.
+
+    Attributes
+    ----------
+    time : the time, s
+    first : maximum size of the next step, s
+    """
 
     time: float
     first: float = np.inf
 
 
 def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) -> list[Discontinuity]:
-    """Return the times at which function p jumps in a step, or where a step must end to resolve its variation.
+    """Return the times at which function p jumps in a step, or at which a step must end to resolve its variation.
 
     Parameters
     ----------
+    functions : all user functions with their values at the stages of the step
+    p : index of the function
+    step : times of the step
     seen : time, s, at which a function differs from its interpolation between stages
         Infinite if values at the stages differ strongly from each other.
     """
 
     def held(t: float, at: float) -> np.ndarray:
-        """Return the outputs at time t with the inputs of time `at`."""
+        """Return the outputs of the function at time t for the inputs of time `at`."""
         return functions.ask(p, min(max(t, step.low), step.high), functions.inputs(p, step.part(at)))
 
     def value(t: float) -> np.ndarray:
@@ -46,7 +55,7 @@ def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) 
         return held(t, t)
 
     def beyond(t: float) -> np.ndarray:
-        """Return the difference of the outputs from their interpolation between the stages."""
+        """Return the difference between the outputs of the function and their interpolation between the stages."""
         return value(t) - functions.expected(p, step.part(t))
 
     limit, returned = functions.asked.limit, functions.returned(p)
@@ -89,7 +98,10 @@ def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) 
 def _jumps(
     functions: Functions, p: int, held: Callable[[float, float], np.ndarray], changing: Values, a: float, b: float
 ) -> list[float]:
-    """Return a list with the time between a and b at which function p jumps; empty if `changing` does not jump."""
+    """Return a list with the time between a and b at which function p jumps; it is empty if the function does not jump.
+
+    `held` evaluates the function at one time with the inputs of another; `changing` is the quantity that is searched.
+    """
     change = located(changing, a, b)
     if change is None:
         return []

@@ -1,10 +1,13 @@
-"""Detection of pulses and jumps of user functions between the stages of a step, in kernels.
+"""Detection of pulses and jumps of user functions between the stages of a step, in compiled code.
 
 Stages are few and may be far apart, so that a step can miss a short pulse or a jump. Inputs and outputs of each
 function at the stages are interpolated by polynomials in time. If a function, called between the stages with
 interpolated inputs, differs from its interpolated outputs, the step has missed a change. The same holds if outputs at a
 stage without weight in the step are far outside the range of outputs at the other stages: for example, a stop may act
 at such a stage and thereby change the states of all following stages, so that no stage with weight is in contact.
+
+The stages used for interpolation are the nodes. Functions are numbered by p; `ins` and `outs` are the arrays from which
+functions of each kind read inputs and to which they write outputs.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ ASTRAY = 0.5
 
 @record
 class Asked(NamedTuple):
-    """User functions of a run, with their inputs and outputs at each stage of the present step; P functions.
+    """The P user functions of a run, with their inputs and outputs at each stage of the present step.
 
     Attributes
     ----------
@@ -73,7 +76,7 @@ class Asked(NamedTuple):
 
 
 def no_functions() -> Asked:
-    """Return an empty table of functions."""
+    """Return tables for a run without user functions."""
     whole, real = np.zeros(0, dtype=np.int64), np.zeros(0)
     return Asked(whole, real, real, whole, real, whole, real, real, real, real)
 
@@ -95,21 +98,24 @@ def note(asked: Asked, ins: Arrays, outs: Arrays, stage: int) -> None:
 
 @kernel
 def record_in(asked: Asked, stage: int) -> int:
-    """Return the first element of the inputs of all functions at a stage in `asked.inputs`."""
+    """Return the first element in `asked.inputs` of the inputs of all functions at a stage."""
     p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
     return stage * (asked.entries[p + PLACE_IN] + asked.entries[p + INS])
 
 
 @kernel
 def record_out(asked: Asked, stage: int) -> int:
-    """Return the first element of the outputs of all functions at a stage in `asked.outputs`."""
+    """Return the first element in `asked.outputs` of the outputs of all functions at a stage."""
     p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
     return stage * (asked.entries[p + PLACE_OUT] + asked.entries[p + OUTS])
 
 
 @kernel
 def carry_on(asked: Asked, stages: int) -> None:
-    """Copy the record of a step's last stage to the first stage of the next; store the change of each function."""
+    """Copy the data of the last stage of a step to the first stage of the next step.
+
+    The change of each function in the step is stored too, for comparison with the next step.
+    """
     count = asked.limit.shape[0] // 2
     for p in range(count):
         e = ASKED_SIZE * p
@@ -126,7 +132,7 @@ def carry_on(asked: Asked, stages: int) -> None:
 
 @kernel
 def spread(asked: Asked, p: int) -> tuple[float, float]:
-    """Return the range of the outputs of function p over the nodes of a step, and their largest magnitude.
+    """Return the range of the outputs of function p over the nodes of a step, and the largest magnitude of an output.
 
     For relations the range is at least INPUT_SIZE times the largest magnitude of an input at the first node.
     """
@@ -147,7 +153,9 @@ def spread(asked: Asked, p: int) -> tuple[float, float]:
 
 @kernel
 def roughness(asked: Asked, highest: np.ndarray) -> float:
-    """Return the largest ratio of the highest terms of the outputs' interpolation polynomials to the outputs' range.
+    """Return the size of the highest terms of polynomials through the outputs, relative to the range of the outputs.
+
+    The largest ratio over all functions is returned.
 
     `highest` (2 n,) are the weights of the nodes in the two highest terms.
     """
@@ -169,7 +177,7 @@ def roughness(asked: Asked, highest: np.ndarray) -> float:
 
 @kernel
 def failed(asked: Asked) -> bool:
-    """Return whether a function returned nan in this step; the run then reports an error, or takes a shorter step."""
+    """Whether a function returned NaN in this step; the run then reports an error, or takes a shorter step."""
     total = 0.0
     for o in range(asked.outputs.shape[0]):
         total += 0.0 * at(asked.outputs, o)
@@ -178,7 +186,10 @@ def failed(asked: Asked) -> bool:
 
 @kernel
 def jumped(asked: Asked) -> bool:
-    """Return whether any function changes more than CHANGE_GROWTH times as much in this step as in the two before."""
+    """Whether a function changes abruptly in this step.
+
+    Its change must exceed CHANGE_GROWTH times that of either of the two steps before.
+    """
     count = asked.limit.shape[0] // 2
     for p in range(count):
         change, largest = spread(asked, p)
@@ -192,7 +203,7 @@ def jumped(asked: Asked) -> bool:
 def overlooked(
     asked: Asked, ins: Arrays, outs: Arrays, step: tuple[float, float, float, float], gap: float, cleared: float
 ) -> float:
-    """Return a time, s, at which a function differs from its interpolation between the nodes; infinity if none.
+    """Return a time, s, at which a function differs from its interpolant between the nodes; infinity if none.
 
     `step` holds the start and size of the step, and the range of times at which functions may be called; `gap` is the
     maximum interval between two calls, and `cleared` the time up to which the step has been searched before. Failures
@@ -223,7 +234,7 @@ def overlooked(
 
 @kernel
 def astray(asked: Asked, p: int, stage: int) -> bool:
-    """Return whether outputs of function p at a stage without weight are far outside the range at the other stages."""
+    """Whether outputs of function p at a stage without weight are far outside their range at the other stages."""
     e, found = ASKED_SIZE * p, False
     change, largest = spread(asked, p)
     for c in range(asked.entries[e + OUTS]):
@@ -238,7 +249,7 @@ def astray(asked: Asked, p: int, stage: int) -> bool:
 
 @kernel
 def find_basis(asked: Asked, theta: float) -> None:
-    """Fill asked.basis with the Lagrange polynomials of the nodes at fraction theta of the step."""
+    """Compute the Lagrange polynomials of the nodes at fraction theta of the step, in asked.basis."""
     for m in range(asked.stages.shape[0]):
         weight = 1.0
         for j in range(asked.stages.shape[0]):
@@ -249,7 +260,10 @@ def find_basis(asked: Asked, theta: float) -> None:
 
 @kernel
 def differs(asked: Asked, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
-    """Return whether function p at interpolated inputs differs from its interpolated outputs by more than its limit."""
+    """Whether function p, at interpolated inputs, differs from its interpolated outputs by more than its limit.
+
+    The function is called at the given time; asked.basis must hold the weights for this time.
+    """
     e, nodes = ASKED_SIZE * p, asked.stages.shape[0]
     given, returned = ins[asked.entries[e + KIND]], outs[asked.entries[e + KIND]]
     first = asked.entries[e + FIRST_IN]

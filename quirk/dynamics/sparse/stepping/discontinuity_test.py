@@ -19,7 +19,7 @@ ABRUPT_ERROR = 100.0
 
 @kernel
 def called_with(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
-    """Return the arrays of inputs, and those of outputs, for the kinds OF_FORCE to OF_MOTION."""
+    """Return the arrays of inputs and the arrays of outputs for user functions of the kinds OF_FORCE to OF_MOTION."""
     relations = nodes.relations
     ins = forces.inputs, forces.outputs, relations.inputs, relations.outputs
     return ins, (forces.outputs, forces.inputs, relations.outputs, relations.inputs)
@@ -27,7 +27,7 @@ def called_with(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
 
 @kernel
 def note_all(mechanism: Mechanism, settings: Settings, run: RunState, stage: int) -> None:
-    """Record inputs and outputs of all functions at a stage."""
+    """Record the inputs and outputs of all user functions at a stage."""
     if settings.gap < math.inf:
         ins, outs = called_with(mechanism.forces, mechanism.nodes)
         note(run.functions, ins, outs, stage)
@@ -35,9 +35,9 @@ def note_all(mechanism: Mechanism, settings: Settings, run: RunState, stage: int
 
 @kernel
 def suspect(mechanism: Mechanism, settings: Settings, run: RunState, error: float) -> bool:
-    """Return whether a step must be searched for jumps of functions; `error` is its ratio of error to tolerance.
+    """Whether a step must be searched for jumps of user functions; `error` is its ratio of error to tolerance.
 
-    This is so if a pulse was missed between stages, if the error is very large, or if functions jump in a fixed step.
+    It must if a pulse was missed between stages, if the error is very large, or if functions jump in a fixed step.
     """
     clock, counts = run.clock, run.counts
     clock[SEEN] = math.inf

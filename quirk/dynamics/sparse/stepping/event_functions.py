@@ -1,4 +1,8 @@
-"""Event functions of a run: their values at states within a step, in kernels."""
+"""Event functions of a run: their values at states within a step, in compiled code.
+
+An event function is a quantity whose zero crossings are located. Some are computed by laws, like forces, others are
+read from an evaluation of the state.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ AT_ZERO, BY_A_JUMP = 1, 2
 
 @record
 class WatchedTables(NamedTuple):
-    """Q event functions, first those evaluated by laws, then those read from an evaluation of the state.
+    """Tables of Q event functions: first those with laws, then those read from an evaluation of the state.
 
     Attributes
     ----------
@@ -53,9 +57,9 @@ class WatchedTables(NamedTuple):
         of the step
     scale : (Q,) largest magnitude so far
     change : (Q,) magnitude of the change in the previous step
-    turning : indices of the functions that count turns
+    turning : indices of the functions that count full turns
     built_in : (Q,) whether the function is known to be no faster than the motion of bodies
-    start, middle, end : (2 Q,) value and rate at these times of the step; unknown rates are nan
+    start, middle, end : (2 Q,) value and rate at these times of the step; unknown rates are NaN
     samples : (2 (SAMPLES + 1) Q,) values and rates along a step
     state, slope : (size,) scratch
     noted : (NOTED ROOM,) events recorded since the last entry
@@ -87,14 +91,14 @@ class WatchedTables(NamedTuple):
 
 @kernel
 def place_of_value(laws: Forces, e: int) -> int:
-    """Return the index of the value in the outputs of law e; its rate follows."""
+    """Return the index of the value of event function e in the outputs of laws; its rate follows."""
     o = ELEMENT_SIZE * e
     return laws.entries[o + OUTPUT] + 8 * (laws.entries[o + SIDE_END] - laws.entries[o + SIDE]) + 1
 
 
 @kernel
 def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Evaluate the mechanism at state y as far as event functions depend on it."""
+    """Evaluate at time t and state y the quantities on which event functions depend."""
     if watched.readings.kind.shape[0] > 0:
         evaluate(mechanism, t, y, alpha, beta, watched.slope)
     else:
@@ -103,7 +107,10 @@ def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarra
 
 @kernel
 def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: np.ndarray) -> tuple[float, float]:
-    """Return value and rate of event function e at a state, after `prepare`."""
+    """Return value and rate of event function e at time t and state y.
+
+    `prepare` must have been called for this state.
+    """
     count = watched.laws.entries.shape[0] // ELEMENT_SIZE
     if e >= count:
         return reading(mechanism, watched.readings, e - count, y), math.nan
@@ -115,7 +122,7 @@ def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: 
 
 @kernel
 def refer_to(watched: WatchedTables, t: float, found: np.ndarray) -> None:
-    """Set the reference for counting turns to values and rates (2 Q,) of all functions at time t."""
+    """Set the reference for counting full turns to values and rates `found` (2 Q,) of all event functions at time t."""
     for n in range(watched.turning.shape[0]):
         e, o = watched.turning[n], watched.laws.turns[TURN_ENTRIES * n + REFERENCE_AT]
         put(watched.laws.inputs, o, at(found, 2 * e))
@@ -127,7 +134,7 @@ def refer_to(watched: WatchedTables, t: float, found: np.ndarray) -> None:
 def values(
     mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float, out: np.ndarray
 ) -> bool:
-    """Fill `out` (2 Q,) with values and rates of all functions at a state; return False if a value is nan."""
+    """Compute values and rates of all event functions at a state, in `out` (2 Q,); return False if a value is NaN."""
     prepare(mechanism, watched, t, y, alpha, beta)
     known = True
     for e in range(watched.side.shape[0]):
@@ -140,7 +147,7 @@ def values(
 
 @kernel
 def energy(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float) -> float:
-    """Return the total energy at a state, J."""
+    """Return the total energy at time t and state y, J."""
     evaluate(mechanism, t, y, alpha, beta, watched.slope)
     return kinetic(mechanism.constants, y) + potential(mechanism, watched.readings, y)
 
@@ -153,9 +160,9 @@ VALUES, ENERGY = range(2)
 def quantities_at(
     task: int, mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, out: np.ndarray
 ) -> bool:
-    """Fill `out` (2 Q,) with values and rates of all event functions at a state, or its first element with the energy.
+    """Compute values and rates of all event functions at a state, in `out` (2 Q,), or the total energy, in out[0].
 
-    Used by runs stepped in Python; returns False if a value is nan. `task` selects values and rates, or the energy.
+    `task` selects one or the other. Used by runs that are stepped in Python; returns False if a value is NaN.
     """
     if task == VALUES:
         return values(mechanism, watched, t, y, 0.0, 0.0, out)
@@ -165,7 +172,7 @@ def quantities_at(
 
 @entry(needed_by="observations need", effort=4)
 def laws_at(constants: np.ndarray, kin: np.ndarray, laws: Forces, t: float, y: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` (2 Q,) with values and rates of event functions with laws at a state; `kin` is scratch."""
+    """Compute values and rates at a state of the event functions with laws, in `out` (2 Q,); `kin` is scratch."""
     poses(constants, y, kin)
     for e in range(laws.entries.shape[0] // ELEMENT_SIZE):
         first = place_of_value(laws, e)
@@ -176,5 +183,5 @@ def laws_at(constants: np.ndarray, kin: np.ndarray, laws: Forces, t: float, y: n
 
 
 def speeds(rates: np.ndarray) -> np.ndarray:
-    """Return the magnitudes of rates; where a rate is unknown, the smallest positive number."""
+    """Return the magnitudes of rates; for an unknown rate (NaN), the smallest positive float."""
     return np.maximum(np.nan_to_num(np.abs(rates), nan=0.0), np.finfo(float).tiny)

@@ -4,6 +4,8 @@ All functions are evaluated at the end of each step and, if one is near zero, in
 cubic through both ends with their slopes. Only if these values indicate that a function may have crossed zero, once or
 twice, is the continuous extension of the step sampled, on the constraints, and each crossing located to round-off. A
 step with an event that has an action is repeated, to end at the event.
+
+The side of an event function is its sign. A stepper is the object with the data of an integration method.
 """
 
 from __future__ import annotations
@@ -92,7 +94,7 @@ AS_GOOD_AS_ZERO = 1e-6
 
 @kernel
 def onto_constraints(mechanism: Mechanism, settings: Settings, run: RunState, t: float) -> None:
-    """Project the state at time t within the step onto the constraints, as for output states."""
+    """Project the state in run.watched at time t onto the constraints, if the run uses projection."""
     if keeps_to_constraints(mechanism, settings):
         project(mechanism, t, run.watched.state, settings.length, run.counts, False)
 
@@ -106,7 +108,7 @@ def noise(settings: Settings, watched: WatchedTables, e: int) -> float:
 
 @kernel
 def far(watched: WatchedTables, e: int, h: float) -> bool:
-    """Return whether a function is too far from zero, at both ends of a step of size h, to cross zero within it."""
+    """Whether event function e is too far from zero, at both ends of a step of size h, to cross zero within it."""
     g0, r0, g1, r1 = (
         at(watched.start, 2 * e), at(watched.start, 2 * e + 1), at(watched.end, 2 * e), at(watched.end, 2 * e + 1),
     )  # fmt: skip
@@ -119,7 +121,10 @@ def far(watched: WatchedTables, e: int, h: float) -> bool:
 
 @kernel
 def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float) -> bool:
-    """Return whether a function may cross zero between two times h apart, where it has the sign `side`."""
+    """Whether a function with the sign `side` may cross zero between two times that are h apart.
+
+    g0 and g1 are its values at these times, r0 and r1 its rates.
+    """
     a, b, p, q = side * g0, side * g1, side * r0 * h, side * r1 * h
     if not (p < 0.0 < q):
         return False
@@ -130,7 +135,10 @@ def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float)
 
 @kernel
 def dips(side: float, g0: float, g1: float, g2: float) -> bool:
-    """Return whether the parabola through three equidistant values changes sign between the outer two."""
+    """Whether the parabola through three equidistant values changes sign between the outer two.
+
+    `side` is the sign of the function.
+    """
     a, b, c = side * g0, side * g1, side * g2
     bend, slope = a - 2.0 * b + c, 0.5 * (c - a)
     return bend > 0.0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0.0
@@ -138,16 +146,19 @@ def dips(side: float, g0: float, g1: float, g2: float) -> bool:
 
 @kernel
 def on_side(side: float, ga: float, gb: float) -> float:
-    """Return the start value of a root search: `ga`, or a small value with sign `side` if it is zero.
+    """Return the start value of a root search: `ga`, or a small value with the sign `side` if `ga` is zero.
 
-    With a value of zero the search for the end of an excursion that starts at zero would return its start.
+    For a function that is zero at the start, leaves zero and returns, a search from zero would return the start.
     """
     return ga if side * ga > AS_GOOD_AS_ZERO * abs(gb) else side * abs(gb)
 
 
 @kernel
 def note(run: RunState, e: int, t: float, way: float, total: float) -> None:
-    """Record that event function e crosses zero at time t with total energy `total`; `way` 1 rising, -1 falling."""
+    """Record that event function e crosses zero at time t, with total energy `total`, J.
+
+    `way` is 1 for a rising and -1 for a falling function.
+    """
     o = NOTED * run.counts[HAPPENED]
     put(run.watched.noted, o + WHEN, t)
     put(run.watched.noted, o + WHICH, float(e))
@@ -158,17 +169,17 @@ def note(run: RunState, e: int, t: float, way: float, total: float) -> None:
 
 @kernel
 def sign(x: float) -> float:
-    """Return -1, 0 or 1; 0 for nan."""
+    """Return the sign of x: -1, 0 or 1, and 0 for NaN."""
     return 1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0
 
 
 @kernel
 def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
-    """Determine the sign of each event function at the start of a step; return the return code EVENT or GONE_ON.
+    """Determine the sign of each event function at the start of a step; return the code EVENT, GONE_ON or UNDEFINED.
 
     A function whose sign differs from that at the end of the last step has crossed by a jump of the state, unless the
-    jump is the action of its own event. Functions at zero, within their change in a negligible time, have the sign of
-    their rate.
+    jump is the action of its own event. A function that is zero, up to its change in a negligible time, gets the sign
+    of its rate.
     """
     watched, clock, reason = run.watched, run.clock, GONE_ON
     run.counts[UNSETTLED] = 0
@@ -207,7 +218,7 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
 
 @kernel
 def suspicious(settings: Settings, watched: WatchedTables, e: int, h: float) -> bool:
-    """Return whether event function e may cross zero in the present step of size h."""
+    """Whether event function e may cross zero in the present step of size h."""
     side = watched.side[e]
     g0, gm, g1 = at(watched.start, 2 * e), at(watched.middle, 2 * e), at(watched.end, 2 * e)
     if side == 0.0:
@@ -228,11 +239,14 @@ def suspicious(settings: Settings, watched: WatchedTables, e: int, h: float) -> 
 
 
 def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
-    """Return the kernel that searches a step for zero crossings; `between` and `middle` are kernels of the stepper."""
+    """Return the compiled function that searches a step for zero crossings.
+
+    `between` and `middle` are functions of the integration method that compute states within a step.
+    """
 
     @kernel
     def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, t: float) -> float:
-        """Return the value of function e at a time within the step."""
+        """Return the value of event function e at time t within the step."""
         watched = run.watched
         between(mechanism, stepper, settings, run, t, watched.state)
         run.counts[WITHIN] = DENSE
@@ -254,7 +268,9 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         b: float,
         gb: float,
     ) -> float:
-        """Return the first time between a and b, to round-off, at which function e no longer has the sign `side`.
+        """Return the first time between a and b, to round-off, at which event function e no longer has the sign `side`.
+
+        Its values there are ga and gb.
 
         Uses the Illinois variant of false position, with bisection where that is slow. Reaching zero counts as a
         crossing, but not if the function was zero initially.
@@ -288,9 +304,9 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
     def lowest(
         mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, a: float, c: float
     ) -> float:
-        """Return a time between a and c at which function e no longer has the sign `side`, by golden-section search.
+        """Return a time between a and c at which event function e no longer has the sign `side`, or infinity.
 
-        Infinity if there is none.
+        It is searched by the golden-section method.
         """
         b = a + GOLDEN * (c - a)
         gb, below = side * sampled(mechanism, stepper, settings, run, e, b), -noise(settings, run.watched, e)
@@ -317,7 +333,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
     def next_crossing(
         mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, since: float
     ) -> float:
-        """Return the first time after `since` at which function e no longer has the sign `side`, or infinity."""
+        """Return the first time after `since` at which event function e no longer has the sign `side`, or infinity."""
         watched, clock = run.watched, run.clock
         h, size, least = clock[T_NEW] - clock[T], 2 * watched.side.shape[0], -noise(settings, watched, e)
         for m in range(1, SAMPLES + 1):
@@ -344,7 +360,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
 
     @kernel
     def sample(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> None:
-        """Fill the samples with the values and rates of all functions along the step."""
+        """Compute values and rates of all event functions at equidistant times along the step."""
         watched, clock = run.watched, run.clock
         size, h = 2 * watched.side.shape[0], clock[T_NEW] - clock[T]
         for o in range(size):
@@ -380,7 +396,10 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
 
     @kernel
     def settle(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, together: float) -> int:
-        """Record the zero crossings in the step; return EVENT if any at its end has an action, else GONE_ON."""
+        """Record the zero crossings in the step; return EVENT if one at its end has an action, otherwise GONE_ON.
+
+        Crossings at times that differ by less than `together` are simultaneous.
+        """
         watched, clock, reason = run.watched, run.clock, GONE_ON
         last = clock[T_NEW] >= settings.end
         for e in range(watched.side.shape[0]):

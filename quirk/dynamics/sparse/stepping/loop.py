@@ -1,7 +1,7 @@
 """The step loop of all methods: take, accept or reject steps, and compute output states within them.
 
-A method is represented by a stepper: four kernels and a record that they share. `march_of` generates its step loop,
-which is called by an entry of the method that is compiled on first use.
+A method is represented by compiled functions and a record with its data, the stepper. `march_of` generates its step
+loop, which is compiled at its first use.
 
 * ``take(mechanism, stepper, settings, run, h)`` fills run.y_new with the state at clock[T_NEW], projected onto the
 constraints if the run uses projection. It returns the ratio of error to tolerance, infinity if the state cannot be
@@ -126,7 +126,7 @@ MOST_PARTS = 32
 
 @kernel
 def wanted(settings: Settings, run: RunState) -> bool:
-    """Return whether another output state of this step remains to be stored: its end, or a requested output time."""
+    """Whether an output state of this step remains to be stored: at its end, or at a requested output time."""
     if settings.every:
         return run.counts[ASKED] < run.counts[STEPS]
     return run.counts[ASKED] < run.asked.shape[0] and run.asked[run.counts[ASKED]] <= run.clock[T_NEW]
@@ -134,7 +134,7 @@ def wanted(settings: Settings, run: RunState) -> bool:
 
 @kernel
 def pauses(run: RunState) -> bool:
-    """Return whether the run pauses within the step just taken, since all output times are passed.
+    """Whether the run pauses within the step just taken, because all output times are passed.
 
     It does not pause at the end of the step if an event with an action is there.
     """
@@ -146,7 +146,7 @@ def pauses(run: RunState) -> bool:
 
 @kernel
 def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
-    """Begin a step at the time of the pause, with changed loads, and discard the rest of the present step."""
+    """Begin a step at the time of the pause, and discard the rest of the present step, because loads have changed."""
     clock, counts, work = run.clock, run.counts, mechanism.work
     if counts[RESTARTS] == AT_THE_PAUSE:
         state = run.states[: run.y.shape[0]]
@@ -169,13 +169,15 @@ def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
 
 @kernel
 def projects(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Return whether the state at the end of the present step is projected onto the constraints."""
+    """Whether the state at the end of the present step is projected onto the constraints."""
     return keeps_to_constraints(mechanism, settings) and (run.counts[STEPS] + 1) % settings.interval == 0
 
 
 @kernel
 def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) -> bool:
-    """Normalize run.y_new and, if `projects`, project it onto the constraints; return False if it is too far from them.
+    """Normalize quaternions in run.y_new and, if required, project it onto the constraints; return False if that fails.
+
+    It fails if the state is too far from the constraints.
 
     `away` is true if the factorization in `work` belongs to a state that is not close to y_new.
     """
@@ -192,7 +194,7 @@ def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) ->
 def slope_at(
     mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray, on_rows: bool
 ) -> None:
-    """Fill `slope` with y' at (t, y); if `on_rows`, also check the selection of independent rows.
+    """Compute y' at time t and state y, in `slope`; if `on_rows`, also check the selection of independent rows.
 
     `on_rows` is true if y satisfies the constraints.
     """
@@ -207,7 +209,7 @@ def slope_at(
 def tolerance_of_work(
     mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, slope: np.ndarray
 ) -> tuple[float, float]:
-    """Return the tolerance of the work of a step, parts in J and in W; see `work_error`.
+    """Return the tolerance of the work in a step, a part in J and a part per step size in W; see `work_error`.
 
     The state y, with its slope, must have been evaluated last.
     """
@@ -225,7 +227,7 @@ def carry_functions_on(settings: Settings, run: RunState, stages: int) -> None:
 
 @kernel
 def full(run: RunState) -> bool:
-    """Return whether the buffers have no space for a further step or its events."""
+    """Whether the buffers have no space for a further step or its events."""
     if (
         run.trail.shape[0] > 0
         and (run.counts[TRAILED] + MOST_PARTS) * (STEP_HEAD + run.y.shape[0]) > run.trail.shape[0]
@@ -236,19 +238,19 @@ def full(run: RunState) -> bool:
 
 @kernel
 def one_part(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-    """Return 1: the step is recorded undivided."""
+    """Return 1: a recorded step is not divided."""
     return 1
 
 
 @kernel
 def look_at_nothing(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-    """Accept a step in a run without events."""
+    """Accept a step in a run without events; return GONE_ON."""
     return GONE_ON
 
 
 @kernel
 def take_no_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
-    """Start a step in a run without event functions."""
+    """Start a step in a run without event functions; return GONE_ON."""
     run.counts[UNSETTLED] = 0
     return GONE_ON
 
@@ -263,10 +265,10 @@ def march_of(
     watching: bool,
     planned: bool = False,
 ) -> Kernel:
-    """Return the step loop of a method, march(mechanism, stepper, settings, run, most_steps).
+    """Return the step loop march(mechanism, stepper, settings, run, most_steps) of a method.
 
     The loop takes steps until the run ends or fails, or `most_steps` have been tried, and returns a return code of
-    `run_state`. With `watching` it searches for events; without, compilation takes a third less time. `planned` is true
+    `run_state`. If `watching`, it searches for events; without, compilation takes a third less time. `planned` is true
     if step ends near singular configurations are chosen by the stages of explicit methods.
     """
     look = crossings_of(between, middle) if watching else look_at_nothing
@@ -274,7 +276,10 @@ def march_of(
 
     @kernel
     def attempt(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-        """Try a step. Return GONE_ON if it was accepted or is to be repeated with a smaller size, else another code."""
+        """Try a step.
+
+        Return GONE_ON if it is accepted or must be repeated with another size, otherwise another code.
+        """
         clock, counts = run.clock, run.counts
         h = choose_end(settings, run)
         if not h >= shortest(settings, run):
@@ -315,7 +320,7 @@ def march_of(
 
     @kernel
     def write_down(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-        """Store the output states within the step just taken."""
+        """Store the output states within the step just taken; return a return code of `run_state`."""
         clock, counts, size = run.clock, run.counts, run.y.shape[0]
         while wanted(settings, run):
             if counts[KEPT] >= run.times.shape[0]:
@@ -343,7 +348,7 @@ def march_of(
 
     @kernel
     def leave_trail(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> bool:
-        """Record the step just taken, if steps are recorded; return whether the states within it are finite."""
+        """Record the step just taken, if steps are recorded; return False if a state within it is not finite."""
         if run.trail.shape[0] == 0:
             return True
         clock, width, piece = run.clock, STEP_HEAD + run.y.shape[0], PIECE_SIZE * run.counts[PIECE]

@@ -1,4 +1,4 @@
-"""Switching between an explicit method and an implicit one, whichever advances faster for its cost.
+"""Switching between an explicit method and an implicit one: the one that advances faster for its cost is used.
 
 The steps of an explicit method are short for one of three reasons: the motion changes fast; a component decays fast
 that is no longer visible in the motion; or round-off limits the error estimate. In the second case step sizes need not
@@ -56,7 +56,7 @@ AFRESH = 1e-8
 
 @dataclass(frozen=True)
 class Judged:
-    """Progress of a run with its present method, carried over when the active parts change.
+    """Progress of a run with its present method, which is kept when parts are enabled or disabled.
 
     Attributes
     ----------
@@ -93,13 +93,13 @@ GIVEN = ("_solver", "_settings", "_switch", "_stepper", "_explicit", "_spacing",
 
 
 class MethodSwitching:
-    """Decision between two methods for an adaptive run, at increasing intervals of work.
+    """Decides between two methods for an adaptive run, at increasing intervals of work.
 
     Parameters
     ----------
     method : initial method; without effect unless it is an explicit Runge-Kutta method
     switch : implicit method, or None to warn of stiffness
-    stepper : returns the stepper of a method
+    stepper : function that returns the object that takes steps with a method
     of_users : whether the system has user-defined functions or laws
     """
 
@@ -125,20 +125,20 @@ class MethodSwitching:
             self._spacing = max(1, round(WORTH * IMPLICIT_COST / (SPANS * method.stages)))
 
     def snapshot(self) -> dict[str, Any]:
-        """Return all data on which later decisions depend."""
+        """Return a copy of all data on which later decisions depend."""
         return {name: copy(value) for name, value in vars(self).items() if name not in GIVEN}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
-        """Restore a snapshot."""
+        """Restore the data that `snapshot` returned."""
         vars(self).update({name: copy(value) for name, value in saved.items()})
 
     @property
     def switches(self) -> bool:
-        """Whether the run switches to an implicit method where the system is stiff."""
+        """Whether the run may switch to an implicit method where the system is stiff."""
         return self._looking and self._switch is not None
 
     def start(self, t: float, judged: Judged) -> MethodChange | None:
-        """Start at time t with the progress so far; return the switch to the method in use before, or None."""
+        """Start at time t with the progress so far; return the switch to the method used before, or None."""
         self._judged, self._urged, change = judged, False, None
         if self._switch is not None and self._looking:
             change = MethodChange(self._explicit, told=judged.implicit)
@@ -168,7 +168,7 @@ class MethodSwitching:
         return self._every - (tried - self._noting) % self._every
 
     def looks(self, tried: int) -> bool:
-        """Return whether `other` must be called after this number of steps tried."""
+        """Whether `other` must be called after this number of steps tried."""
         return self._looking and tried >= self._noting and (tried - self._noting) % self._every == 0
 
     @property
@@ -202,9 +202,9 @@ class MethodSwitching:
         return change
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
-        """Discard notes on the motion at a jump of the state or of loads.
+        """Discard the recorded motion at a jump of the state or of loads, at time t after `tried` steps.
 
-        New notes are taken `soon`, or later if jumps may be so frequent that there are few steps between two.
+        Recording starts again `soon`, or later if jumps may be so frequent that there are few steps between two.
         """
         if not self._looking or self._trial is not None or self._judged.implicit or (tried < self._noting and not soon):
             return
@@ -214,7 +214,10 @@ class MethodSwitching:
             self._noting, self._next = self._noting + FIRST_LOOK, self._next + FIRST_LOOK
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
-        """Return the switch to a method that may continue where the present one fails, or None."""
+        """Return the switch to a method that may continue where the present one fails, or None.
+
+        `stalled` states that the present method makes no progress.
+        """
         if not self.switches:
             return None
         t = float(run.clock[T])
@@ -237,25 +240,28 @@ class MethodSwitching:
 
     @property
     def _needed(self) -> float:
-        """Work between the last decision and the next, in evaluations."""
+        """Work from the last decision to the next, in evaluations."""
         return max(FIRST_LOOK * self._explicit.stages, (GROWTH - 1) * self._judged.work)
 
     def _account(self, t: float, tried: int) -> None:
-        """Add the steps and time since the last call to the progress."""
+        """Add the steps and the time since the last call to the progress.
+
+        T and `tried` are time and number of steps tried.
+        """
         known, steps = self._judged, tried - self._tried
         cost = IMPLICIT_COST if known.implicit and self._trial is None else self._explicit.stages
         self._judged = replace(known, spent=known.spent + cost * steps, advanced=known.advanced + t - self._since)
         self._since, self._tried = t, tried
 
     def _settled(self, t: float, tried: int) -> float:
-        """Start the next interval between decisions; return the length of the last one, s."""
+        """Start the next interval between decisions; return the time by which the run advanced in the last one, s."""
         self._account(t, tried)
         known = self._judged
         self._judged = Judged(known.implicit, known.work + known.spent)
         return known.advanced
 
     def _plan(self, t: float, tried: int) -> None:
-        """Choose the number of steps after which to decide next."""
+        """Choose after how many steps the motion is recorded and the next decision is made."""
         self._since, self._tried, self._trial = t, tried, None
         if not self._looking:
             return
@@ -270,7 +276,7 @@ class MethodSwitching:
         self._rough = False
 
     def _note(self, run: RunState) -> None:
-        """Record the states of bodies, the step size allowed by the errors, and the interval between breaks."""
+        """Record the state, the step size that the error allows, and the interval between breaks."""
         t = float(run.clock[T])
         if not self._times or t > self._times[-1]:
             self._times.append(t)
@@ -279,12 +285,15 @@ class MethodSwitching:
             self._pieces.add(int(run.counts[PIECE]))
 
     def _smooth(self) -> bool:
-        """Return whether the recorded motion is smooth."""
+        """Whether the recorded motion is smooth, so that an implicit method could take longer steps."""
         states = self._solver.slots.body_states(np.array(self._states))
         return smooth(np.array(self._times), states, self._settings.rtol, self._settings.atol)
 
     def _onward(self, y: np.ndarray, t: float, since: float) -> MethodChange | None:
-        """Return the switch to the implicit method if it is faster, or warn; the last decision was `since` s ago."""
+        """Return the switch to the implicit method if that is faster; otherwise None.
+
+        If there is no implicit method, a warning is issued instead. The last decision was made `since` s ago.
+        """
         if self._rough or len(self._pieces) != 1:
             return None
         took = self._times[-1] - self._times[0]
@@ -315,14 +324,17 @@ class MethodSwitching:
         return None
 
     def _worthwhile(self, t: float, h: float, rate: float, speed: float) -> bool:
-        """Return whether the implicit method is faster than explicit steps h, for modes of `rate` and `speed`, 1/s."""
+        """Whether the implicit method is worth its preparation, compared with explicit steps of size h.
+
+        The fastest modes decay at `rate` and have the speed `speed`, 1/s.
+        """
         rest = (self._settings.end - t) / h * self._explicit.stages * self._solver.slots.bodies
         # The modes of internal variables are unknown.
         damped = rate > DAMPED * speed or self._solver.model.carried.internal
         return bool(damped and rest >= self._rest)
 
     def _try_explicit(self, run: RunState, t: float, tried: int) -> MethodChange:
-        """Begin a trial of the explicit method."""
+        """Begin a trial of the explicit method; return the switch to it."""
         self._account(t, tried)
         h, known = float(run.clock[H]), self._judged
         self._trial, self._half = (h, known.advanced / known.spent), (t, tried)
@@ -330,7 +342,7 @@ class MethodSwitching:
         return MethodChange(self._explicit, told=False)
 
     def _compare(self, t: float, tried: int) -> MethodChange:
-        """Return the method that advanced further for its cost, at the end of a trial."""
+        """Return the switch to the method that advanced further for its cost, at the end of a trial."""
         assert self._trial is not None
         (_, pace), (since, before) = self._trial, self._half
         if (t - since) / ((tried - before) * self._explicit.stages) < pace:
@@ -341,7 +353,7 @@ class MethodSwitching:
         return MethodChange(self._explicit)
 
     def _return(self, t: float, tried: int) -> MethodChange:
-        """End a trial with the implicit method."""
+        """End a trial; return the switch back to the implicit method."""
         assert self._trial is not None and self._switch is not None
         h, _ = self._trial
         self._settled(t, tried)

@@ -1,4 +1,7 @@
-"""Steppers of all methods: their arrays and compiled step loops for one run."""
+"""Steppers: the arrays and compiled step loops of all integration methods.
+
+A slope is y' at a state, a stage an evaluation within a step, and `size` the number of elements of a state.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +32,13 @@ OF_TABLES = ("tangents", "coupling", "blocks", "seeds")
 
 
 class RungeKuttaStepper:
-    """Stepper of a Runge-Kutta method.
+    """Arrays and step loops of a Runge-Kutta method.
 
     Attributes
     ----------
-    record : arguments of the step loop
+    record : coefficients and arrays of the method
     march, watching : step loops without events, and with events
-    memory : arrays that a step leaves for what follows it
+    memory : arrays that a step leaves for the next step
     """
 
     march, watching = staticmethod(march_runge_kutta), staticmethod(march_runge_kutta_watching)
@@ -53,21 +56,21 @@ class RungeKuttaStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays that a step leaves for what follows it."""
+        """Arrays that a step leaves for the next step."""
         return [self.record.k, self.record.stage, self.record.change, self.record.round_off]
 
     def begin(self, slope: np.ndarray) -> None:
-        """Set the slope (size,) at the start of the run."""
+        """Set the slope y' at the start of the run."""
         self.record.k[: self._size] = slope
 
     @property
     def slopes(self) -> np.ndarray:
-        """Slopes y' at the stages of the last step, concatenated, for error messages."""
+        """Slopes y' at the stages of the last step, one after the other, for error messages."""
         return self.record.k[: self._size * (self.record.weights.stages + 1)]
 
 
 class RosenbrockStepper:
-    """Stepper of a Rosenbrock method; see `RungeKuttaStepper`."""
+    """Arrays and step loops of a Rosenbrock method; see `RungeKuttaStepper`."""
 
     march, watching = staticmethod(march_rosenbrock), staticmethod(march_rosenbrock_watching)
 
@@ -101,17 +104,17 @@ class RosenbrockStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays that a step leaves for what follows it."""
+        """Arrays that a step leaves for the next step."""
         return real_arrays(self.record, OF_TABLES)
 
     def begin(self, slope: np.ndarray) -> None:
-        """Set the slope (size,) at the start of the run; it is evaluated again, with all derivatives."""
+        """Set the slope y' at the start of the run; it is evaluated again, with all derivatives."""
         self.record.slope[:] = slope
         self.record.known[:] = np.nan
 
     @property
     def slopes(self) -> np.ndarray:
-        """Stages of the last step, concatenated, for error messages."""
+        """Stage vectors of the last step, one after the other, for error messages."""
         return self.record.u
 
 
@@ -122,7 +125,7 @@ OF_STATES = (
 
 
 class RadauStepper:
-    """Stepper of a Radau IIA method; see `RungeKuttaStepper`."""
+    """Arrays and step loops of a Radau IIA method; see `RungeKuttaStepper`."""
 
     march, watching = staticmethod(march_radau), staticmethod(march_radau_watching)
 
@@ -152,22 +155,22 @@ class RadauStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays that a step leaves for what follows it."""
+        """Arrays that a step leaves for the next step."""
         return real_arrays(self.record, OF_TABLES)
 
     def begin(self, slope: np.ndarray) -> None:
-        """Set the slope (size,) at the start of the run; it is evaluated again."""
+        """Set the slope y' at the start of the run; it is evaluated again."""
         self.record.slope[:] = slope
         self.record.known[:] = np.nan
 
     @property
     def slopes(self) -> np.ndarray:
-        """Slopes y' at the points of the last step, concatenated, for error messages."""
+        """Slopes y' at the collocation points of the last step, one after the other, for error messages."""
         return self.record.f
 
 
 class TaylorStepper:
-    """Stepper of Taylor series; see `RungeKuttaStepper`."""
+    """Arrays and step loops of the Taylor series method; see `RungeKuttaStepper`."""
 
     march, watching = staticmethod(march_taylor), staticmethod(march_taylor_watching)
 
@@ -187,11 +190,11 @@ class TaylorStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays that a step leaves for what follows it."""
+        """Arrays that a step leaves for the next step."""
         return real_arrays(self.record, ("motions", "handed"))
 
     def begin(self, slope: np.ndarray) -> None:
-        """Set the slope (size,) at the start of the run; it is evaluated again, with the series."""
+        """Set the slope y' at the start of the run; it is evaluated again, with the series."""
         self.record.slope[:] = slope
         self.record.known[0] = np.nan
 
@@ -207,5 +210,5 @@ STEPPERS: dict[type, Any] = {
 
 
 def stepper_of(solver: Solver, method: Method) -> Any:
-    """Return a new stepper of a method."""
+    """Return new arrays and step loops for an integration method."""
     return STEPPERS[type(method)](solver, method)

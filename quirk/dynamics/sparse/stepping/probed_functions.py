@@ -1,4 +1,10 @@
-"""User functions and switching laws of a compiled run, with their values at the stages of a step, to detect jumps."""
+"""User functions and switching force laws of a compiled run.
+
+Their values at the stages of a step are recorded to detect jumps.
+
+The stages that have weight in the step are the nodes of interpolation polynomials in time. The entries of a function
+are integers that tell where its inputs and outputs are. Functions are numbered by p; theta is a fraction of the step.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +58,9 @@ AT_NODE = 1e-13
 
 
 def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
-    """Return entries for laws that may switch on and off: their loads and rates of internal variables are monitored.
+    """Return the entries of force laws that may switch on and off; loads and rates of internal variables are monitored.
 
-    With `fixed` step size only laws with user functions, which may jump in time, are included.
+    If the step size is `fixed`, only laws with user functions, which may jump in time, are included.
     """
     applied, entries = solver.applied, []
     for e, (element, _) in enumerate(solver.model.forces):
@@ -72,7 +78,7 @@ def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
 
 
 def _of_profiles(solver: Solver) -> list[list[int]]:
-    """Return entries for functions of time in laws: their values are monitored."""
+    """Return the entries of functions of time in force laws; their values are monitored."""
     table, entries = solver.applied.table, []
     for e, (element, _) in enumerate(solver.model.forces):
         first, motion = (table.entries[ELEMENT_SIZE * e + which] for which in (PROFILES, LAW_MOTION))
@@ -84,7 +90,7 @@ def _of_profiles(solver: Solver) -> list[list[int]]:
 
 
 def _of_relations(solver: Solver) -> list[list[int]]:
-    """Return entries for relations with user functions: the second derivative of Phi of each row is monitored."""
+    """Return the entries of constraints with user functions; the second derivative of Phi of each row is monitored."""
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):
         if placed.relation.of_user:
@@ -96,7 +102,7 @@ def _of_relations(solver: Solver) -> list[list[int]]:
 
 
 def _of_motions(solver: Solver) -> list[list[int]]:
-    """Return entries for functions of time in relations: their first two derivatives are monitored."""
+    """Return the entries of functions of time in constraints; their first two derivatives are monitored."""
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):
         for m, motion in enumerate(placed.relation.motions):
@@ -108,7 +114,7 @@ def _of_motions(solver: Solver) -> list[list[int]]:
 
 
 class Functions:
-    """User functions and switching laws of a run, with their inputs and outputs at the stages of a step.
+    """User functions and switching force laws of a run, with their inputs and outputs at the stages of a step.
 
     Parameters
     ----------
@@ -119,9 +125,9 @@ class Functions:
     Attributes
     ----------
     count : number of functions
-    asked : records of inputs and outputs, filled by kernels
+    asked : inputs and outputs of all functions, recorded by compiled code
     fixed : whether the steps have a fixed size
-    strikes : number of changes between neighboring times without a jump, for each function
+    strikes : for each function the number of abrupt changes that turned out to be no jumps
     """
 
     def __init__(self, solver: Solver, tableau: Method, fixed: bool) -> None:
@@ -152,7 +158,7 @@ class Functions:
         )
 
     def note(self) -> None:
-        """Record inputs and outputs of all functions after the evaluation at the start of a run."""
+        """Record inputs and outputs of all functions at the start of a run; the state must have been evaluated."""
         for p, e in enumerate(self.table):
             at, out = e[PLACE_IN], e[PLACE_OUT]
             self.asked.inputs[at : at + e[INS]] = self.ins[e[KIND]][e[FIRST_IN] : e[FIRST_IN] + e[INS]]
@@ -163,12 +169,12 @@ class Functions:
         return slice(e[FIRST_OUT], e[FIRST_OUT] + e[OUTS] * e[STRIDE], e[STRIDE])
 
     def returned(self, p: int) -> np.ndarray:
-        """Return the monitored outputs (n, OUTS) of function p at the nodes."""
+        """Return the monitored outputs (n, OUTS) of function p at the n nodes."""
         e, outputs = self.table[p], self.asked.outputs.reshape(self._stages, self.sizes[1])
         return outputs[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
 
     def astray(self, p: int, theta: float) -> bool:
-        """Return whether outputs of function p at a stage without weight are far outside the range at the other stages.
+        """Whether outputs of function p at a stage without weight are far outside their range at the other stages.
 
         `theta` is the fraction of the step at this stage. See
         `quirk.dynamics.sparse.stepping.discontinuity_probe.astray`.
@@ -190,7 +196,7 @@ class Functions:
         return basis(fractions, theta) @ at_stages
 
     def ask(self, p: int, t: float, inputs: np.ndarray) -> np.ndarray:
-        """Call function p at time t with these inputs; return its outputs, nan if it fails."""
+        """Call function p at time t with the given inputs; return its outputs, NaN if it fails."""
         e, looked_at = self.table[p], self._looked_at(p)
         arguments, returned = self.ins[e[KIND]], self.outs[e[KIND]]
         there = slice(e[FIRST_IN], e[FIRST_IN] + e[INS])
@@ -202,17 +208,17 @@ class Functions:
         return returned[looked_at].copy()
 
     def expected(self, p: int, theta: float) -> np.ndarray:
-        """Return the outputs of function p, interpolated between the nodes at fraction theta of the step."""
+        """Return the outputs of function p, interpolated at fraction theta of the step."""
         return basis(self.asked.fractions, theta) @ self.returned(p)
 
 
 @dataclass(frozen=True)
 class ProbedStretch:
-    """Times of a step, s.
+    """Times of a step that is searched for jumps, s.
 
     Attributes
     ----------
-    t, h : start and size
+    t, h : start and size of the step
     low, high : range of times at which functions may be called
     gap : maximum interval between two calls in the search for jumps
     """
@@ -229,16 +235,16 @@ class ProbedStretch:
         return self.t + 0.5 * self.h
 
     def part(self, t: float) -> float:
-        """Return the fraction of the step at time t."""
+        """Return time t as a fraction of the step."""
         return (t - self.t) / self.h
 
     def times(self, fractions: np.ndarray) -> np.ndarray:
-        """Return the times, s, at fractions of the step, limited to `low` and `high`."""
+        """Return the times, s, at given fractions of the step, limited to `low` and `high`."""
         return np.clip(self.t + fractions * self.h, self.low, self.high)
 
 
 def nodes_of(tableau: Method) -> tuple[np.ndarray, np.ndarray]:
-    """Return the stages with weight in the step, including start and end, and their fractions (n,) of the step."""
+    """Return the stages that have weight in a step, including start and end, and their fractions (n,) of the step."""
     stage_at = {float(c): s for s, c in enumerate(tableau.c) if tableau.b[s] != 0}
     stage_at |= {0.0: 0, 1.0: tableau.stages}
     fractions = sorted(stage_at)
@@ -246,7 +252,7 @@ def nodes_of(tableau: Method) -> tuple[np.ndarray, np.ndarray]:
 
 
 def basis(fractions: np.ndarray, theta: float) -> np.ndarray:
-    """Return the Lagrange polynomials (n,) of nodes at fraction theta of a step, by the barycentric formula."""
+    """Return the Lagrange polynomials (n,) of n nodes at fraction theta of a step, by the barycentric formula."""
     away = theta - fractions
     if np.abs(away).min() < AT_NODE:
         return (np.abs(away) < AT_NODE).astype(float)

@@ -4,6 +4,8 @@ Newton's method is implemented as in RADAU5 (Hairer and Wanner, Solving Ordinary
 derivatives and factorizations at one state are used in all iterations of a step, and in further steps while iterations
 converge fast; it starts from the polynomial of the previous step. Unlike in RADAU5, derivatives are evaluated in the
 middle of the step, extrapolated by this polynomial, and all computations are in axes that rotate with the bodies.
+
+The functions of an integration method are described in `loop`. `stepper` holds the data of the method; a slope is y'.
 """
 
 from __future__ import annotations
@@ -38,11 +40,13 @@ from .step_control import in_piece, keeps_to_constraints
 
 @record
 class Radau(NamedTuple):
-    """A Radau IIA method with s points, with the arrays of its steps; see `quirk.integrators.radau`.
+    """A Radau IIA method with s points and the arrays of its steps; see `quirk.integrators.radau`.
+
+    A state has `size` elements.
 
     Attributes
     ----------
-    points : number of points s
+    points : number of collocation points s
     exponent : 1 / (s + 1), the inverse order of the error estimate
     a, back, forth, of_slopes : (s s,) coefficients
     nodes, inverse, e : (s,) coefficients
@@ -51,14 +55,14 @@ class Radau(NamedTuple):
     matrices : (s implicit.size,) the real matrix, then real and imaginary parts of the complex ones
     z, f : (s size,) increments and slopes at the points, in rotating axes
     w, u : (s size,) right-hand sides and solutions of the linear systems
-    turned : rotations of the axes at the start and at all points
+    turned : rotations of the axes at the start and at all points, as quaternions
     origin, base : (size,) positions of bodies at the start, and the state relative to these in rotating axes
     past, past_axes, past_origin, past_base : increments (s size,), axes, origin and base of the last completed step
     slope, slope_new : (size,) y' at the start and at the end of the step
     centre : (size,) state at which derivatives are evaluated
     seen, stage, change, apart : scratch
     basis : (s,) weights of the points in the polynomial at one time
-    known : data SINCE to GREATEST of the step
+    known : entries SINCE to GREATEST, which describe the step
     """
 
     points: int
@@ -137,7 +141,7 @@ NEAR, SHRUNK = 0.1, 0.5
 
 @kernel
 def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
-    """Take a step of size h; return its ratio of error to tolerance."""
+    """Take a step of size h; return the ratio of error to tolerance."""
     known = stepper.known
     if run.counts[FRESH] != 0 or known[SINCE] != run.clock[T]:
         slope_at(mechanism, settings, run, in_piece(run, run.clock[T]), run.y, stepper.slope, False)
@@ -174,7 +178,7 @@ def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState
 
 @kernel
 def holds_singular(stepper: Radau, settings: Settings, run: RunState) -> bool:
-    """Return whether the step contains a singular configuration; such a step is taken by a Runge-Kutta method."""
+    """Whether the step contains a singular configuration; such a step is taken by a Runge-Kutta method."""
     least, greatest = stepper.known[LEAST], stepper.known[GREATEST]
     if settings.fixed > 0 or not (least < NEAR and least < SHRUNK * greatest):
         return False
@@ -184,7 +188,7 @@ def holds_singular(stepper: Radau, settings: Settings, run: RunState) -> bool:
 
 @kernel
 def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> None:
-    """Evaluate all derivatives at the extrapolated state in the middle of the step, and choose the rotating axes."""
+    """Compute all derivatives at the extrapolated state in the middle of the step, and choose the rotating axes."""
     t, known = run.clock[T], stepper.known
     if known[PAST_STEP] > 0.0:
         t += 0.5 * h
@@ -204,7 +208,7 @@ def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunStat
 
 @kernel
 def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
-    """Rotate the axes, and extrapolate the polynomial of the last step, if any, as initial guess."""
+    """Rotate the axes, and extrapolate the polynomial of the last step, if there is one, as initial guess."""
     size, blocks, turned = run.y.shape[0], mechanism.constants.shape[0] // CON, stepper.turned
     t = run.clock[T] - stepper.known[CENTRE]
     turn_axes(stepper.implicit.axes, t, turned, 0)
@@ -225,7 +229,7 @@ def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None
 
 @kernel
 def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
-    """Transform a state to the rotating axes at the start of the step (0), or at a point (1 to s)."""
+    """Transform a state y to the rotating axes at the start of the step (`at_point` 0), or at a point (1 to s)."""
     blocks = mechanism.constants.shape[0] // CON
     for o in range(0, y.shape[0], 8):
         store(stepper.seen, o, load(y, o) - load(stepper.origin, o))
@@ -234,7 +238,7 @@ def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int,
 
 @kernel
 def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
-    """Fill the state at time t from the polynomial of the last step."""
+    """Compute the state at time t from the polynomial of the last step."""
     s, blocks = stepper.points, stepper.past_axes.shape[0] // AXES
     weigh_points(stepper, (t - stepper.known[PAST]) / stepper.known[PAST_STEP])
     copy(stepper.past_base, stepper.seen)
@@ -247,7 +251,7 @@ def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
 
 @kernel
 def weigh_points(stepper: Radau, x: float) -> None:
-    """Fill `basis` with the weights of the points in the polynomial of increments, at fraction x of the step."""
+    """Compute the weights of the points in the polynomial of increments at fraction x of the step, in `basis`."""
     for i in range(stepper.points):
         weight = x / stepper.nodes[i]
         for j in range(stepper.points):
@@ -258,7 +262,7 @@ def weigh_points(stepper: Radau, x: float) -> None:
 
 @kernel
 def factorise(mechanism: Mechanism, stepper: Radau, h: float) -> None:
-    """Factorize all matrices for step size h."""
+    """Assemble and factorize all matrices for step size h."""
     implicit, constants, y = stepper.implicit, mechanism.constants, stepper.centre
     size, inverse = implicit.size, stepper.inverse
     assemble(implicit, constants, y, (h * inverse[0],), (stepper.matrices[:size],))
@@ -270,7 +274,7 @@ def factorise(mechanism: Mechanism, stepper: Radau, h: float) -> None:
 
 @kernel
 def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
-    """Solve for the increments by Newton's method; return False if it does not converge."""
+    """Solve for the increments by Newton's method; return False if the method does not converge."""
     known = stepper.known
     most = FIXED_MOST if settings.fixed > 0 else int(MOST + MORE * (stepper.points - 3))
     bound, before, rate = max(known[BOUND], SUREST) ** 0.8, 0.0, 0.0
@@ -306,7 +310,7 @@ def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSt
 
 @kernel
 def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
-    """Evaluate y' at all points; return False if the run must stop."""
+    """Compute the slopes y' at all points; return False if the run must stop."""
     size, known, least, greatest = run.y.shape[0], stepper.known, np.inf, 0.0
     for i in range(stepper.points):
         t = in_piece(run, run.clock[T] + stepper.nodes[i] * h)
@@ -324,7 +328,7 @@ def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSta
 
 @kernel
 def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> None:
-    """Fill the state at point i in the inertial frame, and `seen` with the state in rotating axes."""
+    """Compute the state at point i in the inertial frame, in `out`, and in rotating axes, in `seen`."""
     size, blocks = out.shape[0], mechanism.constants.shape[0] // CON
     for o in range(0, size, 8):
         store(stepper.seen, o, load(stepper.base, o) + load(stepper.z, i * size + o))
@@ -335,7 +339,10 @@ def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> No
 
 @kernel
 def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point: int, out: np.ndarray) -> None:
-    """Transform y' of the state in `seen` to the rotating axes at the start of the step (0), or at a point (1 to s)."""
+    """Transform the slope y' of the state in `seen` to the rotating axes.
+
+    The axes are those at the start of the step for `at_point` = 0, or at collocation point 1 to s.
+    """
     blocks = mechanism.constants.shape[0] // CON
     see(stepper.turned, at_point * TURNED * blocks, blocks, slope, out)
     let_turn(stepper.implicit.axes, stepper.seen, out)
@@ -343,7 +350,7 @@ def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point:
 
 @kernel
 def corrections(mechanism: Mechanism, stepper: Radau, f: np.ndarray, z: np.ndarray, h: float) -> None:
-    """Solve all linear systems of one Newton iteration, for slopes f and increments z (s size,) at the points."""
+    """Solve the linear systems of one Newton iteration, for slopes f and increments z (s size,) at the points."""
     implicit, s, n = stepper.implicit, stepper.points, stepper.implicit.size
     size, constants, inverse = stepper.slope.shape[0], mechanism.constants, stepper.inverse
     y = stepper.centre
@@ -363,7 +370,7 @@ def corrections(mechanism: Mechanism, stepper: Radau, f: np.ndarray, z: np.ndarr
 
 @kernel
 def correct(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState) -> float:
-    """Apply the corrections to the increments; return the ratio of the largest correction to the tolerance."""
+    """Add the corrections to the increments; return the ratio of the largest correction to the tolerance."""
     s, size, change, largest = stepper.points, run.y.shape[0], stepper.change, 0.0
     for i in range(s):
         clear(change)
@@ -378,7 +385,7 @@ def correct(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSt
 
 @kernel
 def arrive(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
-    """Complete the step with the converged increments; return its ratio of error to tolerance."""
+    """Complete the step with the converged increments; return the ratio of error to tolerance."""
     s, size = stepper.points, run.y.shape[0]
     add_work(mechanism, stepper, h)
     show_at(mechanism, stepper, s - 1, run.y_new)
@@ -397,7 +404,7 @@ def arrive(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSta
 
 @kernel
 def remember(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
-    """Store the polynomial of a step, modified to end at the projected state."""
+    """Store the polynomial of the step, modified so that it ends at the projected state."""
     size, s, known = run.y.shape[0], stepper.points, stepper.known
     last = stepper.z[(s - 1) * size : s * size]
     see_from(mechanism, stepper, run.y_new, s, last)
@@ -412,7 +419,7 @@ def remember(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> N
 
 @kernel
 def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
-    """Fill the increments of all work variables, on which no other quantity depends."""
+    """Compute the increments of all work variables, on which no other quantity depends."""
     s, size = stepper.points, stepper.slope.shape[0]
     for o in range(mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables, size):
         for i in range(s):
@@ -424,7 +431,10 @@ def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
 
 @kernel
 def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
-    """Return the ratio of error to tolerance of a step; with projection, of its part tangential to the constraints."""
+    """Return the ratio of the error of a step to the tolerance.
+
+    With projection, only the part of the error tangential to the constraints counts.
+    """
     size, e = run.y.shape[0], h * stepper.inverse[0]
     right, found, blocks = stepper.w[:size], stepper.u[:size], mechanism.constants.shape[0] // CON
     energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, stepper.slope_new)
@@ -448,7 +458,7 @@ def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Ru
 
 @kernel
 def of_estimate(points: int) -> float:
-    """Return the ratio of the order of the error estimate to the order of the error."""
+    """Return the order of the error estimate divided by the order of the error, for a method with `points` points."""
     return (points + 1) / (2.0 * points)
 
 
@@ -456,7 +466,7 @@ def of_estimate(points: int) -> float:
 def work_ratio(
     mechanism: Mechanism, stepper: Radau, change: np.ndarray, h: float, tolerance: float, least: float
 ) -> float:
-    """Return the ratio of error to `tolerance`, J, of all work variables, from the estimate in `change`.
+    """Return the ratio of the error of all work to `tolerance`, J, from the estimate in `change`.
 
     The estimate has lower order than the error, and is much larger: as for the motion, a power of the tolerance is
     allowed for it, unless the fraction `least` is larger. The base of this power is the tolerance over the work that
@@ -480,7 +490,7 @@ def work_ratio(
 def ratio(
     mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, change: np.ndarray, constrained: bool
 ) -> float:
-    """Return the ratio of a change of y to the tolerance; if `constrained`, only of its tangential part."""
+    """Return the ratio of a change of the state y to the tolerance; if `constrained`, that of its tangential part."""
     rtol, atol, y_new = settings.rtol, settings.atol, run.y_new if constrained else run.y
     worst = variables_error(mechanism.forces, change, run.y, y_new, rtol, atol)
     for level in (POSES, VELOCITIES):
@@ -494,7 +504,7 @@ def ratio(
 def between(
     mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Fill the state at time t within the step from its polynomial."""
+    """Compute the state at time t within the step from the polynomial; return False if it is not finite."""
     on_polynomial(stepper, t, state)
     normalise(mechanism.constants, state)
     return finite(state)
@@ -502,7 +512,7 @@ def between(
 
 @kernel
 def middle(stepper: Radau, run: RunState, h: float, state: np.ndarray) -> None:
-    """Fill the state in the middle of the step from its polynomial."""
+    """Compute the state in the middle of the step from the polynomial."""
     on_polynomial(stepper, run.clock[T] + 0.5 * h, state)
 
 
@@ -520,14 +530,17 @@ def close(stepper: Radau, settings: Settings, run: RunState) -> None:
 
 @kernel
 def clear(array: np.ndarray) -> None:
-    """Set all elements to zero."""
+    """Set all elements of an array to zero."""
     for o in range(0, array.shape[0], 8):
         store(array, o, splat(0.0))
 
 
 @kernel
 def add_all(weights: np.ndarray, first: int, count: int, of: np.ndarray, factor: float, out: np.ndarray) -> None:
-    """Add `count` consecutive arrays, times `factor` and their weights, to `out`."""
+    """Add `count` consecutive arrays in `of`, times `factor` and their weights, to `out`.
+
+    The first weight has index `first`.
+    """
     size = out.shape[0]
     for j in range(count):
         weight = factor * weights[first + j]

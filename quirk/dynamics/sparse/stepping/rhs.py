@@ -1,4 +1,7 @@
-"""Compiled solver as right-hand side y' = f(t, y), for the start of a run and for SciPy's integrators."""
+"""The right-hand side y' = f(t, y) by the compiled solver, for the start of a run and for SciPy's integrators.
+
+A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states. There are K joints.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ from ..tangent.jacobian import Jacobian
 
 
 class SparseFlow:
-    """Vector field of a system on the manifold of its constraints, over flat states (13 n + k,).
+    """Vector field of a system on the manifold of its constraints.
 
     Attributes
     ----------
-    rank : largest number of independent rows on the constraints so far
+    rank : largest number of independent rows at a state on the constraints so far
     evaluations : number of evaluations of y'
     trouble : cause of the failure of the last evaluation, such as an error in a user function, or None
     """
@@ -47,15 +50,15 @@ class SparseFlow:
         return self.solver.applied.trouble
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n + k,), or nan where it cannot be computed; `trouble` then has the cause."""
+        """Return y' (13 n + k,), or NaN where it cannot be computed; `trouble` then holds the cause."""
         self.evaluations += 1
         lanes = self.solver.rates(t, self.solver.slots.state_to_lanes(y), self.baumgarte)
         return self.solver.slots.state_from_lanes(lanes)
 
     def jacobian(self) -> Callable[[float, np.ndarray], np.ndarray] | None:
-        """Return a function of t and y for dy'/dy (13 n + k, 13 n + k), or None if there is no tangent.
+        """Return a function of t and y that computes dy'/dy (13 n + k, 13 n + k); None without derivatives.
 
-        The function returns nan where the Jacobian cannot be computed.
+        The function returns NaN where the Jacobian cannot be computed.
         """
         if any(self.baumgarte):
             return None
@@ -73,12 +76,15 @@ class SparseFlow:
         return at
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
-        """Set the reference for counting turns: joint angles (K, 3), rad, and rates (K, 3), rad/s, at time t, s."""
+        """Set the reference for counting full turns.
+
+        It consists of joint angles (K, 3), rad, and their rates (K, 3), rad/s, at time t, s.
+        """
         self._reference = t, angles, rates
         self.solver.applied.refer(t, angles, rates)
 
     def turn(self, t: float, y: np.ndarray) -> None:
-        """Update the slip direction of each friction element from a state (13 n + k,), unless the slip has reversed."""
+        """Update the slip direction of each friction element from a state y, unless the slip has reversed."""
         table, applied = self.solver.frictions, self.solver.applied.table
         if not (table.size > 1).any():
             return
@@ -88,12 +94,12 @@ class SparseFlow:
             applied.inputs[into : into + size] = turned_on(slip, applied.inputs[into : into + size + 1])
 
     def angles(self, t: float) -> dict[str, np.ndarray]:
-        """Return approximate joint angles (3,), rad, at a time, by name: extrapolated linearly from the reference."""
+        """Return joint angles (3,), rad, at time t, by name of the joint, extrapolated linearly from the reference."""
         since, angles, rates = self._reference
         return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return y with unit quaternions, projected if `on_constraints`; None if y is too far from the constraints."""
+        """Return y with unit quaternions, projected onto the constraints if `on_constraints`; None if that fails."""
         lanes = self.solver.slots.state_to_lanes(y)
         if not self.solver.project(lanes, t, self.on_constraints):
             return None

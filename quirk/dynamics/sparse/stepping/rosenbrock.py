@@ -1,4 +1,8 @@
-"""Steppers of Rosenbrock methods: for stiff systems, with exact Jacobians, at linear cost."""
+"""Steps of Rosenbrock methods, for stiff systems, with exact Jacobians, at linear cost.
+
+The functions of an integration method are described in `loop`. `stepper` holds the data of the method. Work variables
+are states that hold work; their rates are integrated by quadrature.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,9 @@ from .step_control import in_piece, keeps_to_constraints
 
 @record
 class RosenbrockMethod(NamedTuple):
-    """A Rosenbrock method with s stages, with the arrays of its steps; see `quirk.integrators.rosenbrock`.
+    """A Rosenbrock method with s stages and the arrays of its steps; see `quirk.integrators.rosenbrock`.
+
+    A state has `size` elements.
 
     Attributes
     ----------
@@ -46,8 +52,8 @@ class RosenbrockMethod(NamedTuple):
     u : (s size,) stages
     slope, drift : (size,) y' and its partial derivative with respect to time, at the start of the step
     stage, rest, change : (size,) scratch
-    known : (2,) time of the derivatives, and e of the last factorization
-    power : (5 k,) rates of the k work variables at the NODES of the step
+    known : (2,) time of the derivatives, and the multiple e of the step size in the last factorization
+    power : (5 w,) rates of w work variables at the NODES of the step
     """
 
     stages: int
@@ -87,7 +93,7 @@ SINCE, STEP = range(2)
 
 @kernel
 def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> float:
-    """Take a step of size h; return its ratio of error to tolerance."""
+    """Take a step of size h; return the ratio of error to tolerance."""
     e, constants = stepper.gamma * h, mechanism.constants
     if run.counts[FRESH] != 0 or stepper.known[SINCE] != run.clock[T]:
         slope_at(mechanism, settings, run, in_piece(run, run.clock[T]), run.y, stepper.slope, False)
@@ -122,7 +128,7 @@ def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, ru
 
 @kernel
 def stages(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> bool:
-    """Compute all stages; return False if the run must stop."""
+    """Compute all stages of a step of size h; return False if the run must stop."""
     size, e = run.y.shape[0], stepper.gamma * h
     for i in range(stepper.stages):
         if i == 0:
@@ -145,7 +151,7 @@ def stages(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, 
 
 @kernel
 def learn(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: float, y: np.ndarray) -> None:
-    """Compute the Jacobian and the partial time derivative at the start of a step, the state evaluated last."""
+    """Compute the Jacobian and the partial time derivative at the start of a step, which has been evaluated last."""
     for o in range(0, stepper.drift.shape[0], 8):
         store(stepper.drift, o, splat(0.0))
     t_in = in_piece(run, t)
@@ -161,7 +167,7 @@ def learn(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: flo
 
 @kernel
 def add_stages(weights: np.ndarray, first: int, count: int, u: np.ndarray, factor: float, out: np.ndarray) -> None:
-    """Add `count` stages, times `factor` and their weights, to `out`."""
+    """Add `count` stages in u, times `factor` and their weights, to `out`; the first weight has index `first`."""
     size = out.shape[0]
     for j in range(count):
         weight = factor * weights[first + j]
@@ -174,7 +180,7 @@ def add_stages(weights: np.ndarray, first: int, count: int, u: np.ndarray, facto
 def between(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Fill the state at time t within the step from the continuous extension."""
+    """Compute the state at time t within the step by dense output; return False if it is not finite."""
     size = run.y.shape[0]
     x = (t - run.clock[T]) / (run.clock[T_NEW] - run.clock[T])
     for o in range(0, size, 8):
@@ -196,7 +202,7 @@ def first_work(mechanism: Mechanism, stepper: RosenbrockMethod) -> int:
 
 @kernel
 def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> bool:
-    """Evaluate the rates of all work variables at the nodes within the step; return False if the run must stop."""
+    """Compute the rates of all work variables at nodes within the step; return False if the run must stop."""
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
         for node in range(1, NODES.shape[0] - 1):
@@ -211,7 +217,7 @@ def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settin
 
 @kernel
 def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> None:
-    """Fill all work variables at the end of the step."""
+    """Compute all work variables at the end of the step."""
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
         keep_power(stepper, stepper.slope, first, NODES.shape[0] - 1)
@@ -220,7 +226,7 @@ def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> 
 
 @kernel
 def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: int) -> None:
-    """Store the rates of all work variables at a node."""
+    """Store the rates of all work variables at a node; `first` is the index of the first one in `slope`."""
     count = stepper.power.shape[0] // NODES.shape[0]
     for n in range(count):
         put(stepper.power, node * count + n, at(slope, first + n))
@@ -228,7 +234,7 @@ def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: i
 
 @kernel
 def carry(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, x: float, state: np.ndarray) -> None:
-    """Fill all work variables at fraction x of the step."""
+    """Compute all work variables at fraction x of the step."""
     first, h, nodes = first_work(mechanism, stepper), run.clock[T_NEW] - run.clock[T], NODES.shape[0]
     count = stepper.power.shape[0] // nodes
     for o in range(count):
@@ -243,7 +249,7 @@ def carry(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, x: flo
 
 @kernel
 def work_change(mechanism: Mechanism, stepper: RosenbrockMethod, h: float, change: np.ndarray) -> None:
-    """Fill `change` with the error estimates of all work variables at the end of the step."""
+    """Compute the error estimates of all work variables at the end of a step of size h, in `change`."""
     first, nodes = first_work(mechanism, stepper), NODES.shape[0]
     count = stepper.power.shape[0] // nodes
     for o in range(count):
@@ -255,7 +261,7 @@ def work_change(mechanism: Mechanism, stepper: RosenbrockMethod, h: float, chang
 
 @kernel
 def middle(stepper: RosenbrockMethod, run: RunState, h: float, state: np.ndarray) -> None:
-    """Fill the state in the middle of the step from the continuous extension."""
+    """Compute the state in the middle of the step by dense output."""
     for o in range(0, run.y.shape[0], 8):
         store(state, o, 0.5 * (load(run.y, o) + load(run.y_new, o)))
     power = 0.25
@@ -278,7 +284,11 @@ def close(stepper: RosenbrockMethod, settings: Settings, run: RunState) -> None:
 def step_error(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float, allowed: float
 ) -> float:
-    """Return the ratio of error to tolerance of a step; with projection, of its part tangential to the constraints."""
+    """Return the ratio of the error of a step to the tolerance.
+
+    With projection, only the part of the error tangential to the constraints counts. `allowed` is the tolerance of
+    work, J.
+    """
     size, constants, change = run.y.shape[0], mechanism.constants, stepper.change
     constrained = keeps_to_constraints(mechanism, settings)
     for o in range(0, size, 8):

@@ -1,8 +1,8 @@
-"""Axes that rotate with the bodies, for the computations of implicit steps, in kernels.
+"""Axes that rotate with the bodies, for the computations of implicit steps, in compiled code.
 
 Loads are stiff in directions that are often fixed in bodies. In axes that rotate with the bodies at constant rates
 during a step these directions are constant, and so are the derivatives, which Newton's method evaluates at one state
-only.
+only. Each body has two sets of axes: one for its translation and one for its rotation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TURNED = 64
 
 @kernel
 def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, axes: np.ndarray) -> None:
-    """Choose axes that rotate with the bodies at the state evaluated last; `ydot` is the result of that evaluation.
+    """Choose the angular velocities of the axes from the state evaluated last; `ydot` is the result of that evaluation.
 
     Axes for translations do not rotate for bodies whose velocity varies less in fixed axes, such as a wheel on a
     straight road.
@@ -51,7 +51,7 @@ def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.
 
 @kernel
 def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> None:
-    """Fill the quaternions of the axes after `time`, s, from element `first` of `turned`."""
+    """Compute the quaternions of all axes after `time`, s, in `turned` from element `first` on."""
     for block in range(axes.shape[0] // AXES):
         for part in range(2):
             for lane in range(8):
@@ -65,7 +65,10 @@ def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> 
 
 @kernel
 def see(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
-    """Transform a state or a variation to the rotated axes, in `out`; angular velocities stay in body axes."""
+    """Transform a state or a variation to the rotated axes, in `out`; angular velocities stay in body axes.
+
+    The quaternions of the axes begin at element `first` of `turned`.
+    """
     copy(y, out)
     for block in range(blocks):
         s, o = block * STATE, first + block * TURNED
@@ -78,7 +81,10 @@ def see(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndar
 
 @kernel
 def show(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
-    """Transform a state or a variation from the rotated axes to the inertial frame, in `out`."""
+    """Transform a state or a variation from the rotated axes to the inertial frame, in `out`.
+
+    The quaternions of the axes begin at element `first` of `turned`.
+    """
     copy(y, out)
     for block in range(blocks):
         s, o = block * STATE, first + block * TURNED
@@ -90,7 +96,7 @@ def show(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.nda
 
 @kernel
 def let_turn(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
-    """Subtract the rate of the state y due to the rotation of the axes from its slope in rotating axes."""
+    """Subtract from the slope of a state y, in rotating axes, the rate due to the rotation of the axes."""
     for block in range(axes.shape[0] // AXES):
         s, o = block * STATE, block * AXES
         rate = load3(axes, o + TRANSLATIONS)
@@ -104,7 +110,7 @@ def let_turn(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
 
 @kernel
 def places(blocks: int, y: np.ndarray, out: np.ndarray) -> None:
-    """Fill `out` with the positions of a state, and zero elsewhere."""
+    """Copy the positions of all bodies in the state y to `out`, and set all other elements to zero."""
     for o in range(0, out.shape[0], 8):
         store(out, o, splat(0.0))
     for block in range(blocks):
@@ -119,7 +125,7 @@ def rotated(w: Any, x: Any, a: Any) -> Any:
 
 @traced
 def turn(w: Any, x: Any, y: Any, out: Any, q: Any) -> None:
-    """Write the product of the quaternions (w, x) and y[q:] (stride 8) to `out`."""
+    """Multiply the quaternions at element q of y by quaternions (w, x) from the left; `out` receives the products."""
     v, u = load(y, q), load3(y, q + 8)
     store(out, q, w * v - dot(x, u))
     store3(out, q + 8, plus(plus(times(u, w), times(x, v)), cross(x, u)))

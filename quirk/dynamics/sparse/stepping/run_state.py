@@ -1,4 +1,4 @@
-"""State and settings of a run between two entries into compiled code."""
+"""State and settings of a run between two calls of compiled code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Settings(NamedTuple):
     interval : number of steps between projections, 0 without projection
     alpha, beta : Baumgarte's rates, 1/s
     length : length of the system, m
-    every : whether the states of all steps are kept, or those at output times
+    every : whether the states of all steps are stored, not only those at output times
     max_step : maximum step size, s
     gap : maximum interval between calls of user functions, s
     look : maximum interval between checks of rates within a step of Taylor series, s
@@ -50,7 +50,9 @@ class Settings(NamedTuple):
 
 @record
 class RunState(NamedTuple):
-    """State of a run between two entries into compiled code; states of bodies in blocks of eight.
+    """State of a run between two entries, that is calls of compiled code.
+
+    States of bodies are in blocks of eight bodies and have `size` elements.
 
     Attributes
     ----------
@@ -60,9 +62,9 @@ class RunState(NamedTuple):
     asked : requested output times, s, which may change between entries
     times, states : times, s, and states of the output since the last entry
     stop : (1,) nonzero to end the run
-    pieces : (4 P,) LOW to FIRST of each interval between breaks
-    functions : user functions with their inputs and outputs
-    counter : revolution counter of the joints
+    pieces : (4 P,) entries LOW to FIRST of each of P intervals between breaks
+    functions : user functions with their inputs and outputs at the stages of a step
+    counter : counter of full turns of joint angles
     watched : event functions
     trail : steps since the last entry, if they are recorded
     """

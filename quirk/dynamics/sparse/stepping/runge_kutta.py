@@ -1,4 +1,8 @@
-"""Steppers of explicit Runge-Kutta methods: any tableau, its error estimates, and its continuous extension."""
+"""Steps of explicit Runge-Kutta methods of any tableau, with error estimates and dense output.
+
+The functions of an integration method are described in `loop`. `stepper` holds the data of the method. A pivot of a
+constraint row measures how far the row is from being dependent on others.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ MOST_ROUND_OFF = 1e-7
 
 @record
 class RungeKutta(NamedTuple):
-    """An explicit Runge-Kutta method with the arrays of its steps.
+    """An explicit Runge-Kutta method and the arrays of its steps; a state has `size` elements.
 
     Attributes
     ----------
@@ -58,7 +62,7 @@ class RungeKutta(NamedTuple):
 
 @kernel
 def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Take a step of size h; return its ratio of error to tolerance."""
+    """Take a step of size h; return the ratio of error to tolerance."""
     weights, size, stages = stepper.weights, run.y.shape[0], stepper.weights.stages
     across = leads_across_singular(mechanism, run, h)
     if across:
@@ -84,7 +88,7 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
 
 @kernel
 def least_before(mechanism: Mechanism) -> float:
-    """Return the smallest pivot of the rows at the start of the step."""
+    """Return the smallest pivot of the constraint rows at the start of the step."""
     least, before = 1.0, mechanism.work.pivots_before
     for row in range(before.shape[0]):
         pivot = at(before, row)
@@ -97,7 +101,10 @@ def least_before(mechanism: Mechanism) -> float:
 def between(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Fill the state at time t within the step from the continuous extension; its extra stages are computed once."""
+    """Compute the state at time t within the step by dense output; return False if it is not finite.
+
+    Additional stages are computed at the first call in a step.
+    """
     weights, size, h = stepper.weights, run.y.shape[0], run.clock[T_NEW] - run.clock[T]
     if run.counts[WITHIN] == TAKEN:
         for stage in range(weights.stages + 1, weights.buffers):
@@ -114,7 +121,7 @@ def between(
 
 @kernel
 def middle(stepper: RungeKutta, run: RunState, h: float, state: np.ndarray) -> None:
-    """Fill the state in the middle of the step from its cubic Hermite interpolant."""
+    """Compute the state in the middle of the step by its cubic Hermite interpolant."""
     size, stages = run.y.shape[0], stepper.weights.stages
     for o in range(0, size, 8):
         bend = load(stepper.k, o) - load(stepper.k, stages * size + o)
@@ -132,7 +139,10 @@ def close(stepper: RungeKutta, settings: Settings, run: RunState) -> None:
 
 @kernel
 def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Return the ratio of error to tolerance of a step; with projection, of its part tangential to the constraints."""
+    """Return the ratio of the error of a step to the tolerance.
+
+    With projection, only the part of the error tangential to the constraints counts.
+    """
     constants, weights, change = mechanism.constants, stepper.weights, stepper.change
     constrained, rtol, atol = keeps_to_constraints(mechanism, settings), settings.rtol, settings.atol
     size, stages, first, second = run.y.shape[0], weights.stages, 0.0, 0.0
@@ -163,7 +173,7 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
 
 @kernel
 def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Return a bound of the error estimate due to round-off of the accelerations, as a ratio to the tolerance.
+    """Return a bound for the part of the error estimate that is due to round-off of accelerations, over the tolerance.
 
     If p is the smallest pivot of the rows, accelerations have a relative round-off of up to ROUND_OFF / p.
     """

@@ -31,7 +31,7 @@ UNSOLVABLE = 0.02
 
 
 class SlipPacing:
-    """Switching of the method by the rate at which the slip direction settles, tested every few steps.
+    """Switches the method depending on the rate at which the slip direction settles, which is tested every few steps.
 
     Parameters
     ----------
@@ -46,24 +46,27 @@ class SlipPacing:
         self._implicit, self._judged = False, Judged()
 
     def snapshot(self) -> dict[str, Any]:
-        """Return all data on which later decisions depend."""
+        """Return a copy of all data on which later decisions depend."""
         return {name: getattr(self, name) for name in ("_since", "_tried", "_implicit", "_judged")}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
-        """Restore a snapshot."""
+        """Restore the data that `snapshot` returned."""
         vars(self).update(saved)
 
     def start(self, t: float, judged: Judged) -> MethodChange:
-        """Start at time t; keep the progress of other intervals of the run for `judged`."""
+        """Start at time t with the explicit method.
+
+        `judged` is the progress of other parts of the run, which is kept.
+        """
         self._since, self._tried, self._judged, self._implicit = t, 0, judged, False
         return MethodChange(self._explicit, told=False)
 
     def judged(self, t: float, tried: int) -> Judged:
-        """Return the progress of other intervals of the run."""
+        """Return the progress of other parts of the run, as passed to `start`."""
         return self._judged
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
-        """Restart the count of steps at a jump of the state."""
+        """Restart the count of steps at a jump of the state, at time t after `tried` steps."""
         self._since, self._tried = t, tried
 
     def due(self, tried: int) -> int:
@@ -71,7 +74,7 @@ class SlipPacing:
         return max(1, self._tried + self._every - tried)
 
     def looks(self, tried: int) -> bool:
-        """Return whether `other` must be called after this number of steps tried."""
+        """Whether `other` must be called after this number of steps tried."""
         return tried - self._tried >= self._every
 
     @property
@@ -104,10 +107,10 @@ class SlipPacing:
 
 
 def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | None:
-    """Return the exception for the largest sliding friction if it grows without bound at a state (size,), else None.
+    """Return the exception for friction that grows without bound at a state y, or None.
 
-    The criterion is that the determinant of the friction equations, 1 if friction does not affect its own normal loads,
-    approaches zero.
+    It names the friction element with the largest force. The criterion is that the determinant of the friction
+    equations, which is 1 if friction does not affect its own normal loads, approaches zero.
     """
     table = solver.frictions
     sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
@@ -121,12 +124,12 @@ def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | N
 
 
 def slides_in_plane(solver: Solver) -> bool:
-    """Return whether any friction element has two slip components, and so a slip direction that settles."""
+    """Whether a friction element has two slip components, and so a slip direction that settles."""
     return bool((solver.frictions.size > 1).any())
 
 
 def settling_rate(solver: Solver, y: np.ndarray, t: float) -> float:
-    """Return the largest rate, 1/s, at which the slip direction of a body settles at a state (size,).
+    """Return the largest rate, 1/s, at which the slip direction of a body settles at a state y.
 
     Slip below the floor of a friction element has a fixed direction.
     """

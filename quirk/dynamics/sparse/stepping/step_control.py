@@ -1,4 +1,4 @@
-"""Selection of step ends (breaks, output, events) and step size control."""
+"""Choice of the ends of steps (at breaks, output times, events), and step-size control."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ LEAST = 1e-290
 
 @kernel
 def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
-    """Return whether the run projects its states onto the constraints."""
+    """Whether the run projects its states onto the constraints."""
     return mechanism.nodes.rows.shape[0] > 0 and settings.interval > 0
 
 
@@ -82,7 +82,7 @@ def in_piece(run: RunState, t: float) -> float:
 
 @kernel
 def choose_end(settings: Settings, run: RunState) -> float:
-    """Set the end clock[T_NEW] of the next step, limited by breaks, events and max_step; return its size, s."""
+    """Set the end of the next step, clock[T_NEW], limited by breaks, events and max_step; return the step size, s."""
     clock, end = run.clock, run.pieces[PIECE_SIZE * run.counts[PIECE] + END]
     if settings.fixed > 0:
         clock[T_NEW] = min(whole_step(settings, run), end)
@@ -111,7 +111,9 @@ def whole_step(settings: Settings, run: RunState) -> float:
 
 @kernel
 def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
-    """Accept or reject a step of size h by `error`, its ratio of error to tolerance; set the size of the next step.
+    """Return whether a step of size h is accepted, and set the size of the next step.
+
+    `error` is the ratio of error to tolerance.
 
     The error grows as the step size to the power 1 / `exponent`.
     """
@@ -130,7 +132,7 @@ def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
 
 @kernel
 def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Return whether a step with tolerable error ends close to a singular configuration; set another size for it.
+    """Whether a step with tolerable error ends close to a singular configuration; if so, another size is set for it.
 
     At a distance d from the crossing of branches of motion, round-off of positions rotates velocities by EPSILON / d^2,
     and no step from there across is within the tolerance: steps would become shorter and end ever closer, where they
@@ -155,10 +157,10 @@ def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState
 
 @kernel
 def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool:
-    """Return whether a step of size h leads across a configuration at which a row becomes dependent.
+    """Whether a step of size h leads across a configuration at which a row becomes dependent.
 
-    The square root of its pivot, about linear in time, is then zero within the step by extrapolation of the last two
-    steps.
+    The square root of the pivot of a row is about linear in time; extrapolated from the last two steps it then becomes
+    zero within this step.
     """
     work, part = mechanism.work, h / (h + run.clock[T] - run.clock[EARLIER])
     for row in range(work.pivots.shape[0]):
@@ -190,7 +192,7 @@ def keep_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
 
 @kernel
 def passed_on(settings: Settings, run: RunState) -> None:
-    """Advance the indices of the interval between breaks and of the fixed step to the next step, at clock[T]."""
+    """Advance the numbers of the interval between breaks and of the fixed step, if their ends have been reached."""
     clock, counts = run.clock, run.counts
     if settings.fixed > 0 and clock[T] >= whole_step(settings, run) - shortest(settings, run):
         counts[GRID] += 1
@@ -204,7 +206,7 @@ def passed_on(settings: Settings, run: RunState) -> None:
 
 @kernel
 def stalled(settings: Settings, run: RunState) -> bool:
-    """Return whether the run makes no progress, with step sizes chosen by error control."""
+    """Whether the run makes no progress, with step sizes chosen by error control."""
     clock, counts = run.clock, run.counts
     if settings.fixed > 0:
         return False

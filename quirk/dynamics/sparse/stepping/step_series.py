@@ -41,12 +41,12 @@ class StepSeries(NamedTuple):
 
     Attributes
     ----------
-    exponent : 1 / order
-    elements : Taylor series of all elements of the model
+    exponent : reciprocal of the order of the error
+    elements : tables for the Taylor series of all constraints and force elements
     bodies, carried : coefficients of bodies and of auxiliary states; one half of each array for each of the two steps
     slope, ahead : (size,) y' at the start of the step and at its end
     change : (size,) scratch
-    known : data SINCE to OF_POWER of the two steps
+    known : entries SINCE to OF_POWER, which describe the two steps
     """
 
     exponent: float
@@ -71,7 +71,7 @@ NEARLY_DEPENDENT = 1e-2
 
 @kernel
 def coefficients(stepper: StepSeries, which: float) -> Pair:
-    """Return the coefficients of bodies, and of auxiliary states, in half `which` (0 or 1) of the arrays."""
+    """Return the Taylor coefficients of bodies and of auxiliary states in half `which` (0 or 1) of the arrays."""
     length, count = stepper.bodies.shape[0] // 2, stepper.carried.shape[0] // 2
     first, behind = int(which) * length, int(which) * count
     return stepper.bodies[first : first + length], stepper.carried[behind : behind + count]
@@ -79,7 +79,7 @@ def coefficients(stepper: StepSeries, which: float) -> Pair:
 
 @kernel
 def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None:
-    """Fill `change` with the coefficients of `order` of poses, and of `order - 1` of other components."""
+    """Copy the coefficients of `order` of poses, and of `order` - 1 of all other components, to `change`."""
     bodies, carried = found
     blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
     for block in range(blocks):
@@ -96,7 +96,7 @@ def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None
 
 @kernel
 def sum_up(stepper: StepSeries, h: float, state: np.ndarray) -> None:
-    """Fill the state at a time h, s, after the start of the present step."""
+    """Compute the state at time h, s, after the start of the present step, by summing the series."""
     bodies, carried = coefficients(stepper, stepper.known[HALF])
     orders, last = stepper.elements.orders, int(stepper.known[LAST])
     state_at(bodies, orders, last, h, state)
@@ -112,11 +112,11 @@ def sum_up(stepper: StepSeries, h: float, state: np.ndarray) -> None:
 def defect(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, h: float, whole: float, y: np.ndarray
 ) -> float:
-    """Return the difference of y', at a time h after the start of a step, from the derivative of the series.
+    """Return the difference between y', at time h after the start of a step, and the derivative of the series.
 
     It is relative to the last term at the end of a step of size `whole`: order over size, times the tolerance of
-    velocities, or of internal variables. If laws may change their branch in the step, the last term is evaluated at y:
-    any other difference has another cause, which may act during the whole step.
+    velocities, or of internal variables. If force laws may change their branch in the step, the last term is evaluated
+    at y: any other difference has another cause, which may act during the whole step.
     """
     last, known = int(stepper.known[LAST]), stepper.known
     weight = whole / last
@@ -136,20 +136,22 @@ def defect(
 def allow_work(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, y: np.ndarray, slope: np.ndarray
 ) -> None:
-    """Store the tolerance of work at the state evaluated last, whose multipliers must still be present."""
+    """Store the tolerance of work at the state y, evaluated last; its multipliers must still be present."""
     energy, power = tolerance_of_work(mechanism, settings, run, y, slope)
     stepper.known[OF_WORK], stepper.known[OF_POWER] = energy, power
 
 
 @kernel
 def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
-    """Return whether constraint rows are nearly dependent at the state evaluated last."""
+    """Whether constraint rows are nearly dependent at the state evaluated last."""
     return keeps_to_constraints(mechanism, settings) and mechanism.work.summary[LEAST] < NEARLY_DEPENDENT
 
 
 @kernel
 def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: float, atol: float) -> float:
-    """Return the largest ratio of error to tolerance of the motion in work.motion, poses or velocities, at the state y.
+    """Return the largest ratio of error to tolerance of the motion in work.motion, at the state y.
+
+    The motion is one of poses or velocities, as `level` selects.
 
     `beside` is true where rows are nearly dependent: there velocities of all bodies have round-off proportional to the
     largest one, and errors are measured relative to it; otherwise bodies at rest would never be within the tolerance.
@@ -172,7 +174,7 @@ def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: f
 
 @kernel
 def rates_apart(stepper: StepSeries, h: float, weight: float) -> None:
-    """Fill `change` with `weight` times (`ahead` minus the derivative of the series at time h after its start)."""
+    """Compute `weight` times the difference between `ahead` and the derivative of the series at time h, in `change`."""
     ahead, change, last = stepper.ahead, stepper.change, int(stepper.known[LAST])
     bodies, carried = coefficients(stepper, stepper.known[HALF])
     orders = stepper.elements.orders

@@ -39,11 +39,11 @@ def stability_interval(name: str) -> float:
 
 
 def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues (k,), 1/s, of the fastest modes at a state (size,), and the residual (k,) of each.
+    """Return the eigenvalues (k,), 1/s, of the k fastest modes at a state y, and the residual (k,) of each.
 
-    The modes have time scales h, s, or longer. They are computed by Arnoldi's method (Saad, Numerical Methods for Large
-    Eigenvalue Problems, 2011, 6.2) with differences of y', as a few digits suffice. Velocities are measured in lengths
-    per h: so displacements and velocities of fast modes are about equal, and the modes far from parallel.
+    The modes have time scales of h, s, or longer. They are computed by Arnoldi's method (Saad, Numerical Methods for
+    Large Eigenvalue Problems, 2011, 6.2) with differences of y', as a few digits suffice. Velocities are measured in
+    lengths per h: so displacements and velocities of fast modes are about equal, and the modes far from parallel.
     """
     modes, missed = _modes(solver, y, t, h)
     fastest = np.abs(modes).max(initial=0.0)
@@ -51,7 +51,7 @@ def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.nd
 
 
 def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues and residuals, from difference quotients for modes with time scales of about h."""
+    """Return eigenvalues (k,) and residuals (k,), by difference quotients for modes with time scales of about h, s."""
     slots, n = solver.slots, solver.slots.bodies
     length, bodies = solver.model.length, slice(0, solver.slots.first_carried)
     scale = slots.to_lanes(np.tile(np.repeat([length, 1.0, length / h, 1.0 / h], [3, 4, 3, 3]), (n, 1)))
@@ -82,9 +82,10 @@ def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarra
 
 
 def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.ndarray) -> float:
-    """Return the displacement of bodies for differences of y', in lengths of the system.
+    """Return the displacement of bodies with which differences of y' are taken, in lengths of the system.
 
     Loads that depend on velocities, such as friction near standstill, may be linear only for smaller displacements.
+    `start` is y' at the state y.
     """
     slots, length, pose = solver.slots, solver.model.length, slice(0, VELOCITY)
     states = slots.body_states(y)
@@ -95,7 +96,7 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
     round_off = slots.body_states(solver.rates(t, moved)[: slots.first_carried] - start)
 
     def sizes(of: np.ndarray) -> np.ndarray:
-        """Return the norms (n,) of velocities, or of their rates, of each body, in lengths of the system."""
+        """Return the norms (n,) of velocities of n bodies, or of their rates, in lengths of the system."""
         linear, angular = (np.linalg.norm(of[:, part], axis=1) for part in (slice(VELOCITY, OMEGA), slice(OMEGA, None)))
         return np.maximum(linear / length, angular)
 
@@ -104,7 +105,9 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
 
 
 def smooth(times: np.ndarray, states: np.ndarray, rtol: float, atol: float) -> bool:
-    """Return whether the motion of bodies (times, n, 13) is a polynomial of low degree, within the tolerances.
+    """Whether the motion of n bodies is a polynomial of low degree in time, within the tolerances.
+
+    `states` are (times, n, 13).
 
     Positions are not tested, as they are integrals of velocities.
     """

@@ -1,4 +1,8 @@
-"""Stepper of Taylor series: one evaluation and factorization per step, with dense output at no additional cost."""
+"""Steps by Taylor series: one evaluation and factorization per step, with dense output at no additional cost.
+
+The functions of an integration method are described in `loop`. `stepper` holds the data of the method. A guard is a
+quantity that changes sign where a force law changes its branch.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ MOST_TIMES = 50
 
 @kernel
 def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Take a step of size h, or shorter if the series converges slowly; return its ratio of error to tolerance."""
+    """Take a step of size h, or shorter if the series converges slowly; return the ratio of error to tolerance."""
     known, clock = stepper.known, run.clock
     if run.counts[FRESH] != 0 or known[SINCE] != clock[T]:
         slope_at(mechanism, settings, run, in_piece(run, clock[T]), run.y, stepper.slope, False)
@@ -84,7 +88,7 @@ def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Run
 
 @kernel
 def unseen(stepper: StepSeries, settings: Settings) -> float:
-    """Return the maximum size of a step without tests within it, if laws may change their branch.
+    """Return the maximum size of a step without tests within it, if force laws may change their branch.
 
     It is zero if the guards show that they may: for example, a damper may end an impact so fast that it is absent at
     both ends of the step.
@@ -94,10 +98,10 @@ def unseen(stepper: StepSeries, settings: Settings) -> float:
 
 @kernel
 def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Return the time after the start of a step, at most h, up to which the series agrees with y' at the tested times.
+    """Return the time after the start of a step, at most h, up to which the series agrees with y' at all tested times.
 
-    A load may act for a part of a step only, without effect on the series at either end, except where no law changes
-    its branch. A shortened step is tested again, at more times.
+    A load may act for a part of a step only, without effect on the series at either end, except where no force law
+    changes its branch. A shortened step is tested again, at more times.
     """
     for _ in range(MOST_TIMES):
         found = agreed_once(mechanism, stepper, settings, run, h)
@@ -109,7 +113,7 @@ def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 
 @kernel
 def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Return the time, at most h, up to which the series of a step agrees with y' at all tested times.
+    """Return the time after the start of a step, at most h, up to which one series of tests finds agreement with y'.
 
     The result is at least the first tested time: for such a short step the test at its end suffices. The first interval
     is tested at more times if guards show that a law may change its branch there.
@@ -130,7 +134,7 @@ def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, r
 def astray(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, within: float, h: float
 ) -> bool:
-    """Return whether y' differs from the series at a time `within` after the start of a step of size h."""
+    """Whether y' differs from the series at time `within` after the start of a step of size h."""
     y = run.y_new
     sum_up(stepper, within, y)
     normalise(mechanism.constants, y)
@@ -141,7 +145,7 @@ def astray(
 
 @kernel
 def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> bool:
-    """Fill the state at the end of a step, its y' and its series; return False if the state cannot be computed."""
+    """Compute the state at the end of a step, its y' and its series; return False if that is not possible."""
     sum_up(stepper, h, run.y_new)
     if not land(mechanism, settings, run, True):
         return False
@@ -159,7 +163,7 @@ def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 def between(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Fill the state at time t within the step from the series."""
+    """Compute the state at time t within the step from the series; return False if it is not finite."""
     sum_up(stepper, t - run.clock[T], state)
     normalise(mechanism.constants, state)
     return finite(state)
@@ -167,7 +171,7 @@ def between(
 
 @kernel
 def middle(stepper: StepSeries, run: RunState, h: float, state: np.ndarray) -> None:
-    """Fill the state in the middle of the step from the series."""
+    """Compute the state in the middle of the step from the series."""
     sum_up(stepper, 0.5 * h, state)
 
 
@@ -185,7 +189,7 @@ def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
 
 @kernel
 def parts(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState) -> int:
-    """Return the number of Runge-Kutta steps of order nine that together are as accurate as this step."""
+    """Return into how many Runge-Kutta steps of order nine this step must be divided for the same accuracy."""
     order = min(PARTS_ORDER, int(stepper.known[LAST]))
     longest = PART * reach(mechanism, stepper, settings, coefficients(stepper, stepper.known[HALF]), run.y, order)
     h = run.clock[T_NEW] - run.clock[T]

@@ -1,4 +1,4 @@
-"""Step size of Taylor series, and number of terms."""
+"""Step size of the Taylor series method, and number of terms."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def find(
     y: np.ndarray,
     slope: np.ndarray,
 ) -> None:
-    """Fill the series of this step, or of the next if `ahead`, at the state evaluated last; set its maximum size."""
+    """Compute the series of this step, or of the next one if `ahead`, at the state evaluated last.
+
+    Set its maximum size.
+    """
     known, orders = stepper.known, stepper.elements.orders
     which = 1.0 - known[HALF] if ahead else known[HALF]
     found = coefficients(stepper, which)
@@ -79,10 +82,12 @@ def find(
 def reach(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, found: Pair, y: np.ndarray, order: int
 ) -> float:
-    """Return the maximum step size for the terms of one order of poses, and one order less of the other components.
+    """Return the maximum step size that the terms of one order allow.
 
-    Where rows are nearly dependent only terms tangential to the constraints must be within the tolerance: the
-    normal ones are small while their second-order effect is small, and projection removes them.
+    The terms are those of `order` for poses, and of one order less for all other components.
+
+    Where rows are nearly dependent only terms tangential to the constraints must be within the tolerance: the normal
+    ones are small while their second-order effect is small, and projection removes them.
     """
     constants, change = mechanism.constants, stepper.change
     take_terms(found, stepper.elements.orders, order, change)
@@ -105,7 +110,9 @@ def reach(
 
 @kernel
 def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarray, size: float, order: int) -> float:
-    """Return the maximum step size for the terms of one order of the work, whose tolerance may grow with the step.
+    """Return the maximum step size that one order of the series of the work allows.
+
+    The tolerance of these terms may grow with the step.
 
     If nothing moves or acts yet there is no limit; the error is then tested at the end of the step.
     """
@@ -121,7 +128,7 @@ def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarra
 
 @kernel
 def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
-    """Return the largest component of quaternion derivatives along the quaternions themselves, over all bodies.
+    """Return the largest component, over all bodies, of quaternion derivatives along the quaternions themselves.
 
     Such components are no rotations, but in the Taylor series of a rotation they alternate with those that are. For a
     body that starts to rotate from rest, only every fourth term is a rotation.
@@ -155,7 +162,7 @@ def scaled_down(change: np.ndarray) -> float:
 
 @kernel
 def length_for(ratio: float, size: float, order: int) -> float:
-    """Return the maximum step size for terms of `size` times `ratio` times the tolerance; 0 if they are not finite."""
+    """Return the step size at which terms of `size` times `ratio` times the tolerance are small; 0 if not finite."""
     if ratio == 0.0:
         return np.inf
     return (LAST_TERMS / ratio / size) ** (1.0 / order) if ratio < np.inf else 0.0

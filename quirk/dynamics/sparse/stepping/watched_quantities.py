@@ -1,4 +1,7 @@
-"""Event functions of compiled runs, with their tables for kernels."""
+"""Event functions of compiled runs, and their tables for compiled code.
+
+An event function is a quantity whose zero crossings are located; its side is its sign.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class EventFunction:
 
     Attributes
     ----------
-    key : identification, the same for all sets of active parts
+    key : identification, the same for all sets of enabled parts
     title : name in messages
     quantity : a force element without loads, with one coordinate, or a `Reading`
     direction : -1, 0 or 1, direction of crossings that are events
@@ -51,7 +54,9 @@ class EventFunction:
 
 
 class EventMonitor:
-    """Event functions with their tables for kernels; the addresses in it are valid during its lifetime.
+    """Event functions of a run with their tables for compiled code.
+
+    Addresses in the tables are valid as long as this object exists.
 
     Attributes
     ----------
@@ -95,18 +100,21 @@ class EventMonitor:
 
     @property
     def sides(self) -> Sides:
-        """Sign, rate at a crossing that has just happened, and scale of each event function, by key."""
+        """Sign, rate at a crossing that has just happened, and largest magnitude of each event function, by key."""
         table = self.table
         known = zip(table.side.tolist(), table.at_speed.tolist(), table.scale.tolist(), strict=True)
         return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}
 
     def take(self, sides: Sides) -> None:
-        """Set the signs of event functions at the start of a run; signs of functions not in `sides` are unknown."""
+        """Set the signs of event functions at the start of a run.
+
+        Those of functions that are not in `sides` are unknown.
+        """
         for e, guard in enumerate(self.guards):
             self.table.side[e], self.table.at_speed[e], self.table.scale[e] = sides.get(guard.key, (0.0, 0.0, 0.0))
 
     def trouble(self, t: float) -> Exception | None:
-        """Return the exception for an event function that is nan at time t."""
+        """Return the exception for an event function that is NaN at time t, or None."""
         if self.laws.trouble is not None:
             return self.laws.trouble if isinstance(self.laws.trouble, Exception) else None
         bad = np.flatnonzero(
@@ -120,14 +128,16 @@ class EventMonitor:
 
 
 def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:
-    """Return the model with event functions in place of force elements."""
+    """Return the model with event functions in place of its force elements."""
     number = {name: k for k, name in enumerate(model.body_names)}
     placed = [(one, tuple(number.get(body.name, len(number)) for body in one.bodies)) for one in quantities]
     return replace(model, forces=placed, carried=Carried.of(model.body_names, [], []))
 
 
 def distinct_crossings(noted: np.ndarray, h: float) -> np.ndarray:
-    """Return recorded crossings (n, NOTED) in the order of time, without repetitions by round-off.
+    """Return recorded zero crossings in the order of time, without repetitions by round-off.
+
+    An array of n crossings is (n, NOTED).
 
     Of two crossings of one quantity at the same time, the later is dropped, and so is the earlier if they are opposite.
     Times, s, are resolved to SAME_TIME_ULPS units in the last place of the larger of the time and the step size h.

@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 # Public names by the module that defines them.
 _NAMES = {
     "batches": ["Batch"],
+    "beams": ["Beam", "BeamSegment", "Section"],
     "bodies.body": ["GROUND", "Body"],
     "io.checkpoints": ["read_checkpoint"],
     "errors": [

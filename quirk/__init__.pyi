@@ -9,6 +9,7 @@ from .analysis.linear.equilibrium_path import equilibrium_path
 from .analysis.linear.root_locus import root_locus
 from .autodiff.jet import where
 from .batches import Batch
+from .beams import Beam, BeamSegment, Section
 from .bodies import rotation as rotation
 from .bodies.body import GROUND, Body
 from .bodies.frame import Frame
@@ -57,6 +58,8 @@ __all__ = [
     "GROUND",
     "AssemblyError",
     "Batch",
+    "Beam",
+    "BeamSegment",
     "Body",
     "BreaksWarning",
     "ChangedFunctionWarning",
@@ -73,6 +76,7 @@ __all__ = [
     "Result",
     "Run",
     "SaveWarning",
+    "Section",
     "SensitivityWarning",
     "SeriesWarning",
     "SimulationError",

@@ -18,6 +18,8 @@ NAMES = [
     "Actuator",
     "AssemblyError",
     "Batch",
+    "Beam",
+    "BeamSegment",
     "Body",
     "BreaksWarning",
     "ChangedFunctionWarning",
@@ -129,6 +131,7 @@ NAMES = [
     "switch_off",
     "switch_on",
     "where",
+    "Section",
 ]
 
 

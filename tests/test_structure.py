@@ -17,7 +17,7 @@ import quirk
 
 # Each package imports from those before it.
 ORDER = [
-    "errors", "util", "jit", "bodies", "autodiff", "integrators", "functions", "constraints", "forces", "events",
+    "errors", "util", "jit", "bodies", "autodiff", "integrators", "functions", "constraints", "forces", "beams", "events",
     "dynamics", "system", "analysis", "result", "simulation", "graphics", "io", "batches", "sweeps", "demos", "commands",
 ]  # fmt: skip
 # Other names of modules, for users.

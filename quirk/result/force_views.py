@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..beams.segment import STRAINS, BeamSegment
 from ..bodies import rotation
 from ..bodies.body import Body
 from ..dynamics.model.applied_loads import Exerted
@@ -30,6 +31,8 @@ UNITS = {
     "m": {"m": "m", "m/s": "m/s", "N": "N"},
     "rad": {"m": "rad", "m/s": "rad/s", "N": "N m"},
     "m/s": {"m": "m/s", "m/s": "m/s^2", "N": "N"},
+    "": {"m": "", "m/s": "1/s", "N": "N m"},
+    "1/m": {"m": "1/m", "m/s": "1/(m s)", "N": "N m^2"},
     "m or rad": {"m": "m or rad", "m/s": "m/s or rad/s", "N": "N or N m"},
 }
 
@@ -291,6 +294,8 @@ def unit_of_coordinate(force: ForceElement, coordinate: str) -> str:
     """Return the unit of a coordinate of a force element, such as "rad"."""
     if isinstance(force, Friction):
         return "m/s"
+    if isinstance(force, BeamSegment):
+        return "1/m" if STRAINS.index(coordinate) >= 3 else ""
     if force.coordinates.index(coordinate) in force.turning or coordinate.startswith(("angle", "about ")):
         return "rad"
     return "m" if force.built_in else "m or rad"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..analysis.contact.gap_functions import Gaps
+from ..beams import Beam
 from ..bodies.body import Body
 from ..bodies.state import Kinematics, State
 from ..constraints import Constraint
@@ -27,6 +28,7 @@ from ..forces import ForceElement, Friction
 from ..integrators import Statistics
 from ..util.misuse import explained
 from ..util.renamed import Renamed
+from .beam_view import BeamView
 from .contact_loads import ContactLoads
 from .event_log import EventLog, EventRecord
 from .force_views import ForceView, FrictionView
@@ -242,7 +244,7 @@ class Result(Renamed, ResultOutput):
         return joined_by_name(parts, [len(segment.time) for segment in self.segments])
 
     def __getitem__(self, name: str) -> Any:
-        """Return the view of the body, constraint or force named `name`, or the occurrences of an event."""
+        """Return the view of the body, beam, constraint or force named `name`, or the occurrences of an event."""
         item = self.system[name]
         if isinstance(item, PlanarBody):
             return PlanarBodyView(self, self.system.bodies.index(item))
@@ -250,6 +252,8 @@ class Result(Renamed, ResultOutput):
             return BodyView(self, self.system.bodies.index(item))
         if isinstance(item, Constraint):
             return JointView(self, item)
+        if isinstance(item, Beam):
+            return BeamView(self, item)
         if isinstance(item, Event):
             return self.events.of(item.name)
         return FrictionView(self, item) if isinstance(item, Friction) else ForceView(self, item)
@@ -272,6 +276,25 @@ class Result(Renamed, ResultOutput):
             If the name belongs to another part; UnknownNameError for an unknown name.
         """
         return self._view_of(name, Body, "body")
+
+    def beam(self, name: str | Beam) -> BeamView:
+        """Return the motion and the section loads of a beam; equivalent to ``result[name]``.
+
+        Parameters
+        ----------
+        name : str or Beam
+
+        Returns
+        -------
+        BeamView
+            Center line, m, strains, section forces, N, and moments, N m, over time (nt, ...).
+
+        Raises
+        ------
+        InputError
+            If the name belongs to another part; UnknownNameError for an unknown name.
+        """
+        return self._view_of(name, Beam, "beam")
 
     def joint(self, name: str | Constraint) -> JointView:
         """Return relative motion and loads of a joint or other constraint; equivalent to ``result[name]``.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from ..beams import Beam
 from ..bodies.body import Body
 from ..bodies.state import State
 from ..constraints import Constraint
@@ -26,12 +27,13 @@ MOST_NAMED = 6
 def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Part]:
     """Return the parts of a system without those named; `dependents` is as for `System.without`."""
     out = {id(part): part for part in (system[name] for name in names)}
-    for body in system.bodies:
-        for companion in body.companions:
-            if id(body) in out:
+    for whole in (part for part in system if isinstance(part, Body | Beam)):
+        for companion in whole.companions:
+            if id(whole) in out:
                 out[id(companion)] = companion
             elif id(companion) in out:
-                raise InputError(f"System.without: {companion} belongs to {body}: remove the body instead")
+                what = "beam" if isinstance(whole, Beam) else "body"
+                raise InputError(f"System.without: {companion} belongs to {whole}: remove the {what} instead")
     asked = list(out.values())
     needing: list[Part] = []
     while more := [part for part in system if id(part) not in out and any(id(x) in out for x in needs(part))]:
@@ -48,7 +50,7 @@ def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Pa
 
 def needs(part: Part) -> list[object]:
     """Return the objects without which a part cannot be in a system: its bodies, and the joint on which it acts."""
-    if isinstance(part, Body | Event):
+    if isinstance(part, Body | Beam | Event):
         return []  # an event looks its quantities up by name when a run begins
     joint = getattr(part, "joint", None)
     bodies: Iterable[object] = part.needs if isinstance(part, ForceElement) else part.bodies

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..beams import Beam
 from ..bodies.body import GROUND, Body, Ground
 from ..constraints import Constraint
 from ..errors import InputError, UnknownNameError
@@ -12,7 +13,7 @@ from ..events import Event
 from ..forces import ForceElement
 from ..util.suggestion import suggestion
 
-Part = Body | Constraint | ForceElement | Event
+Part = Body | Beam | Constraint | ForceElement | Event
 
 
 class Parts:
@@ -20,8 +21,9 @@ class Parts:
 
     Parameters
     ----------
-    items : iterable of Body, Constraint, ForceElement and Event
-        In any order. `companions` of an item, such as the plane constraint of a planar body, are added.
+    items : iterable of Body, Beam, Constraint, ForceElement and Event
+        In any order. `companions` of an item, such as the plane constraint of a planar body and the bodies of a beam,
+        are added.
 
     Attributes
     ----------
@@ -89,7 +91,7 @@ class Parts:
 
     def _add(self, item: Any) -> None:
         if not isinstance(item, Part):
-            raise InputError(f"System: items must be bodies, constraints, forces and events; got {item!r}")
+            raise InputError(f"System: items must be bodies, beams, constraints, forces and events; got {item!r}")
         if not hasattr(item, "name"):
             kind = type(item).__name__
             raise InputError(f"System: a {kind} has no name: its __init__ must call super().__init__(name, ...)")

@@ -23,6 +23,7 @@ from ..assembly import assemble
 from .contact_statics import INDIFFERENT, Pushes, far_step, near_step
 from .free_accelerations import accelerations, change_along, moved_along, size_of_change, size_of_loads
 from .linearization import linearize
+from .mixed_newton import mixed_newton
 from .null_space import NullSpaceBasis
 from .operating_point import Point
 from .outputs import value_of
@@ -114,7 +115,8 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     system = system.without(*rubbing) if rubbing else system
     pushes = Pushes.of(system)
     state = _at_rest(system, start, t)
-    found, best = _search(pushes, state, t)
+    floor = None if len(pushes.at(state)) else mixed_newton(pushes.system, state, t)
+    found, best = _search(pushes, state if floor is None else floor, t)
     hopeless = best > MISSED and not system.forces and _falls(NullSpaceBasis.at(Point(pushes.system, found, t)))
     if best > MISSED and not hopeless and not len(pushes.at(state)):
         floor = followed(pushes.system, state, t)

@@ -5,7 +5,7 @@ A direction is a small variation of poses, velocities, internal variables and pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from quirk.bodies.rotation import skew
 from quirk.bodies.state import STATE_SIZE, Kinematics, State
+from quirk.dynamics.model.applied_loads import Exerted
 from quirk.dynamics.model.constrained_motion import ConstrainedMotion
 from quirk.dynamics.model.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions
 from quirk.dynamics.model.joint_angles import angles_at, angles_by_name
@@ -46,6 +47,7 @@ class Point:
     angular : (n, 3) rates of the angular velocities, body axes, rad/s^2
     internal_rates : (k,) rates of the k internal variables
     magnitudes : (C,) forces of the C sliding friction elements, N
+    laws : loads and energies of the force elements by name
     """
 
     def __init__(self, system: System, state: State, t: float) -> None:
@@ -85,6 +87,18 @@ class Point:
         self.linear, self.angular = of_bodies[:, 7:10].copy(), of_bodies[:, 10:].copy()
         self.internal_rates = self.model.carried.numbers(rates)[: self.internal].copy()
         self.magnitudes = self.solver.frictions.magnitude.copy()
+        self.laws = self._laws()
+
+    def _laws(self) -> dict[str, Exerted]:
+        """Return the loads and energies of the force elements in the last evaluation, by name."""
+        outputs = self.solver.applied.table.outputs.copy()
+        found = self.solver.applied.exerted(outputs[None])
+        return {name: Exerted(*(part[0] for part in astuple(of_one))) for name, of_one in found.items()}
+
+    def laws_at(self, state: State) -> dict[str, Exerted]:
+        """Return the loads and energies of the force elements at another state with the same time, by name."""
+        self.solver.rates(self.t, self.solver.slots.state_to_lanes(self.model.carried.flat(state)))
+        return self._laws()
 
     def _require_slip(self) -> None:
         """Raise an InputError if a friction element does not slide, because sticking friction has no derivative."""

@@ -137,7 +137,7 @@ def rate_of(point: Point) -> float:
 
 def _scales(point: Point) -> tuple[float, float]:
     """Return typical rates, 1/s, of the loads and of the motion."""
-    linear, angular = gross_accelerations(point.model, point.t, point.kin)
+    linear, angular = gross_accelerations(point.model, point.kin, point.laws)
     length = point.model.length
     state = point.state
     moving = max(np.abs(state.velocity).max() / length, np.abs(state.angular_velocity).max())

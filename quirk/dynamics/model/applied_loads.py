@@ -246,17 +246,18 @@ def applied_derivative(
     return summed(model, (acts.loads[:, order] for acts in evaluated), order)
 
 
-def gross_accelerations(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, np.ndarray]:
+def gross_accelerations(model: Model, kin: Kinematics, laws: Mapping[str, Exerted]) -> tuple[np.ndarray, np.ndarray]:
     """Return for each of n bodies the sum of the magnitudes of the accelerations due to each load.
 
-    Both results are (n,): linear accelerations, m/s^2, and angular ones, rad/s^2.
+    `laws` are the loads of all force elements at the state, by name. Both results are (n,): linear accelerations,
+    m/s^2, and angular ones, rad/s^2.
     """
-    motion, R, n = MotionTower.of(kin, 1), kin.rotation[:-1], len(model.mass)
+    R, n = kin.rotation[:-1], len(model.mass)
     linear, angular = np.full(n, np.linalg.norm(model.gravity)), np.zeros(n)
     for element, rows in model.forces:
         bodies, place = np.unique(rows, return_inverse=True)
         loads = np.zeros((len(bodies), 6))
-        np.add.at(loads, place, exerted(element, rows, motion, t, 0, kin.angles, kin.internal).loads[:, 0])
+        np.add.at(loads, place, laws[element.name].loads[:, 0])
         bodies, loads = bodies[bodies < n], loads[bodies < n]
         moments = np.einsum("nji,nj->ni", R[bodies], loads[:, 3:])
         linear[bodies] += np.linalg.norm(loads[:, :3], axis=1) / model.mass[bodies]

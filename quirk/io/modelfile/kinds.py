@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import quirk
+from quirk.beams import Beam, BeamSegment
 from quirk.bodies import solids as shapes
 from quirk.bodies.body import Body, Ground
 from quirk.constraints import Constraint, Joint, planar, surface
@@ -23,9 +24,9 @@ from quirk.util.construction import ConstructorMeta
 
 Maker = Callable[..., Any]
 
-# Base classes, which are not kinds themselves; a Motion is created by class methods.
-BASES = {Constraint, Joint, ForceElement, shapes.Shape, Motion}
-PARTS = (Body, Ground, Constraint, ForceElement, Event)
+# Base classes, which are not kinds themselves; a Motion is created by class methods, and a BeamSegment by its beam.
+BASES = {Constraint, Joint, ForceElement, shapes.Shape, Motion, BeamSegment}
+PARTS = (Body, Beam, Ground, Constraint, ForceElement, Event)
 
 
 @functools.cache

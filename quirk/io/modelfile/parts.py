@@ -86,8 +86,9 @@ class PartMaker:
         return found
 
     def names_of(self, family: str) -> list[str]:
-        """Return the names of all parts of a family."""
-        return [name for name, path in self.declared.items() if path[0] == family]
+        """Return the names of all parts of a family, including those that belong to other parts."""
+        belonging = [name for name, part in self._companions.items() if isinstance(part, FAMILIES[family])]
+        return [name for name, path in self.declared.items() if path[0] == family] + belonging
 
     def object(
         self,

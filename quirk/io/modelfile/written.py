@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from quirk.beams import Beam
 from quirk.bodies.body import GROUND, Body
 from quirk.bodies.state import initial_state
 from quirk.constraints import Constraint
@@ -24,9 +25,15 @@ from .kinds import kinds, names_parts, parameters
 
 # Format of written files; newer formats are rejected on reading.
 FORMAT = 1
-FAMILIES: dict[str, Any] = {"body": Body, "constraint": Constraint, "force": ForceElement, "event": object}
+FAMILIES: dict[str, Any] = {
+    "body": Body,
+    "beam": Beam,
+    "constraint": Constraint,
+    "force": ForceElement,
+    "event": object,
+}
 # Kind of a table in each family if none is specified.
-DEFAULT_KINDS = {"body": "Body", "event": "Event"}
+DEFAULT_KINDS = {"body": "Body", "beam": "Beam", "event": "Event"}
 NESTED = "Frame"
 HOW = 'write it as an expression, such as quirk.Expression("2*sin(3*t)")'
 

@@ -1,0 +1,121 @@
+"""Newton's method for equilibria of elastic beams with strains as additional unknowns.
+
+Beams resist extension and shear much more than bending. The linear step of Newton's method stretches them, by the
+square of the rotation, so that the next residual is large and convergence is slow. Here the strains e of the segments
+are unknowns of their own, with e = strains(q) among the equations. Eliminated, they leave Newton's method with the
+residual of the displacements q, but with a derivative whose loads are those of e, which follow the linearized strains
+and are not affected by the stretch (Magisano, Leonetti and Garcea, Int. J. Numer. Methods Eng. 109 (2017) 234).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quirk.beams import BeamSegment
+from quirk.bodies.state import State
+from quirk.dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
+from quirk.errors import AssemblyError, InputError
+
+from .free_accelerations import LONGEST_STEP, accelerations, change_along, moved_along, size_of_change, size_of_loads
+from .null_space import NullSpaceBasis
+from .operating_point import Point
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+# Accelerations below this fraction of those that loads alone would cause are left to Newton's method.
+NEAR = 1e-6
+MOST_STEPS = 100
+# Real parts above this fraction of the largest derivative count as growing: the equilibrium is unstable.
+GROWS = 1e-9
+
+
+def mixed_newton(system: System, state: State, t: float) -> State | None:
+    """Return a state at rest near a stable equilibrium; None without beams, or if the iteration finds none."""
+    segments = _Segments.of(system)
+    if not segments.names:
+        return None
+    try:
+        return _search(segments, system, state, t)
+    except (AssemblyError, InputError):  # a singular state, or a failed projection onto the constraints
+        return None
+
+
+def _search(segments: _Segments, system: System, state: State, t: float) -> State | None:
+    strains, loaded = None, 0.0
+    for _ in range(MOST_STEPS):
+        point = Point(system, state, t)
+        free = NullSpaceBasis.at(point)
+        now = segments.strains(point)
+        with segments.at(point, now if strains is None else strains, now):
+            K = accelerations(free, 0)[1]
+        g = free.coordinates(*_accelerations(point))[free.poses.shape[1] :, 0]
+        loaded = max(loaded, size_of_loads(point))
+        if np.abs(g).max(initial=0.0) <= NEAR * loaded:
+            unstable = np.linalg.eigvals(K).real.max(initial=0.0) > GROWS * np.abs(K).max(initial=0.0)
+            return None if unstable else state
+        step = np.linalg.solve(-K, g)
+        moves, turns = change_along(free, step)
+        size = size_of_change(free, moves, turns, np.inf)
+        part = min(1.0, LONGEST_STEP / size) if size > 0 else 1.0
+        strains = now + part * segments.rates(point, moves, turns)
+        state = moved_along(free, state, step, t, np.inf)
+    return None
+
+
+def _accelerations(point: Point) -> tuple[np.ndarray, np.ndarray]:
+    """Return the accelerations as motions (n, 12, 1), and the rates of the internal variables (k, 1)."""
+    now = np.zeros((point.bodies, 12, 1))
+    now[:, 6:9, 0], now[:, 9:, 0] = point.linear, point.angular
+    return now, point.internal_rates[:, None]
+
+
+@dataclass(frozen=True)
+class _Segments:
+    """The active beam segments of a system, with the places of their reference strains among the inputs of laws."""
+
+    names: list[str]
+    first: np.ndarray
+
+    @classmethod
+    def of(cls, system: System) -> _Segments:
+        """Return the segments of a system."""
+        forces = [element for element, _ in system.model.forces]
+        rows = [row for row, element in enumerate(forces) if isinstance(element, BeamSegment)]
+        entries = system.plant.solver().applied.table.entries
+        before = {row: _size_before(forces[row], "reference") for row in rows}
+        first = [int(entries[ELEMENT_SIZE * row + INPUT]) + before[row] for row in rows]
+        return cls([forces[row].name for row in rows], np.array(first, dtype=int))
+
+    def strains(self, point: Point) -> np.ndarray:
+        """Return the strains (N, 6) at a point."""
+        return np.array([point.laws[name].coordinates[:, 0] for name in self.names])
+
+    def rates(self, point: Point, moves: np.ndarray, turns: np.ndarray) -> np.ndarray:
+        """Return the changes (N, 6) of the strains, to first order, for displacements and rotations (n, 3)."""
+        moving = replace(point.state, velocity=moves, angular_velocity=turns)
+        found = point.laws_at(moving)
+        return np.array([found[name].coordinates[:, 1] for name in self.names])
+
+    @contextmanager
+    def at(self, point: Point, strains: np.ndarray, now: np.ndarray) -> Iterator[None]:
+        """Let the segments have given strains (N, 6) where they have strains `now`, by a change of the references."""
+        inputs = point.solver.applied.table.inputs
+        places = self.first[:, None] + np.arange(strains.shape[1])
+        kept = inputs[places].copy()
+        inputs[places] = kept + now - strains
+        try:
+            yield
+        finally:
+            inputs[places] = kept
+
+
+def _size_before(element: BeamSegment, parameter: str) -> int:
+    """Return the number of numbers among the parameters of an element before one of them."""
+    names = element.parameters[: element.parameters.index(parameter)]
+    return sum(np.size(getattr(element, name)) for name in names)

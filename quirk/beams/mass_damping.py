@@ -1,0 +1,35 @@
+"""Mass-proportional damping of the bodies of a beam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..bodies.body import Body
+from ..bodies.frame import Frame
+from ..forces import ForceElement
+from ..forces.place import Place
+
+
+class MassDamping(ForceElement):
+    """Loads opposite to the momentum of a body, and to its angular momentum about the center of mass, times a rate.
+
+    Parameters
+    ----------
+    name : str
+    body : Body
+    rate : float
+        1/s.
+    """
+
+    drawing = ""
+    parameters = ("rate", "mass", "inertia")
+    between = False
+
+    def __init__(self, name: str, body: Body, rate: float) -> None:
+        self.rate, self.mass, self.inertia = rate, body.mass, body.inertia.copy()
+        super().__init__(name, (body, Frame()))
+
+    def load(self, t: Any, body: Place) -> Any:
+        """Return force and torque on the body."""
+        momentum = body.body_rotation @ (self.inertia @ body.angular_velocity)
+        return -self.rate * self.mass * body.center_velocity, -self.rate * momentum

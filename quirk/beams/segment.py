@@ -1,0 +1,109 @@
+"""The elastic joint between two bodies of a beam: a segment of a geometrically exact, shear-deformable beam.
+
+The strains are the logarithm of the relative pose of two nodes in SE(3), divided by the length h of the segment, minus
+the same of the unloaded shape: with the rotation vector v and the displacement d of node j relative to node i,
+
+ u = d - v x d / 2 + b v x (v x d),   b = (1 - |v|/2 cot(|v|/2)) / |v|^2,   strains (u, v) / h - reference.
+
+The segment then is part of a helix. The strains do not change in rigid motions and are exact for constant strains; the
+energy h/2 e.K e is that of the mid-point rule, so that errors are of order h^2 (Sonneville, Cardona and Bruels, Comput.
+Methods Appl. Mech. Eng. 268 (2014) 451).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..bodies.body import Body
+from ..bodies.frame import Frame
+from ..constraints.angle import relative_rotation_vector
+from ..forces import ForceElement
+from ..forces.place import Place
+
+STRAINS = ("extension", "shear y", "shear z", "twist", "curvature y", "curvature z")
+# Denominators of the continued fraction of tan: the remainder is below 1e-15 up to half a turn.
+DENOMINATORS = (3, 5, 7, 9, 11, 13, 15, 17)
+
+
+class BeamSegment(ForceElement):
+    """Elasticity and damping of one segment of a `Beam`, between two of its bodies.
+
+    Its coordinates are the six strains: the extension and two shear strains, and the twist and two curvatures, 1/m. A
+    `Beam` makes its segments.
+
+    Parameters
+    ----------
+    name : str
+    body_i, body_j : Body
+    frame_i, frame_j : Frame
+        Nodes at the ends of the segment, in body coordinates, with x along the beam.
+    length : float
+        Unloaded length, m.
+    reference : (6,)
+        Strains (u, v) / length of the unloaded shape.
+    stiffness, damping : (6, 6)
+        Matrices of the section, per strain and per strain rate: N, N m^2 and N s, N m^2 s.
+    """
+
+    drawing = ""
+    parameters = ("stiffness", "damping", "reference", "length")
+    coordinates = STRAINS
+    undefined = "its nodes are turned by half a turn relative to each other: take more elements; it"
+
+    def __init__(
+        self,
+        name: str,
+        body_i: Body,
+        body_j: Body,
+        *,
+        frame_i: Frame,
+        frame_j: Frame,
+        length: float,
+        reference: np.ndarray,
+        stiffness: np.ndarray,
+        damping: np.ndarray,
+    ) -> None:
+        self.length, self.reference = length, np.array(reference)
+        self.stiffness, self.damping = np.array(stiffness), np.array(damping)
+        # Without damping no code is generated for it.
+        self.damps = bool(self.damping.any())
+        super().__init__(name, (body_i, frame_i), (body_j, frame_j))
+
+    def coordinate(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the six strains."""
+        v = relative_rotation_vector(i, j)
+        d = i.rotation.T @ (j.position - i.position)
+        across = np.cross(v, d)
+        u = d - 0.5 * across + _bend(0.25 * (v @ v)) * np.cross(v, across)
+        return list(np.array([*u, *v]) / self.length - self.reference)
+
+    def stored(self, t: Any, x: Any) -> Any:
+        """Return the elastic energy, J."""
+        x = np.array(x)
+        return 0.5 * self.length * (x @ (self.stiffness @ x))
+
+    def along(self, t: Any, x: Any, rate: Any) -> Any:
+        """Return the loads of the damping."""
+        return list(-self.length * (self.damping @ np.array(rate))) if self.damps else [0] * len(STRAINS)
+
+    @property
+    def conservative(self) -> bool:
+        """Whether there is no damping."""
+        return not self.damps
+
+
+def relative_strains(position: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """Return (u, v) of node j relative to node i from its position (..., 3) and rotation vector (..., 3) there."""
+    across = np.cross(turn, position)
+    bend = _bend(0.25 * (turn * turn).sum(axis=-1, keepdims=True))
+    return np.concatenate([position - 0.5 * across + bend * np.cross(turn, across), turn], axis=-1)
+
+
+def _bend(square: Any) -> Any:
+    """Return b from |v|^2 / 4, by the continued fraction x cot(x) = 1 - x^2 / (3 - x^2 / (5 - ...))."""
+    rest: Any = float(DENOMINATORS[-1])
+    for denominator in reversed(DENOMINATORS[:-1]):
+        rest = denominator - square / rest
+    return 0.25 / rest

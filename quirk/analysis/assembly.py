@@ -69,10 +69,10 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
 
 
 def missing(model: Model, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the violations of rows, m or rad, and their rates, both (..., m).
+    """Return the violations of m constraint rows, m or rad, and their rates, both (..., m), from their residuals.
 
-    `found` (..., m, 2) are the residuals Phi of the rows and their rates. Residuals of some rows are sines of angles or
-    squares of lengths; the violations are the angles and lengths themselves.
+    `found` (..., m, 2) are the residuals Phi and their rates. Residuals of some rows are sines of angles or squares of
+    lengths; the violations are the angles and lengths themselves.
     """
     phi, phi_dot = np.moveaxis(found, -1, 0)
     # An extra entry at the end represents rows without a primitive.
@@ -141,9 +141,9 @@ def _check(system: System, state: State, what: str, miss: np.ndarray, size: np.n
 
 
 def _placed(constraint: Any, system: System, state: State) -> str:
-    """Return text for an error message that says where a constraint was declared, or an empty string.
+    """Return text for an error message that says at which poses a constraint was declared, or an empty string.
 
-    It is given only if bodies have since moved from the poses at which the constraint was declared.
+    It is not empty only if bodies have moved since then.
     """
     made = made_with(constraint)
     if made is None or "frame_i" in made.arguments:
@@ -240,7 +240,7 @@ def _check_assembled(system: System, state: State, t: float) -> None:
 def _rounded(system: System, miss: float) -> str:
     """Return text for an error message that suggests a closure tolerance, or an empty string.
 
-    It is given if the violation `miss`, relative to the system's size, may come from rounded coordinates.
+    It suggests one if the violation `miss`, relative to the system's size, may come from rounded coordinates.
     """
     if not miss <= ROUNDED:
         return ""

@@ -66,9 +66,9 @@ class Closure:
 
     @classmethod
     def of(cls, constraints: Iterable[Constraint], tolerance: float, offsets: Mapping[str, Any]) -> Closure:
-        """Return the closure errors for given offsets, by name of constraint.
+        """Return the closure errors that `offsets` contain, by name of constraint.
 
-        Raises an InputError if the names or numbers do not fit the constraints. `tolerance` is in m.
+        An InputError is raised if the names or numbers do not fit the constraints. `tolerance` is in m.
         """
         by_name = {constraint.name: constraint for constraint in constraints}
         checked: dict[str, tuple[float, ...]] = {}
@@ -84,7 +84,7 @@ class Closure:
         return cls(validate.positive("closure", "tolerance", tolerance), checked, tuple(errors))
 
     def among(self, constraints: Iterable[Constraint]) -> Closure:
-        """Return the closure errors that apply to other constraints: those of the same names."""
+        """Return the closure errors of those constraints that have the same names as `constraints`."""
         listed = list(constraints)
         names = {constraint.name for constraint in listed}
         return Closure.of(listed, self.tolerance, {name: x for name, x in self.offsets.items() if name in names})

@@ -89,7 +89,7 @@ def joint_space(system: System, state: State, t: float, coordinates: Any) -> Joi
 
 
 def _momentum(model: Any, velocities: np.ndarray) -> np.ndarray:
-    """Return the momenta (f, n, 6) of n bodies for f sets of velocities (f, n, 6).
+    """Return the momenta (f, n, 6) of n bodies for f sets of velocities (f, n, 6) of all bodies.
 
     Linear parts are in the inertial frame, angular ones in body axes.
     """
@@ -109,7 +109,7 @@ def _solved(inverse: PseudoInverse, rows: np.ndarray, rates: np.ndarray) -> np.n
 
 
 def _drives(coordinates: Any, system: System) -> list[Drive]:
-    """Return a driver that holds each coordinate at rest.
+    """Return a driver for each coordinate that keeps the coordinate constant.
 
     `coordinates` is the user's list of joint names or pairs (name, coordinate).
     """

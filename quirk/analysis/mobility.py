@@ -127,14 +127,17 @@ class Mobility:
 
 
 def said_nearly(rows: dict[str, float]) -> str:
-    """Return a line of text that lists nearly dependent rows; `rows` are their distances by label."""
+    """Return a line of text that lists nearly dependent rows; `rows` has the distance of each, by label."""
     listed = ", ".join(f"{label} ({distance:.1e})" for label, distance in list(rows.items())[:MOST_NAMED])
     more = f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
     return f"nearly redundant rows (distance from others): {listed}{more}"
 
 
 def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
-    """Return the independent rows that are close to depending on others: distances by label, smallest first."""
+    """Return the independent rows that nearly depend on others, with their distances from these, by label.
+
+    The smallest distance is first.
+    """
     near = np.flatnonzero(verdict.kept & (verdict.distance < NEARLY))
     return {model.labels[row]: float(verdict.distance[row]) for row in near[np.argsort(verdict.distance[near])]}
 
@@ -181,7 +184,7 @@ def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
 def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the singular value decomposition U, s, V^T of the rows D A, and D (m,).
 
-    D scales the rows of A (m, k) to unit length. All singular vectors are included.
+    D is a factor for each row of A (m, k) that makes its length 1. All singular vectors are included.
     """
     length = np.linalg.norm(A, axis=1)
     D = 1.0 / np.where(length > 0, length, 1.0)

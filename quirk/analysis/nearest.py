@@ -76,7 +76,10 @@ def nearest(system: System, start: State, t: float) -> State:
 
 
 def on_kept_rows(system: System, state: State, t: float) -> State:
-    """Return the state projected onto the independent rows up to round-off; unchanged if the projection fails."""
+    """Return the state after projection onto the independent constraint rows, up to round-off.
+
+    If the projection fails, the state is unchanged.
+    """
     solver = system.plant.solver()
     y = solver.slots.state_to_lanes(system.model.carried.flat(state))
     solver.settle_near(y, t)
@@ -170,9 +173,10 @@ class _Search:
 
 
 def _inverse_curvature(step: np.ndarray, change: np.ndarray) -> float:
-    """Return 1 / h of the module from a step and the change of the gradient along it, both (6 n,).
+    """Return 1 / h of the module's text, the inverse curvature of half the squared distance.
 
-    Both are in coordinates of the mass metric. The result is 1 if h would not be positive.
+    It follows from a step and the change of the gradient along it, both (6 n,) in coordinates of the mass metric. The
+    result is 1 if h would not be positive.
     """
     along = step @ change
     return float(np.clip((step @ step) / along, SHORTEST_PULL, LONGEST_PULL)) if along > 0 else 1.0

@@ -96,7 +96,7 @@ class StopRun:
 
 @dataclass(frozen=True)
 class After:
-    """Actions that start at a given occurrence of an event; see `after`."""
+    """Action that takes other actions from a certain occurrence of its event on; see `after`."""
 
     count: int
     actions: tuple[Any, ...]
@@ -286,7 +286,7 @@ def after(count: int, action: ActionLike) -> After:
 
 
 def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[..., Any], ...]:
-    """Return the tuple of actions given by a user argument; "record" and None add nothing.
+    """Return the actions in a user's argument as a tuple; "record" and None add nothing.
 
     The argument is "record", "stop", an action, a function, or a list of these. `title` names the object in errors.
     """

@@ -28,9 +28,9 @@ class OutOfReach:
     Attributes
     ----------
     joint : name of the joint
-    distance : m
-    angle : rad, or None for no limit
-    speed : m/s, or None for no limit
+    distance : limit of the distance, m
+    angle : limit of the angle, rad, or None
+    speed : limit of the relative speed, m/s, or None
     """
 
     joint: str
@@ -39,7 +39,7 @@ class OutOfReach:
     speed: float | None
 
     def __call__(self, t: Any, state: Any) -> Any:
-        """Return the largest squared ratio minus one."""
+        """Return the largest squared ratio of distance, angle and speed to their limits, minus one."""
         frames = state[self.joint]
         d = frames.displacement
         found = (d @ d) * (1.0 / self.distance**2)

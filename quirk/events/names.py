@@ -125,7 +125,7 @@ class Read:
     rate: bool = False
 
     def __call__(self, t: Any, state: Any) -> Any:
-        """Return the attribute, its component or its rate at the state."""
+        """Return the attribute of the body or joint, or its rate; `state` is a `StateView`."""
         found = getattr(state[self.name], self.what)
         found = found if self.axis is None else found[self.axis]
         return found.rate if self.rate and isinstance(found, Jet) else found
@@ -145,13 +145,13 @@ class Apart:
     points: tuple[tuple[float, ...], tuple[float, ...]]
 
     def __call__(self, t: Any, state: Any) -> Any:
-        """Return the distance, m."""
+        """Return the distance of the two points, m."""
         one, two = (state[name].point(point) for name, point in zip(self.names, self.points, strict=True))
         return ((two - one) @ (two - one)).sqrt()
 
 
 def clock(t: Any, state: Any) -> Any:
-    """Return the time, s."""
+    """Return the time, s: the quantity with the name "time"."""
     return t
 
 
@@ -220,7 +220,10 @@ def named(title: str, event: str, text: str, level: float, parts: Mapping[str, A
 
 
 def separation(title: str, event: str, of: Separation, level: float) -> Quantity:
-    """Return the watched quantity for the distance of two points, with the title, name and level of its event."""
+    """Return the watched quantity for a distance of two points, `of`.
+
+    `title` and `event` are the title and the name of the event, and `level`, m, is its level.
+    """
     bodies = of.body_i, of.body_j
     apart = Apart((bodies[0].name, bodies[1].name), (tuple(of.point_i), tuple(of.point_j)))
     return Quantity(event, title, apart, level, {body.name: body for body in bodies}, of_user=False)
@@ -276,7 +279,7 @@ def _of_constraint(
 
 
 def _free(constraint: Constraint, kind: str) -> int | None:
-    """Return the index of the free axis of a joint, or None if it has no single one.
+    """Return the index of the free axis of a joint, or None if the joint has several or none.
 
     `kind` is "angle" for the rotation axis or "travel" for the translation axis.
     """

@@ -84,7 +84,7 @@ class Quantity(ForceElement):
         return 1.0 * value - self.level
 
     def _of_numbers(self, t: Jet, view: StateView) -> Any:
-        """Return the value at one state as a jet (a number with derivatives).
+        """Return the value at one state as a jet, which is a number with derivatives.
 
         A user function that does not accept jets is evaluated with floats; its rate is then unknown.
         """
@@ -257,7 +257,7 @@ def asked_for(title: str, function: Function, parts: Mapping[str, Any], probe: C
 
 
 def _texts(code: Any) -> set[str]:
-    """Return all text constants in the code of a function; they may be names of parts that it uses at other states."""
+    """Return all text constants in the code of a function, which may be names of bodies and joints."""
     found: set[str] = set()
     if isinstance(code, types.CodeType):
         for constant in code.co_consts:
@@ -266,7 +266,7 @@ def _texts(code: Any) -> set[str]:
 
 
 def _of_view(function: Function, t: Jet, view: StateView) -> Any:
-    """Return the value of a user function for a jet in time; NaN where Python would raise an error."""
+    """Return the value of a user function at time t, a jet; NaN where Python would raise an error."""
     value, checks = of_floats(function, t, view, wrap=TracedView)
     for x in checks:
         value = where(Jet([x], t.gradient).bare * 0.0 == 0.0, value, math.nan)
@@ -280,7 +280,7 @@ def _bodies_of(part: Any) -> tuple[Any, ...]:
 
 
 class Noting:
-    """View of one state with floats that records by which names a function looks up bodies and joints."""
+    """View of a state with floats that records the names by which a function looks up bodies and joints."""
 
     def __init__(self, view: StateView) -> None:
         self._view, self.names = view, list[str]()

@@ -1,4 +1,7 @@
-"""Applied forces and torques. Uniform gravity is a property of the system: `System(..., gravity=...)`."""
+"""Applied forces and torques.
+
+Uniform gravity is not one of them: it is a property of the system, `System(..., gravity=...)`.
+"""
 
 from .actuator import Actuator, Controller
 from .bushing import Bushing

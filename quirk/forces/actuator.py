@@ -139,7 +139,10 @@ class Controller(OfJoint):
         return limited(self.effort(x, rate), self.limits)
 
     def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the rate of the error's integral, rad or m: the error, less the anti-windup term at a limit."""
+        """Return the rate of the error's integral, rad or m.
+
+        It is the error or, at a limit of the effort, the error minus the term that keeps the integral from growing.
+        """
         error: Any = self.target - x
         if self.limits is None:
             return error

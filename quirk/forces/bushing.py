@@ -101,14 +101,15 @@ class Bushing(ForceElement):
         return [*displacement, *(relative_rotation_vector(i, j) if len(self.coordinates) == 6 else ())]
 
     def stored(self, t: Any, x: Any) -> Any:
-        """Return the stored energy x.K x / 2 - preload.x, J."""
+        """Return the stored energy x.K x / 2 - preload.x, J, for coordinates x, m and rad."""
         x, n = np.array(x), len(x)
         return x @ (0.5 * (self.stiffness[:n, :n] @ x) - self.preload[:n])
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the loads along the coordinates, N and N m, that do not come from stored energy.
 
-        They are those of the damping and of the antisymmetric part of K.
+        They are those of the damping and of the antisymmetric part of K. `x` and `rate` are the coordinates and their
+        rates.
         """
         n = len(x)
         loads = -(self.damping[:n, :n] @ np.array(rate)) if self.damps else [0] * n

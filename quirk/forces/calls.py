@@ -59,7 +59,7 @@ class WrittenCall:
         self.refused, self.written = refused, False
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the function's value for traced arguments: a jet or an array of jets."""
+        """Return the value of the user function for traced arguments, as a jet or an array of jets."""
         numbers = [jet for argument in arguments for jet in np.ravel(argument)]
         try:
             if self.refused:
@@ -75,7 +75,7 @@ class WrittenCall:
         return self._checked(t, numbers, returned, checks)
 
     def _called(self, t: Jet, numbers: Sequence[Jet]) -> Any:
-        """Generate a call of the function by its address, and return its results.
+        """Generate a call of the function by its address, with the arguments `numbers`, and return its results.
 
         If it is a numba function and fails, the generated code calls it again in Python.
         """
@@ -147,7 +147,10 @@ class NumberCall:
         self.value, self.order = value, layout.order
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the function's value; if time derivatives of loads are evaluated, as jets with as many derivatives."""
+        """Return the value of the user function.
+
+        It is a jet with time derivatives if time derivatives of loads are evaluated.
+        """
         return self.value.along(self.order, t, *arguments)
 
 
@@ -164,7 +167,7 @@ class DualCall:
         self.value = value
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the function's value with its derivatives along all directions."""
+        """Return the value of the user function with its derivatives along all directions."""
         try:
             with bounded(MOST_INSTRUCTIONS):
                 found = self.value.shaped(of_floats(self.value.function, t, *arguments)[0])
@@ -188,8 +191,8 @@ def written_calls(
 ) -> list[WrittenCall]:
     """Return a `WrittenCall` for each user function of a force element.
 
-    `layout` gives the places of their arguments and results in `inputs` and `outputs`. `refused` marks functions that
-    must be called by their addresses.
+    `layout` gives the positions of their arguments and results in the arrays `inputs` and `outputs`. `refused` marks
+    functions that must be called by their addresses.
     """
     calls, first_in, first_out = [], layout.first_function, layout.function_output
     for value, called in zip(values, refused, strict=True):

@@ -20,10 +20,10 @@ COEFFICIENTS = 6
 
 
 def curve(owner: str, argument: str, table: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the curve through the points of a table (x, y): starts (p,) and coefficients (p, 6) by ascending powers.
+    """Return the curve through the points of a table (x, y), as `starts` (p,) and coefficients (p, 6).
 
-    Between the points it is the spline of degree 5 of `Motion.spline`; outside it is linear, along the end tangents.
-    `owner` and `argument` are for errors.
+    The coefficients are by ascending powers. Between the points the curve is the spline of degree 5 of `Motion.spline`;
+    outside it is linear, along the end tangents. `owner` and `argument` name the table in errors.
     """
     try:
         x, y = table

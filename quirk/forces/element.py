@@ -25,7 +25,7 @@ FORMS = ("potential", "stored", "along", "load")
 
 
 def _of_any_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method unchanged; for type checkers it declares that subclasses may take other arguments."""
+    """Return a method unchanged; it tells type checkers that subclasses may take other arguments."""
     return method
 
 
@@ -301,7 +301,7 @@ class ForceElement(Immutable):
         return self.turns_near(rates)
 
     def motion(self, name: str) -> Motion:
-        """Return the `Motion` stored in the attribute `name`."""
+        """Return the `Motion` in the attribute `name`."""
         found: Motion = getattr(self, name)
         return found
 
@@ -347,7 +347,7 @@ class ForceElement(Immutable):
 
 
 def _form(parameter: Any) -> Any:
-    """Return the shape of a parameter and whether it is constant, without its numbers."""
+    """Return the shape of a parameter, and whether it is constant, without its values."""
     if isinstance(parameter, Value):
         return parameter.shape, parameter.function is None
     return None if parameter is None else np.shape(parameter)

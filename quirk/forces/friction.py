@@ -163,7 +163,7 @@ class Friction(OfSlip):
         return self.on
 
     def place_of(self, parameter: str) -> int:
-        """Return the index of the first number of a parameter among the inputs of the compiled law."""
+        """Return the index of a parameter's first number among the inputs of the compiled law."""
         before = self.parameters[: self.parameters.index(parameter)]
         return sum(int(np.size(getattr(self, name))) for name in before)
 
@@ -223,7 +223,7 @@ class Friction(OfSlip):
         return _sticking(self, which, side, part)
 
     def on_side(self, side: int) -> Slip:
-        """Return the slip function whose components are smooth on one side, +1 or -1, of the first surface."""
+        """Return the slip function with components that are smooth on one side, +1 or -1, of the first surface."""
         return replace(self.slip, side=side) if isinstance(self.slip, OfSurfaces | OfGap) else self.slip
 
     def on_part(self, part: int) -> Friction:
@@ -307,8 +307,8 @@ def _sum(sizes: list[Any], vectors: list[Any]) -> Any:
 def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
     """Return how the friction of a joint or contact is computed.
 
-    Returns the slip function, the kind of normal load (NORMAL, ACROSS, WHOLE or ALONG), and the index of the joint axis
-    or surface normal in frame i.
+    The three returned values are the slip function, the kind of normal load (NORMAL, ACROSS, WHOLE or ALONG), and the
+    index of the joint axis or surface normal in frame i.
     """
     if isinstance(on, Contact):
         first, second = (surface.kind for surface in (reversed(on.surfaces) if on.turned else on.surfaces))

@@ -58,7 +58,7 @@ class OfJoint(ForceElement):
 
 
 class Actuated(OfJoint):
-    """Base class of joint elements whose effort is given as a number, a `Motion` or a function."""
+    """Base class of joint elements whose effort the user gives as a number, a `Motion` or a function."""
 
     argument = "effort"
 

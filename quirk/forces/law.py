@@ -162,7 +162,7 @@ def run(element: ForceElement, layout: LawLayout, functions: Sequence[Any], t: A
 
 
 def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list[list[Any]], inputs: Any) -> Any:
-    """Add the loads of the energy stored in the coordinates to `loads`, and return the energy, J.
+    """Add the loads of the energy that is stored in the coordinates to `loads`, and return this energy, J.
 
     The energy is differentiated with respect to the coordinates, and the coordinates with respect to the poses. This
     takes fewer derivatives than the gradient of the energy with respect to all poses.
@@ -182,9 +182,9 @@ def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list
 
 
 def _by_itself(x: Jet, lane: int, inputs: Any) -> list[Any]:
-    """Return the gradient of a coordinate with respect to itself: one at index `lane`, zero elsewhere.
+    """Return the gradient of a coordinate with respect to all coordinates: one at index `lane`, zero elsewhere.
 
-    Other coordinates have other indices, so that one evaluation gives all derivatives. A constant has no gradient.
+    With other indices for other coordinates, one evaluation gives all derivatives. A constant has no gradient.
     """
     terms = max((len(g) for g in x.gradient if g is not None), default=0)
     unit = [replaced(zeros(inputs), lane, 1.0), *[0] * (terms - 1)] if terms else None
@@ -247,7 +247,7 @@ def _with_rates(
     inputs: Any,
     outputs: Any,
 ) -> Any:
-    """Write the rates of the internal variables to `outputs`, and return the law with their time derivatives.
+    """Write the rates of the internal variables to `outputs`, and return the law with variables that have these rates.
 
     While the rates are computed, the highest Taylor coefficients of the variables are NaN, because the rates must not
     depend on them.
@@ -411,9 +411,10 @@ def _add_vector(load: list[Any], first: int, vector: np.ndarray, zero: Any) -> N
 def continued_turns(
     element: ForceElement, layout: LawLayout, time: Jet, coordinates: list[Jet], inputs: Any
 ) -> list[Jet]:
-    """Return the coordinates, with full turns added to angles with counted revolutions.
+    """Return the coordinates of an element; full turns are added to angles whose revolutions are counted.
 
-    The turn is the one nearest to the angle that is extrapolated from the reference angle and its rate in the inputs.
+    The turn is the one nearest to an extrapolated angle. This is computed from the angle at an earlier time and its
+    rate, which are among the inputs.
     """
     coordinates = list(coordinates)
     for place, c in enumerate(element.turning):

@@ -41,7 +41,7 @@ class OnBodies(ForceElement):
         vars(self).update(self._on(listed))
 
     def _on(self, bodies: Sequence[Body]) -> dict[str, Any]:
-        """Return the attributes that depend on the bodies: one frame at each center of mass, and the masses."""
+        """Return the attributes that depend on the bodies: a frame at each center of mass, and the masses, kg."""
         ends = tuple((body, Frame()) for body in bodies)
         return {"ends": ends, "masses": np.array([body.mass for body in bodies])}
 
@@ -59,7 +59,7 @@ class OnBodies(ForceElement):
 
 
 def as_list(bodies: Any) -> list[Any]:
-    """Return a list of the objects in an iterable, or of a single object; they are not checked."""
+    """Return a list from an iterable or a single object; its entries are not checked."""
     return list(bodies) if isinstance(bodies, Iterable) else [bodies]
 
 

@@ -30,7 +30,7 @@ class _OnBody(ForceElement):
     frame: str
 
     def take(self, owner: str, value: Any) -> None:
-        """Store the load given by the user's argument: numbers, a function, or a list with Motions."""
+        """Store the load from the user's argument, which is an array, a function, or a list with Motions."""
         given = motions_of(owner, self.argument, value)
         setattr(self, self.argument, None if given else Value(owner, self.argument, value, (3,), CALL, SIZES))
         self.motions = tuple(given)
@@ -125,7 +125,10 @@ class Torque(_OnBody):
 
 
 def value_for(value: Any, t: Any, place: Place) -> Any:
-    """Return a load given by a `Value`; a function is called with the motion of a body, as CALL shows."""
+    """Return the present value of a load, which is a `Value`.
+
+    If it is a function, it is called with time and motion of the body, as CALL shows.
+    """
     return value(t, place.center, place.orientation, place.center_velocity, place.angular_velocity)
 
 

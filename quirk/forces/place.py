@@ -83,7 +83,10 @@ class Place:
 
     @cached_property
     def small_turn(self) -> np.ndarray:
-        """Zero vector (3,), rad, whose gradient is that of a small rotation of the body about the inertial axes."""
+        """Small rotation vector (3,), rad, of the body about the inertial axes.
+
+        Its value is zero; it serves to get gradients with respect to rotations of the body.
+        """
 
         def by_turn(axis: int) -> list[Any]:
             return [replaced(zeros(self._inputs), TURN + axis, 1.0), *[0] * self._layout.order]
@@ -156,7 +159,8 @@ class Place:
     def _jets(self, terms: Sequence[Sequence[Any]], gradient: Callable[[int], list[Any]] | None) -> np.ndarray:
         """Return the components of a vector as jets.
 
-        `terms` are its Taylor coefficients in time; `gradient` returns the gradient of a component, by index.
+        `terms` are its Taylor coefficients in time; `gradient` is a function that returns the gradient of a component,
+        by index.
         """
         jets = np.empty(len(terms[0]), dtype=object)
         for c in range(len(jets)):

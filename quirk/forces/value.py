@@ -66,7 +66,7 @@ class Value:
 
     @property
     def room(self) -> int:
-        """Number of entries that a call takes among the inputs of machine code.
+        """Number of entries that a call needs in the input array of machine code.
 
         They are two addresses, the arguments, and a copy of the arguments.
         """
@@ -98,7 +98,7 @@ class Value:
         return parts
 
     def along(self, order: int, t: Jet, *arguments: Any) -> Any:
-        """Return the value at one state; for `order` > 0 as jets with as many time derivatives.
+        """Return the value at one state; for `order` > 0 it is a jet with this number of time derivatives.
 
         The function is evaluated with jets, or differentiated numerically if it accepts only floats.
         """
@@ -153,9 +153,9 @@ def _truncated(x: Any, order: int) -> Any:
 
 
 def motions_of(owner: str, argument: str, value: Any) -> dict[str, Motion]:
-    """Return the components of a load that are functions of time, by attribute name such as "force_x".
+    """Return the components of a load as Motions, by attribute name such as "force_x", if one of them is a Motion.
 
-    The dict is empty if no component is a Motion. `owner` and `argument` are for errors.
+    Otherwise the dict is empty. `owner` and `argument` name the load in errors.
     """
     listed = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
     if not any(isinstance(x, Motion) for x in listed):

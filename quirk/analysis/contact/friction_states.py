@@ -37,8 +37,8 @@ class SlidingContact:
     Attributes
     ----------
     held : while it sticks, the indices of the slip components that constraint rows keep at zero; None while it slides
-    cone : while it sticks, the quantity that reaches zero at the limit of static friction; None if that of another
-        element serves
+    cone : while it sticks, the quantity that reaches zero at the limit of static friction; None if the quantity of
+        another element is watched instead
     load : while it slides on a contact, the rows that determine its normal load, as `shares` of `Friction.sliding`
     direction : (d,) unit vector of slip at the start of sliding
     floor : slip, m/s, below which the direction of slip is kept
@@ -58,7 +58,7 @@ class SlidingContact:
 
 
 class Frictions:
-    """All `Friction` elements of a system, with their states along a run."""
+    """All `Friction` elements of a system, and whether each of them slides or sticks along a run."""
 
     def __init__(self, system: System) -> None:
         self._system = system
@@ -108,9 +108,9 @@ class Frictions:
         return found
 
     def guards(self, rubbing: Mapping[str, SlidingContact]) -> list[EventFunction]:
-        """Return the event functions of all friction elements.
+        """Return the event functions of all friction elements in the states `rubbing`.
 
-        They detect the end of slip, the limit of static friction, and the end of the existence of a unique solution.
+        They detect the end of slip, the limit of static friction, and states beyond which there is no unique solution.
         """
         found, slides = [], False
         for friction in self.all:
@@ -139,7 +139,7 @@ class Frictions:
         return found
 
     def side(self, friction: Friction, state: State, push: np.ndarray | None = None) -> int:
-        """Return the side of the first surface, +1 or -1, on which the slip components are smooth.
+        """Return the side of the first surface, +1 or -1, on which slip components are smooth at a state.
 
         For a user-defined gap it follows from `push` (3,), the normal of the gap in the inertial frame.
         """
@@ -201,7 +201,7 @@ def rub_of(
     before: SlidingContact | None,
     load: tuple[tuple[str, int, float], ...],
 ) -> SlidingContact:
-    """Return the state of a friction element that slides.
+    """Return the sliding state of a friction element.
 
     Parameters
     ----------

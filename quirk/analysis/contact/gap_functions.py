@@ -113,12 +113,12 @@ class Opening:
     push_in_body: np.ndarray
 
     def of(self, which: Sequence[int]) -> Opening:
-        """Return the entries with the indices `which`."""
+        """Return the gaps and slip components with the indices `which`."""
         chosen = list(which)
         return Opening(self.value[chosen], self.rate[chosen], self.push[chosen], self.push_in_body[chosen])
 
     def changed(self, change: np.ndarray) -> np.ndarray:
-        """Return the rates (c,) of all gaps and slip components for given velocities of the bodies.
+        """Return the rates (c,) of all gaps and slip components that velocities of the bodies cause.
 
         `change` (n, 6) are linear velocities in the inertial frame, m/s, and angular ones in body axes, rad/s.
         """
@@ -206,7 +206,7 @@ class Gaps:
         return Opening(values, rates, push, in_body)
 
     def push_on_j(self, opening: Opening, c: int) -> np.ndarray:
-        """Return the force (3,) on body j, inertial frame, of a unit multiplier of the gap with index c."""
+        """Return the force (3,) on body j for a unit multiplier of the gap with index c, inertial frame."""
         i, j = self.touches[c].rows[:2]
         push: np.ndarray = opening.push[c, j, :3] if j < opening.push.shape[1] else -opening.push[c, i, :3]
         return push
@@ -263,12 +263,15 @@ class Gaps:
         return np.array(found)
 
     def _numbers(self, on: Any, parameter: str) -> dict[str, np.ndarray]:
-        """Return the geometry of the touched part of a bounded surface as {parameter: numbers}, or an empty dict."""
+        """Return the numbers that describe the touched part of a bounded surface, as {parameter: numbers}.
+
+        The dict is empty for other surfaces.
+        """
         part = self.parts.get(on.name)
         return {} if part is None else {parameter: np.array(on.numbers_of(part))}
 
     def _select_parts(self, watch: EventMonitor) -> None:
-        """Write the geometry of the touched parts of bounded surfaces into the compiled gap and slip functions."""
+        """Write the geometry of the touched faces and edges into the compiled gap and slip functions of `watch`."""
         inputs, entries = watch.table.laws.inputs, watch.table.laws.entries
         owners = [*(touch.constraint for touch in self.touches), *(slip.on for slip in self.slips)]
         for c, on in enumerate(owners):

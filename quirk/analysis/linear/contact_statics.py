@@ -91,7 +91,7 @@ class Pushes:
         return np.array([float(np.ravel(state.internal.get(element.name, 0.0))[0]) for element in self.elements])
 
     def noted(self, state: State, x: np.ndarray) -> State:
-        """Return a copy of the state that stores the contact forces x (c,), N or N m."""
+        """Return a copy of the state in which the contact forces x (c,), N or N m, are stored."""
         named = {**state.internal, **{one.name: np.array([push]) for one, push in zip(self.elements, x, strict=True)}}
         return State(*state.parts, angles=state.angles, internal=named, bodies=state.bodies)
 
@@ -106,7 +106,7 @@ class Pushes:
 
     @property
     def units(self) -> np.ndarray:
-        """Typical values (c,) of the gaps: the length of the system, m, for lengths, and 1 rad for angles."""
+        """Units (c,) in which gaps are measured: the length of the system, m, for lengths, and 1 rad for angles."""
         return np.array([1.0 if element.turning else self.system.model.length for element in self.elements])
 
     def without(self, state: State) -> State:

@@ -17,7 +17,7 @@ ROUND_OFF = 1e-14
 
 
 def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndarray:
-    """Return units (F,) of the states in which the entries of A have similar magnitude.
+    """Return units (F,) of the states for which the entries of A have similar magnitude.
 
     Poses keep their units, velocities are measured in units of poses times `rate`, and each internal variable has its
     own unit.
@@ -40,10 +40,10 @@ def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndar
 
 
 def units_between(into: np.ndarray, out: np.ndarray, rate: float) -> np.ndarray:
-    """Return units (k,) of k internal variables that balance their couplings to the other states.
+    """Return units (k,) of k internal variables for which their couplings with the other states are balanced.
 
-    `into` (k,) are the effects of the other states on the variables, `out` (k,) the effects of the variables; `rate` is
-    a typical rate, 1/s.
+    `into` (k,) is the size of the effect of other states on each variable, and `out` (k,) that of its effect on them;
+    `rate` is a typical rate, 1/s.
     """
     alike = np.sqrt(np.divide(into, out, out=np.ones_like(into), where=out > 0))
     alike = np.where(out > 0, alike, into / rate)
@@ -72,7 +72,7 @@ def eigenvectors(A: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _in(A: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return A for states that are measured in `units` (F,)."""
+    """Return the state matrix A (F, F) for states that are measured in `units` (F,)."""
     return np.asarray(A * units / units[:, None])
 
 
@@ -85,7 +85,7 @@ def sorted_by_size(values: np.ndarray) -> np.ndarray:
 
 
 def order(values: np.ndarray) -> np.ndarray:
-    """Return the indices that sort eigenvalues as `sorted_by_size` does.
+    """Return the indices that sort eigenvalues in the order of `sorted_by_size`.
 
     Values are rounded, so that conjugate pairs stay together.
     """
@@ -115,7 +115,10 @@ def _split(A: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
 
 
 def _null(A: np.ndarray) -> np.ndarray:
-    """Return orthonormal null vectors of A as columns (F, k); rows and columns of A are balanced first."""
+    """Return orthonormal null vectors of A as columns (F, k).
+
+    Rows and columns of A are balanced first.
+    """
     from scipy.linalg import matrix_balance
 
     # Round-off entries are removed, because balancing would enlarge them.

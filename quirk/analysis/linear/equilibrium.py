@@ -84,7 +84,7 @@ class Equilibrium(State):
 
     @cached_property
     def loads(self) -> dict[str, JointLoad]:
-        """Force and torque of every active constraint, by name, as from `System.joint_loads`; zero for open gaps."""
+        """Force and torque of every active constraint by name, as from `System.joint_loads`; zero for open gaps."""
         found = self.system.joint_loads(self, self.time)
         none = (
             constraint.name
@@ -134,9 +134,9 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
 
 
 def _not_found(pushes: Pushes, state: State, left: float, t: float) -> ConvergenceError:
-    """Return the ConvergenceError of a failed search.
+    """Return the ConvergenceError of a search that has failed.
 
-    It has the best state, and names the body with the largest acceleration there. `left` is the residual.
+    It contains the best state, and names the body with the largest acceleration there. `left` is the residual.
     """
     free = NullSpaceBasis.at(Point(pushes.system, state, t))
     model, (g, K, _) = free.point.model, accelerations(free, len(pushes.at(state)))
@@ -176,9 +176,9 @@ def _unopposed(g: np.ndarray, K: np.ndarray) -> np.ndarray:
 
 
 def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
-    """Return the contact forces (c,) at an equilibrium, N or N m.
+    """Return the contact forces (c,) at an equilibrium, N or N m; closed gaps may share a load.
 
-    If several closed gaps share a load, the forces are those of least norm.
+    The forces are then those of least norm.
     """
     x = pushes.at(state)
     if not len(x):
@@ -277,7 +277,7 @@ def _at_rest(system: System, start: State, t: float) -> State:
 def _stands(free: NullSpaceBasis, step: np.ndarray) -> bool:
     """Whether a step is zero up to round-off.
 
-    `step` contains the free coordinates, followed by the internal variables.
+    `step` contains changes of the free coordinates, followed by those of the internal variables.
     """
     point, v = free.point, free.velocities.shape[1]
     internal = point.model.carried.numbers(point.model.carried.flat(point.state))[: len(step) - v]

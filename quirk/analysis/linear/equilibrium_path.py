@@ -131,7 +131,7 @@ class _Follower:
         self.build, self.span = build, span
 
     def made(self, value: float) -> tuple[System, State]:
-        """Return the system and the starting state that the user's function builds for a value of the parameter."""
+        """Return the system, and the starting state, that the user's function builds for a value of the parameter."""
         made = self.build(value)
         system, state = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
         if not isinstance(system, System) or not isinstance(state, State | None):
@@ -178,18 +178,19 @@ class _Follower:
         return bodies / DIFFERENCE, (more.internal_rates - now.internal_rates) / DIFFERENCE
 
     def tangent(self, at: _Place, slope: _Slope, ahead: _Tangent | None) -> _Tangent:
-        """Return the unit tangent of the path at a point.
+        """Return the unit tangent of the path at the point `at`.
 
-        It points along the previous tangent `ahead`, or, if this is None, towards the end of the range.
+        It points along the previous tangent `ahead` or, if this is None, towards the end of the range. `slope` is the
+        derivative g_p.
         """
         along = np.linalg.svd(self._derivatives(at, slope))[2][-1]
         sign = float(along[-1]) if ahead is None else float(self._row(at, ahead) @ along)
         return self._direction(at, along if sign >= 0 else -along)
 
     def _derivatives(self, at: _Place, slope: _Slope) -> np.ndarray:
-        """Return the matrix [K, g_p] of derivatives of the accelerations.
+        """Return the derivatives [K, g_p] of the accelerations with respect to free coordinates and parameter.
 
-        Displacements are relative to the length of the system, and the parameter to its range.
+        Displacements are relative to the length of the system, and the parameter is relative to its range.
         """
         return np.column_stack([at.K * self._unit(at), self._inner(at, *slope)])
 
@@ -203,7 +204,7 @@ class _Follower:
         return bodies, unit * along[v:-1], float(along[-1])
 
     def _way(self, at: _Place, slope: _Slope, row: np.ndarray) -> float:
-        """Return the sign of the determinant of [K, g_p] with the tangent `row`.
+        """Return the sign of the determinant of [K, g_p] with the tangent as its last row, `row`.
 
         A path keeps this sign across corners.
         """
@@ -274,7 +275,7 @@ class _Follower:
 
     @staticmethod
     def _inner(at: _Place, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-        """Return the free coordinates of motions of bodies (n, 6) and internal variables (k,) at a point of the path.
+        """Return the free coordinates, at a point, of motions of bodies (n, 6) and of internal variables (k,).
 
         Each point has its own basis, which may be rotated or reversed with respect to that of another point.
         """

@@ -72,7 +72,7 @@ class NullSpaceBasis:
         return self.poses.shape[1] + self.velocities.shape[1] + self.point.internal
 
     def spread(self, z: np.ndarray) -> np.ndarray:
-        """Return motions of the bodies (n, 6, D) for D columns (6 n, D) in coordinates of the mass metric.
+        """Return D columns (6 n, D) in coordinates of the mass metric as motions of the bodies (n, 6, D).
 
         Linear parts are in the inertial frame, angular ones in body axes.
         """

@@ -148,7 +148,10 @@ class Point:
 
     @cached_property
     def differential(self) -> Differential:
-        """Object that computes derivatives along directions; its arrays hold the last eight directions."""
+        """Object that computes derivatives along directions.
+
+        Its arrays contain those along the last eight directions.
+        """
         return Differential(self.solver)
 
     def tangent(self, directions: Directions) -> Tangent:
@@ -161,7 +164,7 @@ class Point:
         )
 
     def variation(self, directions: Directions) -> OperatingVariation:
-        """Return the time derivatives of D small variations of the state, by the linearized equations of motion."""
+        """Return the time derivatives of D small variations of the state, from the linearized equations of motion."""
         tangent = self.tangent(directions)
         given = directions.bodies
         bodies = np.zeros_like(given)

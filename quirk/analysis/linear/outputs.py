@@ -42,7 +42,7 @@ class Named:
     owner: str
 
     def read(self, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
-        """Return the value of the quantity and its derivatives (D,) along D directions."""
+        """Return the value of the quantity, and its derivatives (D,) along D directions."""
         if isinstance(self.of, Reading):
             return self._reading(self.of, changes)
         value, moved = changes.coordinate(self.of, rows_of(changes.point, self.of))

@@ -180,7 +180,10 @@ class QuantityDerivatives:
         return self.variation.directions.count
 
     def _law(self, element: ForceElement, layout: LawLayout, rows: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the inputs of a force law (inputs,) and their derivatives (inputs, D)."""
+        """Return the inputs of a force law, (inputs,), and their derivatives, (inputs, D).
+
+        `layout` is the layout of the inputs, and `rows` are the indices of the element's bodies.
+        """
         point, count = self.point, self._count
         motion = point.motion.up_to(layout.order + 1)
         values = law_inputs(element, layout, rows, motion, point.t, point.state.angles)
@@ -232,9 +235,9 @@ class QuantityDerivatives:
 
 
 def _places(plain: LawLayout, layout: LawLayout) -> dict[int, int]:
-    """Return the index of each input in a layout with time derivatives, by its index in the layout without.
+    """Return, for each input of a force law without time derivatives, its index among the inputs with time derivatives.
 
-    The layouts are those of the inputs of one force law.
+    `plain` and `layout` are the two layouts of the inputs.
     """
     found = {k: k for k in range(plain.first_motion)}
     for m in range(plain.motions):

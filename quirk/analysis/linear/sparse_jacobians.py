@@ -110,7 +110,7 @@ def _free(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
 
 
 def _neighbors(point: Point) -> tuple[Any, Any, Any]:
-    """Return on which of n bodies each body, row and internal variable depends: three sparse matrices."""
+    """Return three sparse matrices: on which of n bodies each body, constraint row and internal variable depends."""
     from scipy.sparse import csr_array, eye_array
 
     model, n = point.model, point.bodies
@@ -158,7 +158,7 @@ def _colors(near: Any) -> list[np.ndarray]:
 
 
 def _owners(touching: Any, members: np.ndarray) -> np.ndarray:
-    """Return, for each row of a sparse matrix, the body among `members` on which it depends, or -1."""
+    """Return for each row of a sparse matrix the body among `members` on which the row depends, or -1."""
     found = np.full(touching.shape[0], -1)
     part = touching[:, members].tocoo()
     found[part.coords[0]] = members[part.coords[1]]

@@ -44,7 +44,7 @@ Found = tuple[np.ndarray, np.ndarray, np.ndarray]
 def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Found, str] | None:
     """Return at least `count` modes of least |s|, and the kind of state, "equilibrium" or "steady motion".
 
-    Returns None if the system has hardly more modes, so that all of them are as easily computed: the Arnoldi vectors
+    It returns None if the system has hardly more modes, so that all of them are as easily computed: the Arnoldi vectors
     would exceed the number of finite eigenvalues.
     """
     point = Point(system, state, t)
@@ -66,9 +66,9 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
 
 
 def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: float) -> Found:
-    """Return the `wanted` - 2 eigenvalues nearest to zero, with the motions of bodies and internal variables.
+    """Return the eigenvalues nearest to zero, with the motions of bodies and internal variables.
 
-    `rate` is a typical rate of the system, 1/s.
+    There are `wanted` - 2 of them; `rate` is a typical rate of the system, 1/s.
     """
     from scipy.sparse import diags_array
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu

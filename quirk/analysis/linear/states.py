@@ -109,7 +109,7 @@ def _changes(chosen: list[Named], changes: QuantityDerivatives) -> np.ndarray:
 
 
 def _combined(basis: Directions, columns: np.ndarray) -> Directions:
-    """Return D linear combinations of the F directions of a basis; `columns` (F, D) are their coefficients."""
+    """Return D linear combinations of F directions; `columns` (F, D) are the coefficients."""
     size = columns.shape[1]
     internal = np.einsum("kf,fd->kd", basis.internal, columns)
     bodies = np.einsum("ncf,fd->ncd", basis.bodies, columns)
@@ -176,10 +176,10 @@ def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: n
 
 
 def _most(point: Point, chosen: list[Named], moved: np.ndarray) -> np.ndarray:
-    """Return upper bounds (c,) of the variations of c coordinates for motions (n, 6, p) of the bodies.
+    """Return upper bounds (c,) of the variations of c coordinates for any combination of motions of the bodies.
 
-    Translation and rotation of each body are bounded separately, by the product of the norms of gradient and motion.
-    The bounds therefore do not depend on units or on other bodies.
+    `moved` (n, 6, p) are p motions. Translation and rotation of each body are bounded separately, by the product of the
+    norms of gradient and motion. The bounds therefore do not depend on units or on other bodies.
     """
     rows = sorted({row for one in chosen for row in rows_of(point, one.of) if row < len(moved)})  # type: ignore[arg-type]
     alone = Directions.none(point.model, 6 * len(rows))

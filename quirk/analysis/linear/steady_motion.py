@@ -57,7 +57,10 @@ class Steady:
         return cls(np.zeros(3), np.zeros(3), np.zeros((bodies, 3)))
 
     def carried(self, bodies: np.ndarray) -> np.ndarray:
-        """Return the rates dXi z (n, 12, D) of D variations z (n, 12, D) that move along with the bodies."""
+        """Return the rates dXi z (n, 12, D) of D variations z that move along with the bodies.
+
+        `bodies` (n, 12, D) are the variations z.
+        """
         found = np.empty_like(bodies)
         for part in (SHIFT, VELOCITY):
             found[:, part] = np.einsum("ij,njd->nid", rotation.skew(self.turning), bodies[:, part])
@@ -174,7 +177,7 @@ def _stiffness(point: Point) -> np.ndarray:
 
 
 def _changes_in_time(point: Point) -> bool:
-    """Whether accelerations depend on time although no body moves, because of loads or drivers."""
+    """Whether accelerations depend on time although no body moves, because loads or drivers depend on it."""
     model = point.model
     timed = any(element.motions or element.of_user for element, _ in model.forces)
     if not timed and not any(placed.relation.motions or placed.relation.of_user for placed in model.relations):
@@ -225,8 +228,8 @@ def _candidates(point: Point) -> list[Steady]:
 def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
     """Yield the steady motions that match velocities and accelerations of a moving state, now and at a later time.
 
-    Each comes with the later operating point and the time tau until then, s. The coefficients of small motions are not
-    compared.
+    Each comes with the later operating point and the time until then, s. Whether the coefficients of small motions are
+    constant is not tested.
     """
     if not _scales(point)[1] > 0 or not _internal_rests(point):
         return

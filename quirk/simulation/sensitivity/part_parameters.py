@@ -156,9 +156,9 @@ def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, n
 
 
 def _halved(difference: Callable[[float], dict[Key, np.ndarray]], h: float) -> list[dict[Key, np.ndarray]]:
-    """Return difference quotients with the step h and its halves; only two if they are equal.
+    """Return difference quotients for the steps h, h/2, h/4 and so on.
 
-    Equal quotients mean a linear dependence.
+    If the first two are equal, the dependence is linear, and only these are returned.
     """
     table = [difference(h), difference(0.5 * h)]
     if all(_same(x, table[0].get(key, np.zeros(0))) for key, x in table[1].items()):

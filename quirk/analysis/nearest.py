@@ -149,7 +149,7 @@ class _Search:
         return phi
 
     def _size(self, change: np.ndarray) -> float:
-        """Return the size of a change (n, 6): the largest rotation, rad, or displacement over the system's length."""
+        """Return the size of a change (n, 6): its largest rotation, rad, or displacement over the system's length."""
         return max(float(np.abs(change[:, 3:]).max()), float(np.abs(change[:, :3]).max()) / self.model.length)
 
     def _pull(self, state: State) -> np.ndarray:

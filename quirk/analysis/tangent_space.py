@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def allowed_velocity(system: System, state: State, t: float) -> State:
-    """Return the state with the nearest allowed velocities; see `System.remove_disallowed_velocity`."""
+    """Return the state with the nearest velocities that the constraints allow.
+
+    See `System.remove_disallowed_velocity`.
+    """
     if not system.model.rows:
         return state
     check_poses(system, state, t, "poses")

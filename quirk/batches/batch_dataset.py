@@ -29,7 +29,10 @@ def outcome_of(quantities: Any, times: np.ndarray, run: MemberRun) -> Any:
 def dataset_of(
     varied: Sequence[VariedNumber], outcomes: Sequence[Any], times: np.ndarray, duration: float
 ) -> xarray.Dataset:
-    """Return the data of all members; varied values are coordinates, vectors with a dimension of their own."""
+    """Return the data of all members as one Dataset.
+
+    The values that differ between members are its coordinates; vectors have a dimension of their own.
+    """
     from ..sweeps.dataset import RUN, dataset
 
     numbers = {one.title: one.values for one in varied if one.values.ndim == 1}

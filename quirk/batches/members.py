@@ -77,6 +77,6 @@ def computed(members: Iterable[Callable[[], Any]], threads: int, take: Callable[
 
 
 def _released(compute: Callable[[], Any]) -> Any:
-    """Call a function in a thread in which compiled runs release the interpreter lock."""
+    """Call a function; compiled runs in it release the interpreter lock, so that other threads can run."""
     with releasing():
         return compute()

@@ -56,7 +56,10 @@ class VariedNumber:
 
 
 def checked_variation(system: System, count: int, vary: Any) -> list[VariedNumber]:
-    """Return the parameters that differ between members; raise InputError if a name or an array does not fit."""
+    """Return the parameters that differ between members.
+
+    An InputError is raised if a name or an array does not fit.
+    """
     if not isinstance(vary, Mapping):
         raise InputError(
             f'{OWNER}: vary must map parameters to arrays, such as {{("rod", "mass"): masses}}; got {vary!r}'
@@ -97,7 +100,10 @@ def _members(key: Any, values: Any, count: int, shape: tuple[int, ...]) -> np.nd
 
 
 def _value_of(part: Any, parameter: str) -> np.ndarray:
-    """Return the present value of a parameter; raise InputError with all names if there is none."""
+    """Return the present value of a parameter.
+
+    If there is none of this name, an InputError with all names is raised.
+    """
     known = numeric_arguments(part)
     name, _, number = parameter.partition(".")
     if number:
@@ -151,7 +157,7 @@ def varied_system(system: System, changes: Changes, gravity: np.ndarray | None =
 
 
 class _Maker:
-    """Constructs the parts of a system again with changed arguments."""
+    """Constructs the parts of a system again with changed arguments; each part is constructed once."""
 
     def __init__(self, system: System, changes: Changes) -> None:
         self._changes = changes
@@ -160,7 +166,7 @@ class _Maker:
         self._made: dict[int, Any] = {}
 
     def made(self, part: Any) -> Any:
-        """Return a part with its changed arguments; the part itself if nothing that it refers to has changed."""
+        """Return a part with its changed arguments, or the part itself if nothing to which it refers has changed."""
         if id(part) not in self._made:
             self._made[id(part)] = part  # a part that refers to itself is not constructed again
             self._made[id(part)] = new = self._again(part)
@@ -195,7 +201,7 @@ class _Maker:
         return remade(part, new, left_out) if new or on_all else part
 
     def _substituted(self, x: Any) -> Any:
-        """Return an argument with parts replaced; the unchanged object if it contains none that changes."""
+        """Return an argument in which parts are replaced, or the argument itself if it contains none that changes."""
         if id(x) in self._parts:
             return self.made(x)
         if isinstance(x, tuple | list):

@@ -49,7 +49,7 @@ class Placed(Immutable):
 
 
 class InitialMotion(TypedDict, total=False):
-    """Keyword arguments that all class methods of `Body`, such as `Body.box`, accept."""
+    """Keyword arguments that `Body.box` and all other class methods of `Body` accept."""
 
     velocity: ArrayLike
     angular_velocity: ArrayLike
@@ -58,7 +58,7 @@ class InitialMotion(TypedDict, total=False):
 
 
 class Initial(InitialMotion, total=False):
-    """Keyword arguments of the class methods of `Body` that do not themselves determine the pose."""
+    """Keyword arguments of those class methods of `Body` whose other arguments do not determine the pose."""
 
     position: ArrayLike
     orientation: OrientationLike
@@ -246,13 +246,13 @@ class Body(Placed):
         color: ColorLike | None = None,
         **initial: Unpack[InitialMotion],
     ) -> Self:
-        """Return a solid cylinder between two points, its x axis from `start` to `end`.
+        """Return a solid cylinder between two points, whose x axis points from `start` to `end`.
 
         Parameters
         ----------
         name : str
         start, end : (3,)
-            In the inertial frame, m.
+            Ends of the axis in the inertial frame, m.
         mass : float
             kg, positive.
         radius : float, optional
@@ -426,9 +426,9 @@ def _checked_shapes(owner: str, given: Any) -> tuple[Shape, ...]:
 
 
 def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
-    """Return the inertia tensor (3, 3), kg m^2, of three principal moments or a tensor.
+    """Return the inertia tensor (3, 3), kg m^2, from three principal moments or a tensor.
 
-    Raises an InputError if no rigid body can have this tensor; `tolerance` is `inertia_tolerance` of `Body`.
+    An InputError is raised if no rigid body can have this tensor; `tolerance` is `inertia_tolerance` of `Body`.
     """
     given = validate.numbers(value)
     shape = None if given is None else given.shape

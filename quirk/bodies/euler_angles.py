@@ -87,12 +87,14 @@ def _turns(time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
 class _Followed(NamedTuple):
     """A plane vector that varies continuously over nt times.
 
+    Between two times it is a cos x + b sin x, with a its value at the first of them.
+
     Attributes
     ----------
     angle : (nt,) direction, rad
     length : (nt,) length, negative once the vector has passed through zero
     straight : (nt - 1,) whether the path between two times is numerically a line through zero
-    drift : (nt - 1,) component of b, in the ellipse a cos x + b sin x, along the direction at the first of both times
+    drift : (nt - 1,) component of b along the direction at the first of both times
     """
 
     angle: np.ndarray

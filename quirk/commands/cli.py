@@ -23,7 +23,10 @@ SHORTENED = ("run", "kinematics", "sweep")
 
 
 class Interrupted(BaseException):
-    """Raised by Control-C; unlike KeyboardInterrupt it is not handled inside a command, and so ends it."""
+    """Exception that Control-C raises in a command.
+
+    Unlike KeyboardInterrupt it is not handled inside a command, and so ends it.
+    """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Context in which Control-C ends the command at once, instead of raising a KeyboardInterrupt."""
+    """Context manager in which Control-C ends the command at once, instead of raising a KeyboardInterrupt."""
 
     def interrupt(number: int, frame: object) -> None:
         raise Interrupted

@@ -88,5 +88,8 @@ def _options(work: str) -> dict[str, Any]:
 
 
 def _sum(values: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the sum of values, and its derivatives with respect to them; the objective of a sensitivity analysis."""
+    """Return the sum of `values`, and its derivatives with respect to them.
+
+    It is the objective of a sensitivity analysis.
+    """
     return float(values.sum()), np.ones_like(values)

@@ -10,7 +10,7 @@ MOST = 10**7
 
 
 def values_of(what: str, text: str) -> list[Any]:
-    """Return the list of values that a text gives.
+    """Return the list of values that a text on the command line describes.
 
     The text is A:B:N, for N equally spaced numbers from A to B, or values separated by commas. `what` names the option
     in errors.

@@ -32,7 +32,10 @@ def variant_of(text: str, where: str, values: Mapping[str, Any]) -> str:
 
 
 def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
-    """Return the table of the part that a dotted name starts with, and the rest of the name."""
+    """Return the table of the part with which a dotted name starts, and the rest of the name.
+
+    `tables` are those of the model file; `where` is the name of the file, for errors.
+    """
     named = {
         str(table["name"]): table
         for section in tables.values()
@@ -54,9 +57,9 @@ def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
 
 
 def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
-    """Replace the value at a path of keys in nested tables and lists.
+    """Replace the value in nested tables and lists to which a path of keys leads.
 
-    `name` is the whole dotted name, for errors.
+    `place` is the outermost table; `name` is the whole dotted name, for errors.
     """
     for key in keys[:-1]:
         place = _of(place, key, name)
@@ -68,7 +71,7 @@ def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
 
 
 def _of(place: Any, key: str, name: str) -> Any:
-    """Return the entry of a table for a key, or of a list for an index given as text.
+    """Return the entry of a table for a key, or the entry of a list for an index written as text.
 
     `name` is the whole dotted name, for errors.
     """

@@ -24,7 +24,7 @@ SWEEPS, CONVERGED = 8, 1e-13
 
 
 def with_carried(between: Interpolant, place: Abscissa, flat: np.ndarray) -> np.ndarray:
-    """Return flat states (p, 13 n + k) with the auxiliary states filled in, at p points between recorded times.
+    """Return flat states (p, 13 n + k) at p points between recorded times, with interpolated auxiliary states.
 
     `between` interpolates the motion, `place` gives the points, and `flat` the states without auxiliary states. The
     rates are integrated along the motion. The integral over an interval differs from the recorded change by the
@@ -65,7 +65,7 @@ def with_carried(between: Interpolant, place: Abscissa, flat: np.ndarray) -> np.
 
 
 def _sums(x: np.ndarray, rates: np.ndarray, before: np.ndarray, after: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Return changes (i, p, k) of k auxiliary states since the start of each of i intervals, at p fractions of it.
+    """Return changes (i, p, k) of k auxiliary states since the start of i intervals, at p points of each interval.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def _sums(x: np.ndarray, rates: np.ndarray, before: np.ndarray, after: np.ndarra
 
 
 def _integrals(at: np.ndarray) -> np.ndarray:
-    """Return integrals of the first 8 Legendre polynomials from -1 to p points on [-1, 1], divided by 2: (p, 8)."""
+    """Return half the integrals of the first 8 Legendre polynomials from -1 to p points on [-1, 1], (p, 8)."""
     values = legendre.legvander(at, COUNT)
     lower = np.concatenate([-np.ones((len(at), 1)), values[:, : COUNT - 1]], axis=1)
     return 0.5 * (values[:, 1:] - lower) / (2 * np.arange(COUNT) + 1)

@@ -82,7 +82,7 @@ def momentum_of(result: Result, bodies: Any, about: Any) -> Momentum:
 
 
 def rows_of(system: System, owner: str, bodies: Any) -> list[int]:
-    """Return the indices of one or several bodies in the system, given by name or as objects; None means all.
+    """Return the indices of bodies in the system; the user gives their names or objects, and None means all bodies.
 
     `owner` names the caller in errors.
     """

@@ -160,7 +160,7 @@ def _check_state(which: str, before: State, after: State, length: float) -> None
 
 
 def _add(total: Statistics, more: Statistics) -> None:
-    """Add the statistics of one run to a total, in place."""
+    """Add the statistics of one run to a total, which is changed."""
     for part in fields(Statistics):
         if part.name != "in_python":
             setattr(total, part.name, getattr(total, part.name) + getattr(more, part.name))

@@ -138,7 +138,7 @@ def check_kept(result: Result, owner: str) -> None:
 
 
 def _missed(segment: Segment, here: np.ndarray) -> np.ndarray:
-    """Return the violation of each of m rows at k selected times, (k, m).
+    """Return the violation of each of m constraint rows at k selected times, (k, m).
 
     Angles are in rad, lengths are relative to the size of the system; `here` are the indices of the times.
     """
@@ -153,7 +153,10 @@ def _missed(segment: Segment, here: np.ndarray) -> np.ndarray:
 
 
 def _contradiction(result: Result, owner: str, segment: Segment, row: int, worst: int) -> None:
-    """Raise the SimulationError for the violated row `worst` at the output index `row` of a segment."""
+    """Raise a SimulationError because redundant constraints contradict each other.
+
+    `worst` is the index of the violated row, and `row` the output index in the segment.
+    """
     state, t = segment.state_at(row), float(segment.time[row])
     system = result.system.as_computed_by(segment.plant)
     amount, _, angular = violations(system, state, t)

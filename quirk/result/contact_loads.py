@@ -164,9 +164,9 @@ class ContactLoads:
         return [[self._contacts[k] for k, own in enumerate(together) if own[0] in group] for group in groups]
 
     def _matrix(self, opening: Opening, numbers: Sequence[int]) -> np.ndarray:
-        """Return the loads on n bodies for r unit multipliers, (6 n, r): forces and moments over the system's length.
+        """Return the loads on n bodies for unit multipliers of r gaps and slip components, (6 n, r).
 
-        `numbers` are the r indices of gaps and slip components in `opening`.
+        Moments are divided by the system's length. `numbers` are the r indices in `opening`.
         """
         push = opening.push[list(numbers)].copy()
         push[..., 3:] /= self._system.model.length
@@ -218,7 +218,7 @@ def _side_of(held: Sticking) -> int:
 
 
 def _within(A: np.ndarray, goal: np.ndarray, group: Sequence[_Contact], z: np.ndarray) -> np.ndarray:
-    """Return the multipliers (r,) of least norm with a given resultant, inside the friction cones where possible.
+    """Return the multipliers (r,) of least norm with a certain resultant, inside the friction cones where possible.
 
     A (6 n, r) maps multipliers to loads and `goal` (6 n,) is the resultant. `z` (r,) contains the sliding friction.
     """

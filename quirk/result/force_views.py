@@ -59,7 +59,7 @@ class ForceView:
 
     @property
     def exerted(self) -> Exerted:
-        """Everything that the law returns, over time: loads about the centers of mass, energy and coordinates.
+        """Loads about the centers of mass, energy and coordinates of the element over time, as its law returns them.
 
         All are zero while the element is disabled.
         """
@@ -105,7 +105,7 @@ class ForceView:
         return self.exerted.coordinates[:, self._number(name), 1]
 
     def along(self, name: str | None = None) -> np.ndarray:
-        """Return the force, N, or torque, N m, (nt,) along a coordinate, except that of stored energy.
+        """Return the force, N, or torque, N m, (nt,) along a coordinate, without the part due to stored energy.
 
         It is the result of the element's method `along`.
         """
@@ -199,7 +199,10 @@ class ForceView:
         return np.concatenate([R @ element.ends[end][1].origin for element, R in self._acting(end)])
 
     def _point(self, end: int) -> np.ndarray:
-        """Return the origin (nt, 3), m, inertial frame, of the element's frame on one of its bodies, by index `end`."""
+        """Return the origin (nt, 3), m, inertial frame, of the element's frame on one of its bodies.
+
+        `end` is the index of the body among those of the element.
+        """
         body, frame = self.of.ends[end]
         if not isinstance(body, Body):
             return np.broadcast_to(frame.origin, (len(self._result.time), 3))
@@ -242,7 +245,10 @@ class FrictionView(ForceView):
 
     @property
     def sticking(self) -> np.ndarray:
-        """Whether there is no slip (nt,), bool, be it due to this friction element or to other constraints."""
+        """Whether there is no slip, (nt,) bool.
+
+        The cause may be this friction element or other constraints.
+        """
         pairs = zip(self._result.segments, self._result._contact_loads, strict=True)
         return np.concatenate([self._sticks_in(segment, contacts) for segment, contacts in pairs])
 

@@ -153,7 +153,7 @@ def _in_degrees(owner: str, result: Result, what: str) -> Curve:
 
 
 def _alone(owner: str, result: Result, name: str) -> Curve:
-    """Return the quantity meant by the name of a joint alone: its angle or, without one, its travel."""
+    """Return the quantity for which the name of a joint stands: its angle or, without one, its travel."""
     view = result[name]
     for kind in FREE if isinstance(view, JointView) else ():
         found = _of(result, name, kind)
@@ -163,9 +163,9 @@ def _alone(owner: str, result: Result, name: str) -> Curve:
 
 
 def _of(result: Result, name: str, rest: str) -> tuple[np.ndarray, str] | None:
-    """Return the values (nt,) or (nt, 3) and the unit of a quantity; None if it does not exist.
+    """Return the values (nt,) or (nt, 3) and the unit of a quantity; None if there is no such quantity.
 
-    `name` is the name of a body, joint or force, `rest` that of the quantity.
+    `name` is the name of a body, joint or force, `rest` the part of the quantity's name after it.
     """
     view = result[name]
     if rest == "power" and name in result.power:

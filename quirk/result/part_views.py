@@ -116,7 +116,7 @@ class BodyView:
 
     @property
     def angular_jerk(self) -> np.ndarray:
-        """Time derivative of the components of `angular_acceleration` (nt, 3), body axes, rad/s^3."""
+        """Time derivatives (nt, 3) of the components of `angular_acceleration`, body axes, rad/s^3."""
         return self._result._acceleration_derivative(2)[1][:, self._row]
 
     @property
@@ -126,11 +126,11 @@ class BodyView:
 
     @property
     def angular_snap(self) -> np.ndarray:
-        """Second time derivative of the components of `angular_acceleration` (nt, 3), body axes, rad/s^4."""
+        """Second time derivatives (nt, 3) of the components of `angular_acceleration`, body axes, rad/s^4."""
         return self._result._acceleration_derivative(3)[1][:, self._row]
 
     def tower(self, order: int) -> MotionTower:
-        """Return the poses of the body at all times, with `order` time derivatives, at most 4."""
+        """Return the poses of the body at all times, with their first `order` time derivatives, at most 4."""
         linear, angular = [self.position, self.velocity], [self.angular_velocity]
         if order > 1:
             linear.append(self.acceleration)
@@ -204,7 +204,7 @@ class JointView:
 
     @property
     def of(self) -> Constraint:
-        """The constraint itself."""
+        """The constraint whose motion and load this view has."""
         return self.constraint
 
     @property

@@ -32,7 +32,7 @@ class Path(ABC):
 
     @abstractmethod
     def derivative(self, order: int) -> np.ndarray:
-        """Return the time derivative of the position of an order from 0 to 4, one row for each time."""
+        """Return a time derivative of the position, one row for each time; `order` is 0 to 4."""
 
     @property
     def position(self) -> np.ndarray:
@@ -71,7 +71,7 @@ class PointPath(Path):
         return f"<PointPath: ({', '.join(f'{x:g}' for x in self._local)}) m of {self._body.of}>"
 
     def derivative(self, order: int) -> np.ndarray:
-        """Return a time derivative (nt, 3) of the position in the inertial frame."""
+        """Return a time derivative (nt, 3) of the position in the inertial frame, m/s^order."""
         return self._body.tower(order).points(self._local)[:, order]
 
 
@@ -86,7 +86,7 @@ class PlanarPath(Path):
         return f"<{type(self).__name__}: in a plane, {self._path!r}>"
 
     def derivative(self, order: int) -> np.ndarray:
-        """Return a time derivative (nt, 2) of the coordinates in the plane."""
+        """Return a time derivative (nt, 2) of the coordinates in the plane, m/s^order."""
         of_point = self._path.derivative(order)
         return (of_point - self._plane.origin if order == 0 else of_point) @ self._plane.axes[:, :2]
 

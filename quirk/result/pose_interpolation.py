@@ -31,7 +31,10 @@ def poses(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def stretches(result: Result, times: np.ndarray) -> np.ndarray:
-    """Return the index of the last output time at or before each of `times`; at an event the later of both."""
+    """Return the index of the last output time at or before each of `times`.
+
+    An event has two outputs, of which the later one is taken.
+    """
     return np.maximum(np.searchsorted(result.time, times, side="right") - 1, 0)
 
 
@@ -57,7 +60,10 @@ def _between(result: Result, values: np.ndarray, rates: np.ndarray, times: np.nd
 
 
 def _stretched(result: Result, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the indices of the outputs before and after each of `times`, and the fraction of the interval passed."""
+    """Return for each of `times` the indices of the outputs before and after it.
+
+    The fraction of the interval at which the time lies is returned as well.
+    """
     start = stretches(result, times)
     end = np.minimum(start + 1, len(result.time) - 1)
     h = result.time[end] - result.time[start]

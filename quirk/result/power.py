@@ -99,9 +99,9 @@ class Power(Mapping[str, np.ndarray]):
 
 
 def power_of(result: Result, done: Callable[[], tuple[dict[str, np.ndarray], float]] | None = None) -> Power:
-    """Return the power of all forces and constraints of a run.
+    """Return the power of all forces and constraints of a run, with their work.
 
-    `done` is a function that returns work and its uncertainty, instead of the usual computation.
+    `done` is a function that returns work and its uncertainty, in place of the usual computation.
     """
     model, state, exerted = result._model, result.state, result._exerted
     nt, n = len(result.time), len(model.mass)
@@ -164,9 +164,10 @@ def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def integrals(time: np.ndarray, powers: np.ndarray, degree: int, at: np.ndarray | None = None) -> np.ndarray:
-    """Return time integrals (nt, k) of k functions with the values `powers` (nt, k), by splines of given degree.
+    """Return the time integrals (nt, k) of k functions from the first time on, by splines.
 
-    They start at the first time; `at` gives other times of evaluation.
+    `powers` (nt, k) are the values of the functions at the times, and `degree` is that of the splines; `at` gives other
+    times of evaluation.
     """
     at = time if at is None else at
     from scipy.interpolate import make_interp_spline  # its import takes 0.2 s

@@ -55,7 +55,10 @@ class ResampledResult(Result):
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,) since the first of the selected times, J, by name, as far as the run has integrated it."""
+        """Work (nt,) since the first of the selected times, J, by name.
+
+        It contains the forces and constraints whose work the run has integrated.
+        """
         found = {}
         for name, done in self.run.work.items():
             here, kept = (_carried(segments, name) for segments in (self.segments, self.run.segments))
@@ -91,7 +94,7 @@ def at(run: Result, t: Any, side: str = "after") -> ResampledResult:
 
 
 def _rows(known: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
-    """Return the output index (nt,) at each of `times`, or the last one before it.
+    """Return the index (nt,) of the output at each of `times`, or of the last one before it.
 
     At an event there are two outputs; `side` selects the one "before" or "after". `known` are the output times.
     """
@@ -122,7 +125,7 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
 
 
 def _paths(segment: Segment, rows: np.ndarray, between: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
-    """Yield interpolants of a segment, each with the indices of the times for which it is used.
+    """Yield interpolants of a segment, each with the indices of the times at which it is used.
 
     `between` are the indices of the times that are no output times. Jerk and snap are expensive with force elements;
     where outputs are close, accelerations suffice.
@@ -157,7 +160,10 @@ def _check(segment: Segment, place: Abscissa, times: np.ndarray, uncertainty: np
 
 
 def _carried(segments: Sequence[Segment], name: str) -> np.ndarray:
-    """Return the work (nt,), J, of a force or constraint that the run has integrated, from all segments."""
+    """Return the work (nt,), J, of a force or constraint that the run has integrated with the motion.
+
+    `segments` are all segments of the run.
+    """
     return joined([segment.work.get(name, np.zeros_like(segment.time)) for segment in segments])
 
 

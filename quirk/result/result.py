@@ -236,7 +236,7 @@ class Result(Renamed, ResultOutput):
         raise IndexError("no such time")
 
     def _joined(self, name: str) -> Any:
-        """Return an attribute of all segments, concatenated over time."""
+        """Return an attribute of all segments as one array, concatenated over time."""
         return joined([getattr(segment, name) for segment in self.segments])
 
     def _by_name(self, parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
@@ -378,7 +378,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def _loaded(self) -> list[Constraint]:
-        """Constraints that were enabled at some time of the run and have rows."""
+        """Constraints with rows that were enabled at some time of the run."""
         found = {name for s in self.segments for name, rows in s.model.joint_rows.items() if rows.stop > rows.start}
         return [constraint for constraint in self.system.constraints if constraint.name in found]
 
@@ -403,12 +403,15 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def power(self) -> Power:
-        """Power over time, W, of every force, constraint and driver by name and of gravity, with the energy balance."""
+        """Power over time, W, of gravity and of every force and constraint by name, with the energy balance."""
         return power_of(self)
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,) since the start, J, by name, as far as the run has integrated it with the motion."""
+        """Work (nt,) since the start, J, by name.
+
+        It contains the forces and constraints whose work the run has integrated with the motion.
+        """
         found: dict[str, np.ndarray] = {}
         for name in dict.fromkeys(name for segment in self.segments for name in segment.work):
             before, last, end = 0.0, 0.0, -np.inf
@@ -525,7 +528,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _contact_loads(self) -> list[ContactLoads | None]:
-        """Distribution of contact loads in each segment; None for each one of a system without contacts."""
+        """Distribution of contact loads in each segment; it is None for systems without contacts."""
         if not any(isinstance(constraint, Unilateral) for constraint in self.system.constraints):
             return [None for _ in self.segments]
         gaps = Gaps(self.system, [force for force in self.system.forces if isinstance(force, Friction)])

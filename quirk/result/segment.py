@@ -71,7 +71,7 @@ class Segment:
 
     @property
     def angles_read(self) -> np.ndarray | None:
-        """The joint angles `angles` if loads depend on them, otherwise None."""
+        """The joint angles `angles` if loads depend on them, and None otherwise."""
         return self.angles if self.model.reads_angles else None
 
     def state_at(self, row: int) -> State:
@@ -154,7 +154,10 @@ class Segment:
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,), J, by name, as far as the run has integrated it; see `quirk.dynamics.model.auxiliary_states`."""
+        """Work (nt,), J, by name, of the forces and constraints whose work the run has integrated.
+
+        See `quirk.dynamics.model.auxiliary_states`.
+        """
         numbers = self.model.carried.numbers(self.flat)
         return {name: numbers[:, place] for name, place in self.model.carried.work.items()}
 
@@ -170,7 +173,7 @@ class Segment:
 
     @cached_property
     def derivatives(self) -> FoundDerivatives:
-        """Accelerations with as many time derivatives as the constraints have, up to snap; see `Differentiator`."""
+        """Accelerations and their time derivatives up to snap, if the constraints have them; see `Differentiator`."""
         return self._differentiator().along(self.time, self.flat, self.angles_read)
 
     @cached_property

@@ -50,7 +50,9 @@ def described(segment: Segment, system: System, events: Iterable[Event]) -> dict
 def rebuilt(
     description: Mapping[str, Any], system: System, events: Iterable[Event]
 ) -> tuple[Configuration, tuple[dict[str, bool], dict[str, Any]]]:
-    """Return the configuration of a segment, and the changes since the start of the run, from the data of `described`.
+    """Return the configuration of a segment, and the changes since the start of the run.
+
+    They are reconstructed from the data of `described`.
 
     Raises
     ------
@@ -103,7 +105,10 @@ def used_events(descriptions: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def _actions(events: Iterable[Event]) -> Iterator[tuple[tuple[str, int], Any]]:
-    """Yield all actions that replace a constraint or force, with the name of their event and their index in it."""
+    """Yield the actions that replace a constraint or force.
+
+    Each comes with the name of its event and its index in this event.
+    """
     for event in events:
         for number, action in enumerate(_flat(event.actions)):
             if isinstance(action, Replace | Follow):
@@ -119,7 +124,7 @@ def _flat(actions: Sequence[Any]) -> Iterator[Any]:
 
 
 def described_part(part: Any, system: System) -> dict[str, Any]:
-    """Return plain data from which a constraint or force that replaces one of the system can be reconstructed."""
+    """Return plain data from which a constraint or force can be reconstructed that replaces one of the system."""
     return _part(part, system, {})
 
 

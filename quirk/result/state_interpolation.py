@@ -68,8 +68,7 @@ class Interpolant:
     def _solver(segment: Segment) -> Solver:
         """Return a new solver of the segment.
 
-        No warning of changed user functions is given if the outputs were recorded, because the functions are not used
-        then.
+        If the outputs were recorded, there is no warning of changed user functions, because they are not used then.
         """
         return segment.plant.solver() if segment.recorded else segment.solver()
 
@@ -105,9 +104,10 @@ class Interpolant:
         return self._projected(self.time(place), flat)
 
     def quadrants(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
-        """Return the counted quarter turns (p, K, 2) of K joints at the points with flat states (p, 13 n + k).
+        """Return the counted quarter turns (p, K, 2) of K joints at p points.
 
-        They are the nearest to those of the outputs before and after.
+        `flat` (p, 13 n + k) are the flat states there. The turns are the nearest to those of the outputs before and
+        after.
         """
         joints, turns = self.segment.turns.joints, self.segment.turns
         first = np.array([joints.first_quadrants(state.orientation) for state in self._each(flat)])
@@ -144,7 +144,7 @@ class Interpolant:
         return [self.segment.model.carried.state(y) for y in flat]
 
     def _index(self, place: Abscissa) -> np.ndarray:
-        """Return the index (p,) of the output before each point, among the outputs of the interpolant."""
+        """Return the index (p,) of the output before each point among the outputs that the interpolant uses."""
         return np.searchsorted(self._rows, place.left)
 
     def _lengths(self, place: Abscissa) -> np.ndarray:

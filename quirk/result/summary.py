@@ -106,7 +106,10 @@ def _loads(result: Result) -> list[str]:
 
 
 def _largest(loads: dict[str, np.ndarray]) -> list[str]:
-    """Return the names of the joints with the largest forces and torques, half of them each."""
+    """Return the names of the joints with the largest torques and forces, at most `MOST_LOADS`.
+
+    `loads` are the largest force, N, and torque, N m, of each joint by name.
+    """
     by_force, by_torque = (sorted(loads, key=lambda name: -loads[name][which]) for which in (0, 1))
     least = IDLE * max(max(pair) for pair in loads.values())
     kept = [name for name in by_torque if loads[name][1] > least][: MOST_LOADS // 2]
@@ -115,7 +118,7 @@ def _largest(loads: dict[str, np.ndarray]) -> list[str]:
 
 
 def _books(result: Result) -> list[str]:
-    """Return a line with the error of the energy balance, if energy is supplied or dissipated."""
+    """Return a line with the error of the energy balance, if energy is supplied or dissipated in the run."""
     if result.conservative or len(result.time) < 2:
         return []
     power = result.power

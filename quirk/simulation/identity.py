@@ -11,12 +11,12 @@ from ..util.digest import digest
 
 
 def part_names(system: System) -> dict[int, str]:
-    """Return the names of ground and of the parts of a system, by the identity of the objects."""
+    """Return the names of the ground and of the parts of a system, in a dict with the ids of the objects as keys."""
     return {id(part): part.name for part in [GROUND, *system]}
 
 
 def part_digests(system: System, events: Iterable[Event]) -> dict[str, str]:
-    """Return a digest of each part of a system, and of further events of a run.
+    """Return a digest of each part of a system, and of further events of a run, by name.
 
     Functions are compared by their code and the values they contain, not by global variables of their modules.
     """

@@ -490,13 +490,13 @@ class Run:
             self._told = 0
 
     def _look(self) -> None:
-        """Update the present time, and collect the events up to it."""
+        """Update the present time of the run, and collect the events up to it."""
         self._time = self._run.phase.now
         while self._pending and self._pending[0].time <= self._time:
             self._last.append(self._pending.pop(0))
 
     def _stand(self) -> None:
-        """Return to the last accepted state after a failure or an interruption."""
+        """Return to the last accepted state, after a failure or an interruption."""
         phase = self._run.phase
         with suppress(IntegrationError):
             phase.begin_anew()
@@ -535,7 +535,7 @@ class Run:
 
 
 def _in_system(segment: Segment, plant: CompiledModel) -> Segment:
-    """Return a copy of a segment with another compiled model, which has other loads."""
+    """Return a copy of a segment with another compiled model, whose loads differ."""
     changes = segment.switched, segment.replaced
     return Segment(plant, segment.time, segment.flat, segment.turns, segment.rank, changes, segment.changed)
 

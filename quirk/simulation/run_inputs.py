@@ -40,12 +40,15 @@ class LoopInput:
 
     @property
     def given(self) -> np.ndarray:
-        """Initial value, with which the element was constructed."""
+        """Initial value, with which the force element was constructed."""
         held = getattr(self.element, self.argument)
         return np.array(held.constant if isinstance(held, Value) else held, dtype=float)
 
     def places(self, solver: Solver) -> list[np.ndarray]:
-        """Return the arrays in a compiled solver that hold the value; none if another element has replaced this one."""
+        """Return the arrays in a compiled solver that contain the value.
+
+        There are none if another element has replaced this one.
+        """
         found = []
         for e, (element, _) in enumerate(solver.model.forces):
             if element is not self.element:
@@ -56,7 +59,7 @@ class LoopInput:
         return found
 
     def following(self, times: Sequence[float], values: Sequence[np.ndarray]) -> ForceElement:
-        """Return the element with a piecewise constant value.
+        """Return the element with a value that is piecewise constant in time.
 
         `values[k]` holds from `times[k]`, s, to the next time.
         """
@@ -69,7 +72,7 @@ class LoopInput:
 
 
 def _place(element: ForceElement, argument: str) -> int:
-    """Return the index of an attribute's first number among all parameter values of a law."""
+    """Return the index of the first number of an attribute among all parameters of the element's law."""
     place = 0
     for name in element.parameters:
         if name == argument:

@@ -123,11 +123,14 @@ class RunIdentity:
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the digests alone, for a pickle."""
+        """Return the digests, which are all that a pickle contains."""
         return {"_of": None, "_options": self._options, "_parts": self._parts}
 
     def differing(self, other: RunIdentity, *, same_parts: bool) -> list[str]:
-        """Return the names of arguments and parts that differ; with `same_parts`, parts are the same objects."""
+        """Return the names of the arguments and parts that differ from those of another run.
+
+        With `same_parts`, parts are compared as objects, not by digests.
+        """
         options, own, theirs = other._options, {} if same_parts else self._parts, {} if same_parts else other._parts
         found = [name for name in options if self._options[name] != options[name]]
         parts = [name for name in own if own[name] != theirs.get(name)]
@@ -162,7 +165,7 @@ class PartNames:
         self._names = {id(part): name for name, part in self._named.items()}
 
     def same(self, other: PartNames) -> bool:
-        """Whether `other` gives the same names to the same objects."""
+        """Whether `other` has the same names for the same objects."""
         return self._names == other._names
 
     def name(self, value: Any) -> Any:

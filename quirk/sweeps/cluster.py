@@ -60,7 +60,10 @@ def _job(job: bytes) -> Job:
 
 
 def _connected(client: Any) -> tuple[distributed.Client, bool]:
-    """Return a client of the cluster, and whether it was opened here; the user gives a client, cluster or address."""
+    """Return a client of the cluster, and whether it was created here.
+
+    `client` is the user's argument: a client, a cluster or an address.
+    """
     import distributed
 
     if isinstance(client, str | distributed.deploy.Cluster):
@@ -77,7 +80,10 @@ def _connected(client: Any) -> tuple[distributed.Client, bool]:
 
 
 def _outcome(future: distributed.Future, number: int) -> Outcome:
-    """Return the outcome of a run that the cluster has computed; a failure of the cluster counts as one of the run."""
+    """Return the outcome of a run that the cluster has computed.
+
+    A failure of the cluster counts as a failure of the run; `number` is the number of the run.
+    """
     try:
         return future.result()
     except Exception as error:  # from the cluster; errors of the run are part of its outcome

@@ -127,7 +127,7 @@ def _common(name: str, variable: Any, outcomes: Sequence[Outcome]) -> Any:
 
 
 def _places(own: np.ndarray, all_of: np.ndarray, places: Mapping[Any, int]) -> np.ndarray:
-    """Return the indices of the labels of one run among those of all runs.
+    """Return the indices of the labels of one run, `own`, among those of all runs, `all_of`.
 
     `places` has the index of each label.
     """
@@ -137,7 +137,10 @@ def _places(own: np.ndarray, all_of: np.ndarray, places: Mapping[Any, int]) -> n
 
 
 def _coordinate(values: Sequence[Any]) -> np.ndarray:
-    """Return the values of a parameter as an array; values other than numbers, bools and texts become text."""
+    """Return the values of a parameter as an array.
+
+    Values other than numbers, bools and texts are converted to text.
+    """
     for kinds in (bool, int, float, complex, str):
         if all(isinstance(value, kinds) or (kinds is float and type(value) is int) for value in values):
             array = np.array(values)

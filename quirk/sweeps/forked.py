@@ -75,7 +75,10 @@ class Forked:
         self._process.kill()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until the process has ended; subprocess.TimeoutExpired after `timeout`, s."""
+        """Wait until the process has ended.
+
+        A subprocess.TimeoutExpired is raised after `timeout`, s.
+        """
         self._process.join(timeout)
         if self._process.exitcode is None:
             raise subprocess.TimeoutExpired("a worker of sweep", timeout or 0.0)

@@ -118,7 +118,10 @@ def _kept(job: Job, result: Result) -> SweepTable:
 
 
 def said(error: BaseException) -> str:
-    """Return an error as one line of text; its place in the code is added unless it is an error of QuIRK."""
+    """Return an error as one line of text.
+
+    Unless it is an error of QuIRK, the text says where in the code it was raised.
+    """
     try:
         message = f"{error}"
     except BaseException as trouble:  # classes of the user may raise any error

@@ -183,9 +183,10 @@ def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarr
 
 
 def runs_of(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[list[SweepRun], dict[str, np.ndarray]]:
-    """Return all runs, and the seeds of their random numbers by name of the argument, if `build` takes seeds.
+    """Return all runs of a sweep, and the seeds of their random numbers.
 
-    `rows` are the parameters of each run.
+    The seeds are by name of the argument of `build` that takes them, if there is one. `rows` are the parameters of each
+    run.
     """
     if not callable(build):
         raise InputError(f"{OWNER}: build must be a function that returns a system; got {build!r}")

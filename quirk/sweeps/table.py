@@ -62,10 +62,7 @@ class SweepTable:
 
 
 def of_result(result: Result, quantities: Any, times: np.ndarray) -> SweepTable:
-    """Return the variables of `Result.to_xarray` over time.
-
-    They are taken at those of the times (nt,), s, that the run has reached.
-    """
+    """Return the variables of `Result.to_xarray` at those of the times (nt,), s, that the run has reached."""
     found = table_of("sweep", result, quantities)
     rows, reached = rows_at(result.time, times)
     variables = {
@@ -79,9 +76,9 @@ def of_result(result: Result, quantities: Any, times: np.ndarray) -> SweepTable:
 
 
 def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the output indices (k,) of a result at given times, and the k times that it contains.
+    """Return the output indices (k,) of a result at those k of some times that it contains, and these times.
 
-    At an event the later one of two outputs is taken; `time` are the output times.
+    At an event the later one of two outputs is taken; `time` are the output times, s.
     """
     rows = np.searchsorted(time, times, side="right") - 1
     there = (rows >= 0) & (time[rows] == times)

@@ -114,7 +114,7 @@ class Worker:
 
 
 class Crew:
-    """Threads that share the runs of a sweep; each has a worker process of its own.
+    """Threads that share the runs of a sweep; each has its own worker process.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Crew:
             thread.join(GONE)
 
     def _work(self, own: int) -> None:
-        """Compute runs until none is left; each thread with the index `own` runs this."""
+        """Compute runs until none is left, in the thread with the index `own`."""
         if hasattr(signal, "pthread_sigmask"):
             # Only the main thread handles Ctrl-C; processes started here inherit the blocked signal.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -159,7 +159,7 @@ class Crew:
         self.found.put(end)
 
     def _next(self) -> list[SweepRun]:
-        """Return the next runs for a thread; an empty list if none is left."""
+        """Return the next runs for a thread, or an empty list if none is left."""
         with self._lock:
             share = max(1, min(MOST_AT_ONCE, len(self.left) // (SHARES * len(self._threads))))
             return [] if self._ended else [self.left.popleft() for _ in range(min(share, len(self.left)))]

@@ -63,9 +63,9 @@ def _part(part: Any, ends: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def differences(one: Any, other: Any, where: str = "") -> list[str]:
-    """Return a text for each difference of two descriptions from `likeness`.
+    """Return a text for each difference between two descriptions from `likeness`.
 
-    `one` is called the saved value and `other` the given one. `where` names the entry that holds them.
+    `one` is called the saved value and `other` the given one. `where` names the entry that contains them.
     """
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         return [found for key in one for found in differences(one[key], other[key], _said(where, one, key))]
@@ -87,7 +87,7 @@ def _alike(one: list[float], other: list[float]) -> bool:
 
 
 def _said(where: str, of: dict[str, Any], key: str) -> str:
-    """Return the name of an entry for messages, with the name of the part that holds it.
+    """Return the name of an entry for messages, with the name of the part that contains it.
 
     `of` is the dict that contains `key`; `where` names it if it has no name of its own.
     """

@@ -58,7 +58,10 @@ def needs(part: Part) -> list[object]:
 
 
 def carried_over(old: System, new: System) -> State:
-    """Return the initial state of the system `new`; parts that are also in the system `old` keep their state there."""
+    """Return the initial state of the system `new`.
+
+    Parts that are also in the system `old` keep their state.
+    """
     before, start = old.initial_state(), new.initial_state()
     rows = {id(body): row for row, body in enumerate(old.bodies)}
     for row, body in enumerate(new.bodies):

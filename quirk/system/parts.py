@@ -74,7 +74,7 @@ class Parts:
         return isinstance(name, str) and name in self._by_name
 
     def names_to_switch(self, asked_by: str, names: Iterable[Any]) -> set[str]:
-        """Return the names of constraints and forces given by name or as objects.
+        """Return the names of constraints and forces; the argument contains names or objects.
 
         Other parts raise an InputError; `asked_by` is the name of the method for the message.
         """

@@ -113,7 +113,10 @@ def solved(system: System, state: State, t: float, solver: str) -> tuple[Kinemat
 
 
 def _with_angles(system: System, state: State, t: float) -> np.ndarray:
-    """Return the 1-2-3 angles (K, 3), rad, of K joints with all revolutions counted, and store them in the state."""
+    """Return the 1-2-3 angles (K, 3), rad, of K joints, and store them in the state.
+
+    All revolutions are counted.
+    """
     angles = angles_at(system.model, state, t)
     state.angles = angles_by_name(system.model.joints, angles)
     return angles

@@ -103,7 +103,7 @@ class System(Renamed):
         self._configure(Configuration(frozenset(c.name for c in self.constraints if c.active)))
 
     def _configure(self, configuration: Configuration) -> None:
-        """Make a configuration of enabled parts the present one, and take its compiled model."""
+        """Use a configuration of enabled constraints and forces from now on, with its compiled model."""
         self.configuration, self.plant = configuration, self.plant_for(configuration)
 
     def _switch(self, asked_by: str, names: Iterable[Any], on: bool) -> None:

@@ -130,7 +130,7 @@ def made_with(x: Any) -> ConstructorCall | None:
 
 
 def _given(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[str, Any]:
-    """Return the arguments of a call by name; arrays, lists and dicts are copied."""
+    """Return the arguments of a call by name, with copies of arrays, lists and dicts."""
     given: dict[str, Any] = {}
     for name, value in bound.arguments.items():
         several = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
@@ -139,7 +139,7 @@ def _given(signature: inspect.Signature, bound: inspect.BoundArguments) -> dict[
 
 
 def _kept(value: Any) -> Any:
-    """Return a copy of an array, list or dict, which the caller could modify later; other values as they are."""
+    """Return a copy of an array, list or dict, which the caller could modify later, and any other value unchanged."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, list | tuple):

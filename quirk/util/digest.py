@@ -23,7 +23,10 @@ def digest(value: Any, names: Mapping[int, str]) -> str:
 
 
 def _described(value: Any, names: Mapping[int, str], depth: int) -> Any:
-    """Return an equal representation (texts, lists and dicts) for equivalent values, in every process."""
+    """Return a value as nested texts, lists and dicts that are equal for equivalent values, in every process.
+
+    `names` maps ids of parts to names; `depth` counts the levels.
+    """
     if depth > DEEPEST:
         return type(value).__qualname__
     if id(value) in names:

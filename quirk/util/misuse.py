@@ -123,5 +123,5 @@ def unknown_attribute(of: Any, name: str) -> Any:
 
 @functools.cache
 def _attributes(kind: Any) -> tuple[str, ...]:
-    """Return the names of the public attributes of a class."""
+    """Return the names of all public attributes of objects of a class."""
     return tuple(name for name in dir(kind) if not name.startswith("_"))

@@ -32,7 +32,10 @@ def whole(owner: str, path: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing(owner: str, path: Path, kept: str) -> Iterator[None]:
-    """Context in which an OSError becomes a WriteError; `kept` says in its message which data remain."""
+    """Context manager in which an OSError becomes a WriteError.
+
+    `owner` and `path` are named in its message; `kept` says which data remain.
+    """
     try:
         yield
     except OSError as error:

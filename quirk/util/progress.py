@@ -16,8 +16,8 @@ class ProgressLine:
     Parameters
     ----------
     start, end : initial and final time of the run, s
-    patience : wall time before the line is shown, s; a run that ends earlier shows none
-    told : function that returns the text for a time, s; default: the time
+    patience : wall time, s, after which the line appears; a run that ends earlier shows none
+    told : function that returns the text for a time, s; default: the time itself
     """
 
     def __init__(

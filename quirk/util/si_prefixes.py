@@ -31,7 +31,10 @@ def prefixed(unit: str, largest: float) -> tuple[float, str]:
 
 
 class InUnit(Formatter):
-    """Formatter of axis ticks that shows values in SI units in a prefixed unit of `factor` SI units."""
+    """Formatter of axis ticks that shows values in a unit with a prefix, such as mm.
+
+    `factor` is this unit in SI units.
+    """
 
     def __init__(self, factor: float) -> None:
         self.factor = factor

@@ -96,7 +96,7 @@ class Pushes:
         return State(*state.parts, angles=state.angles, internal=named, bodies=state.bodies)
 
     def missing(self, x: np.ndarray, gaps: np.ndarray) -> float:
-        """Return the largest complementarity error of gaps (c,) with forces x (c,).
+        """Return the largest violation of complementarity by gaps and contact forces, (c,) each.
 
         It is the gap where a force acts, and the penetration elsewhere, relative to the length of the system or in rad.
         """

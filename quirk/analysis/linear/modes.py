@@ -129,7 +129,7 @@ class Modes:
 
     @cached_property
     def _changes(self) -> QuantityDerivatives:
-        """Derivatives of all quantities along the real parts of the k shapes, followed by the imaginary parts."""
+        """Derivatives of all quantities along the real parts of the k shapes, then along the imaginary parts."""
         directions = Directions.of_shapes(self._point.model, self.shapes, self.internal)
         return QuantityDerivatives(self._point, self._point.variation(directions))
 

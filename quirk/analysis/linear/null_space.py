@@ -91,7 +91,10 @@ class NullSpaceBasis:
         return made
 
     def coordinates(self, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-        """Return the states (F, D) of D motions of the bodies (n, 12, D) and of internal variables (k, D)."""
+        """Return the states (F, D) of D motions.
+
+        They are those of the bodies (n, 12, D) and of internal variables (k, D).
+        """
         metric, n = self.point.metric, self.point.bodies
 
         def gathered(part: np.ndarray) -> np.ndarray:

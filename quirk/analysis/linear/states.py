@@ -79,7 +79,10 @@ class States:
         return self._rates_of_names(frame)
 
     def input_matrix(self, directions: Directions) -> tuple[np.ndarray, OperatingVariation]:
-        """Return B (F, i) for i variations of parameters, and the variation of the motion due to them at constant x."""
+        """Return B (F, i) for i variations of parameters.
+
+        The variations of the motion that they cause at constant x are returned as well.
+        """
         point = self.free.point
         completed = self.free.completed(directions)
         if not self.coordinates:

@@ -190,7 +190,7 @@ def _changes_in_time(point: Point) -> bool:
 
 
 def _candidates(point: Point) -> list[Steady]:
-    """Return the rigid motions, of least norm and of least spin, that fit velocities and accelerations of a state.
+    """Return the rigid motions of least norm and of least spin that fit velocities and accelerations of a state.
 
     The list is empty if none fits.
     """

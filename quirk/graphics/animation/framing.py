@@ -62,10 +62,10 @@ def _speck(scene: Scene) -> bool:
 def box_of(
     scene: Scene, anchor: np.ndarray, follow: str | None, grounds: list[tuple[np.ndarray, np.ndarray]]
 ) -> tuple[tuple[np.ndarray, np.ndarray], float]:
-    """Return the displayed box and half the length scale of arrows, m.
+    """Return the displayed box, and half the length scale of arrows, m.
 
-    The box has opposite corners (3,) relative to the anchor (nt, 3). `grounds` are fixed planes, each a point and a
-    normal.
+    The box has opposite corners (3,), m, relative to the anchor. `anchor` (nt, 3), m, inertial frame, is the anchor in
+    each picture; `grounds` are fixed planes, each a point and a normal.
     """
     if np.ptp(anchor, axis=0).any():
         near = scene.bodies if follow in (None, GROUND.name) else _joined_to(scene, follow)
@@ -102,7 +102,7 @@ def _joined_to(scene: Scene, name: str | None) -> Sequence[Body]:
 
 
 def grounds_of(result: Result) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the fixed planes that bodies touch or on which they roll.
+    """Return the planes fixed in the inertial frame that bodies touch or on which they roll.
 
     Each is a point (3,), m, and a normal (3,), inertial frame.
     """

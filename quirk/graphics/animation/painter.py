@@ -173,7 +173,7 @@ class Painter:
         self._widths += group.width.tolist()
 
     def _add_line(self, points: np.ndarray, edge: Any, width: float, nearer: float = 0.0, piece: int = PIECE) -> None:
-        """Add a line (k, 3), in viewing coordinates, divided into pieces of `piece` points.
+        """Add a line through points (k, 3), in viewing coordinates, m, divided into pieces of `piece` points.
 
         `edge` is the color, `width` the line width, points; `nearer` shifts the line toward the viewer, m.
         """
@@ -250,7 +250,7 @@ def _at_rest(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _thickness(faces: list[np.ndarray]) -> float:
-    """Return the smallest extent of a body along its own axes, m."""
+    """Return the smallest extent of a body along the body axes, m; `faces` are its faces."""
     return float(np.ptp(np.concatenate(faces), axis=0).min()) if faces else 0.0
 
 
@@ -281,7 +281,7 @@ def _grouped(drawn: list[tuple[int, list[np.ndarray], list[Any]]], longest: floa
 
 
 def _distinct(face: np.ndarray) -> np.ndarray:
-    """Return a polygon without repetitions of its last corner."""
+    """Return a polygon (k, 3) without repetitions of its last corner."""
     last = len(face)
     while last > 2 and (face[last - 1] == face[last - 2]).all():
         last -= 1

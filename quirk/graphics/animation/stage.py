@@ -112,7 +112,7 @@ class Stage:
         return None
 
     def _extent(self, level: float | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lowest and highest corner (3,) of the box, cut off at the height of level ground."""
+        """Return the lowest and highest corner (3,) of the box above the height of level ground, m."""
         low, high = (corner.copy() for corner in self._box)
         if level is not None:
             low[self._camera.vertical] = level

@@ -26,7 +26,7 @@ def box(title: str, *parts: str) -> str:
 
 
 def note(text: str) -> str:
-    """Return HTML with a line of text in small print."""
+    """Return HTML with a line of text in a small font."""
     return f'<div style="{QUIET}">{escaped(text)}</div>'
 
 
@@ -41,10 +41,10 @@ def facts(entries: Mapping[str, object]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], count: int, where: str) -> str:
-    """Return an HTML table of the first rows, and a line that says where the others are.
+    """Return an HTML table of the first rows, and a line that says where the others can be found.
 
-    `head` are the column titles, `count` is the number of rows. Rows beyond the first `MOST_ROWS` are not evaluated.
-    The text is empty if there are no rows.
+    `head` are the column titles, `count` is the number of rows, and `where` says where they are. Rows beyond the first
+    `MOST_ROWS` are not evaluated. The text is empty if there are no rows.
     """
     if not count:
         return ""
@@ -83,5 +83,5 @@ def listed(names: Sequence[str]) -> str:
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """Return a number with its noun, `one` in the singular and `many` in the plural."""
+    """Return a number with its noun, which is `one` in the singular and `many` in the plural."""
     return f"{number} {one if number == 1 else many}"

@@ -53,7 +53,8 @@ def checked_points(owner: str, argument: str, points: Any, system: System) -> li
 def labels_of(system: System, points: Sequence[tuple[str, np.ndarray]]) -> list[str]:
     """Return names of body points for a legend.
 
-    They are the name of a frame or joint at the point, otherwise "point of rod", numbered if there are several.
+    A point gets the name of a frame or joint that lies there; other points are "point of rod", numbered if there are
+    several.
     """
     labels = [_named(system, name, local) for name, local in points]
     unnamed = [name for (name, _), label in zip(points, labels, strict=True) if not label]

@@ -19,7 +19,7 @@ GROUP = "quirk.event"
 
 
 def mark(ax: Any, happenings: EventLog, named: bool) -> None:
-    """Mark the times of events in axes over time; with `named` they get legend entries."""
+    """Mark the times of events in axes over time; with `named` the legend lists the events."""
     few = len(happenings) <= MOST_LINES
     for (name, times), color, dashes in zip(_by_name(happenings).items(), COLORS, DASHES, strict=False):
         # One line with gaps: a stroke for each event.
@@ -32,7 +32,10 @@ def mark(ax: Any, happenings: EventLog, named: bool) -> None:
 
 
 def mark_on(ax: Any, happenings: EventLog, time: np.ndarray, points: np.ndarray, named: bool = True) -> None:
-    """Mark events on a curve, given by its points (nt, 2) or (nt, 3) at the times `time` (nt,), s."""
+    """Mark events on a curve; with `named` the legend lists the events.
+
+    The curve passes through `points` (nt, 2) or (nt, 3) at the times `time` (nt,), s.
+    """
     for (name, times), color, marker in zip(_by_name(happenings).items(), COLORS, MARKERS, strict=False):
         places = [np.interp(times, time, component) for component in points.T]
         style = {"linestyle": "none", "marker": marker, "markersize": 5 if len(times) <= MOST_LINES else 2}

@@ -49,9 +49,9 @@ class Fit:
 
 
 def room_of(ax: Any, axes: Sequence[Any], direction: int) -> float:
-    """Return the length available for a text centered on axes, pixels: width (direction 0) or height (1).
+    """Return the length available for a text centered on axes, pixels.
 
-    `axes` are all axes of the figure.
+    It is the width for `direction` 0 and the height for 1; `axes` are all axes of the figure.
     """
     middle = _middle(ax, direction)
     border = ax.get_figure(root=True).bbox.max[direction]
@@ -123,7 +123,7 @@ def _length(text: Text) -> float:
 
 
 def fit_space(ax: Any) -> None:
-    """Shrink three-dimensional axes until their texts are inside the figure and left of color bars."""
+    """Shrink three-dimensional axes until their texts are inside the figure and do not overlap color bars."""
     figure = ax.get_figure(root=True)
     edges = [float(abs(np.subtract(*getattr(ax, f"get_{letter}lim")()))) for letter in "xyz"]
     bars = [other.get_tightbbox().x0 for other in figure.axes if other.get_label() == "<colorbar>"]
@@ -140,7 +140,7 @@ def fit_space(ax: Any) -> None:
 
 
 def thin_out(ax: Any) -> None:
-    """Reduce the number of ticks on the shorter edges of axes with equal scales."""
+    """Reduce the number of ticks on the shorter edges of axes whose scales are equal."""
     letters = "xyz" if ax.name == "3d" else "xy"
     lengths = {letter: float(abs(np.subtract(*getattr(ax, f"get_{letter}lim")()))) for letter in letters}
     for letter, length in lengths.items():

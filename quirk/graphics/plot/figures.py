@@ -78,7 +78,7 @@ def drawing(
     happenings: EventLog | None = None,
     magnitudes: Magnitudes | None = None,
 ) -> Iterator[Sheet]:
-    """Context that provides axes to draw on, by default those of a new figure.
+    """Context manager that provides axes to draw on, by default those of a new figure.
 
     A new figure is saved and closed if a path is given.
 
@@ -127,7 +127,7 @@ def drawing(
 
 @contextmanager
 def _styled(owner: str, first: Any, style: Any) -> Iterator[None]:
-    """Context in which matplotlib uses the settings `first` and the user's `style`.
+    """Context manager in which matplotlib uses the settings `first` and then the user's `style`.
 
     A style is a name, a dictionary of settings, or a list of these.
     """
@@ -181,7 +181,10 @@ def shown(name: str) -> str:
 
 
 def draw_largest(ax: Axes, x: np.ndarray, curves: Mapping[str, np.ndarray], most: int = MOST_CURVES) -> None:
-    """Draw curves (nt,) over x (nt,): those with the largest values by name, all others as one band."""
+    """Draw curves (nt,) over x (nt,): those with the largest values with their names, all others as one band.
+
+    `curves` are the values by name; `most` is the number of curves that get names.
+    """
     reach = {name: float(np.nanmax(np.abs(curve), initial=0.0)) for name, curve in curves.items()}
     kept = set(sorted(curves, key=reach.__getitem__, reverse=True)[:most])
     others = [curve for name, curve in curves.items() if name not in kept]

@@ -24,7 +24,7 @@ FINENESS = 200
 
 
 def checked_times(result: Result, times: Any) -> np.ndarray:
-    """Return the sorted times of the pictures, s; equally spaced ones if the user has chosen none."""
+    """Return the sorted times of the pictures, s; if the user has chosen none, they are equally spaced."""
     start, end = result.time[0], result.time[-1]
     if times is None:
         return np.linspace(start, end, USUAL) if end > start else np.array([start])

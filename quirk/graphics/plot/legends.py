@@ -57,7 +57,7 @@ def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
 
 
 def cut(pairs: Pairs, count: int, kept: int = 0) -> Pairs:
-    """Return at most `count` entries, with one that gives the number of omitted curves.
+    """Return at most `count` entries of a legend; if some are left out, one entry gives their number.
 
     The last `kept` entries always remain.
     """
@@ -164,7 +164,10 @@ def _beside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
 
 
 def _below(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
-    """Place a legend below axes with equal scales, if they leave part of the figure free; otherwise return False."""
+    """Place a legend below axes with equal scales, or return False if they leave no part of the figure free.
+
+    `scale` is a factor on the font size, and `room` the width available around the axes, pixels.
+    """
     if ax.name == "3d" or ax.get_aspect() == "auto":
         return False
     box, low = ax.get_window_extent(), ax.xaxis.get_tightbbox().y0

@@ -87,7 +87,10 @@ def draw_coordinates(sheet: Sheet, result: Result, owner: str, joints: Any) -> N
 
 
 def _free_joints(result: Result, owner: str, joints: Any) -> dict[str, list[str]]:
-    """Return the names of joints with a free "angle" or "travel", by this kind of coordinate."""
+    """Return the names of joints with an "angle" and of those with a "travel" along a single free axis.
+
+    `joints` is the user's selection, or None.
+    """
     every = [c for c in result.system.constraints if any(getattr(c, axis, None) is not None for axis in FREE.values())]
     if joints is None:
         chosen = every

@@ -61,7 +61,10 @@ def expanded(style: Any) -> Any:
 
 
 def size_of(usual: tuple[float, float]) -> tuple[float, float]:
-    """Return the width and height, inches, of a plot in one column; `usual` is its default size."""
+    """Return the width and height, inches, of a plot that fits one column of a paper.
+
+    `usual` is its default size, inches.
+    """
     return COLUMN, max(LOWEST, COLUMN * usual[1] / usual[0])
 
 

@@ -14,7 +14,7 @@ from .sheet import AROUND_ZERO, Sheet
 
 
 def draw_phase(sheet: Sheet, result: Result, along: Curve, across: Curve) -> None:
-    """Draw the quantity `across` over the quantity `along`; a ring marks the start."""
+    """Draw the quantity `across` over the quantity `along`; a ring marks the first time."""
     (ax,) = sheet.axes(over_time=False)
     points = np.stack([along.values, across.values], axis=1)
     ax.plot(*points.T, linewidth=1.0)

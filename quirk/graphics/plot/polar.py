@@ -29,7 +29,7 @@ MOST_RINGS, ALONG = 3, 22.5
 def checked_forces(
     owner: str, views: Sequence[Any], frame: str, on: str, plane: str | None
 ) -> tuple[list[np.ndarray], list[int]]:
-    """Return the forces (nt, 3) of joints, N, in a frame, and the indices of the two axes of the plotted plane.
+    """Return the forces (nt, 3) of joints, N, in a frame, and the indices of two axes that span the plotted plane.
 
     `on` is the body on which the forces act, "i" or "j"; `plane` is the user's choice, such as "xy", or None.
     """

@@ -58,7 +58,10 @@ def draw_balance(sheet: Sheet, result: Result) -> None:
 
 
 def largest(curves: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the curves with the largest values by name, and the sum of the others; zero curves are left out."""
+    """Return the curves with the largest values by name, and the sum of the others.
+
+    Curves that are zero are left out.
+    """
     reach = {name: float(np.abs(curve).max()) for name, curve in curves.items()}
     least = IDLE * max(reach.values(), default=0.0)
     busy = [name for name in sorted(curves, key=reach.__getitem__, reverse=True) if reach[name] > least]

@@ -185,7 +185,10 @@ class Sheet:
         return [line for line in ax.lines if line not in self._before and not is_mark(line)]
 
     def _largest(self, ax: Axes, unit: str) -> float:
-        """Return the largest value drawn in axes, or 1 if all are zero; record which curves are relatively zero."""
+        """Return the largest value drawn in axes, or 1 if all are zero.
+
+        Curves that are zero relative to it are recorded.
+        """
         reach = {line: float(np.nanmax(np.abs(line.get_ydata()), initial=0.0)) for line in self._lines(ax)}
         bands = [float(np.abs(group.get_datalim(ax.transData).intervaly).max()) for group in ax.collections]
         largest = max([*reach.values(), *bands], default=0.0)
@@ -206,9 +209,9 @@ class Sheet:
         return self._magnitudes.round_off(unit) if self._magnitudes is not None else 0.0
 
     def _tell_zero(self, ax: Axes, largest: float, zero: float, unit: str) -> None:
-        """Write into axes that all curves are zero, and choose a scale that hides round-off.
+        """Write into axes that all curves are zero, and choose a scale on which round-off is not visible.
 
-        `largest` is the largest value, and `zero` the bound of round-off.
+        `largest` is the largest value, `zero` the bound of round-off, and `unit` their unit.
         """
         bound = f"{largest:.0e} {unit}".strip()
         text = f"zero to round-off ({bound})" if largest > 0 else "zero"

@@ -79,7 +79,7 @@ def spectrum(time: np.ndarray, values: np.ndarray, window: str) -> tuple[np.ndar
 
 
 def evenly(time: np.ndarray, values: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return a time step, s, and the values of a quantity at equally spaced times over the same range.
+    """Return a time step, s, and the values of a quantity at equally spaced times in the same range.
 
     They are interpolated by splines between events.
     """

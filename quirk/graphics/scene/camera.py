@@ -59,7 +59,10 @@ def vertical_of(gravity: np.ndarray) -> int:
 
 
 def usual_view(extent: np.ndarray, vertical: int) -> tuple[float, float]:
-    """Return an elevation and azimuth, degrees, that show a motion with the extent (3,), m, well."""
+    """Return an elevation and azimuth, degrees, that show a motion of the extent (3,), m, well.
+
+    `vertical` is the index of the vertical axis.
+    """
     thin = int(np.argmin(extent))
     if extent[thin] > FLAT * extent.max():
         return USUAL

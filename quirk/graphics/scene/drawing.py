@@ -29,7 +29,7 @@ EDGE = 0.8
 
 
 def moving(extent: np.ndarray) -> list[int]:
-    """Return the indices of the coordinates to be shown for a motion with the extent (3,), m.
+    """Return the indices of the coordinates that show a motion with the extent (3,), m.
 
     There are two of them if the motion is planar.
     """

@@ -72,7 +72,10 @@ class ForceLines:
 
 
 def _scale(loads: np.ndarray, half: float) -> float:
-    """Return the length of arrows, m per unit of the loads (nt, 3); `half` is half the size of the scene, m."""
+    """Return the length of an arrow per unit of load, m/N or m/(N m), for loads (nt, 3).
+
+    `half` is half the size of the scene, m.
+    """
     largest = float(np.linalg.norm(loads, axis=1).max())
     return LONGEST_ARROW * half / largest if largest > 0 else 0.0
 
@@ -82,7 +85,7 @@ def _has_length(element: ForceElement) -> bool:
 
 
 def _at(result: Result, times: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Return vectors (nt, 3), given at the times of a result, at the times of the pictures."""
+    """Return vectors (nt, 3) at the times of the pictures, from those at the output times of a result."""
     return np.stack([np.interp(times, result.time, component) for component in vectors.T], axis=1)
 
 

@@ -60,7 +60,7 @@ def planes_of(system: System) -> list[DrawnPlane]:
 
 
 def planes_in(constraint: Any) -> list[DrawnPlane]:
-    """Return the planes of one constraint, such as those that it lets bodies touch."""
+    """Return the planes of one constraint, such as those on which it lets bodies slide or roll."""
     if isinstance(constraint, RollingDisk):
         return [DrawnPlane(constraint.body_i, constraint.frame_i.origin, constraint.frame_i.matrix[:, 2])]
     if isinstance(constraint, Contact):
@@ -131,7 +131,10 @@ def _disk(surface: Surface) -> list[np.ndarray]:
 
 
 def _globe(surface: Surface) -> list[np.ndarray]:
-    """Return narrow bands along circles of a sphere, as faces; the inside is visible between them."""
+    """Return narrow bands along circles of a sphere, as faces.
+
+    The inside of the sphere is visible between them.
+    """
     circle, faces = _circle(CORNERS), list[np.ndarray]()
     for latitude in np.linspace(-0.5 * np.pi, 0.5 * np.pi, PARALLELS + 2)[1:-1]:
         c, s = np.cos(latitude), np.sin(latitude)

@@ -80,7 +80,11 @@ def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) 
 
 
 def _radius(pulley: Pulley, axes: list[Any], own: np.ndarray, t: int, n: int) -> float:
-    """Return the radius, m, of the sheave with index `n`, negative if it rotates opposite to the axes `own` (3, 3)."""
+    """Return the radius, m, of the sheave with index `n`.
+
+    It is negative if the sheave rotates opposite to the axes `own` (3, 3). `axes` are those of the sheaves, and `t` is
+    the index of the picture.
+    """
     drum = pulley.drums[n] if 0 <= n < len(pulley.drums) else None
     return 0.0 if drum is None else float(np.copysign(drum.radius, axes[n][t][:, 2] @ own[:, 2]))
 

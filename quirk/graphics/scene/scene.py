@@ -154,7 +154,10 @@ class Scene:
         return self.path_of(body, frame.origin)
 
     def corners_of(self, name: str) -> np.ndarray:
-        """Return the paths (nt, k, 3) of the corners of a body's bounding box and of its center of mass."""
+        """Return the paths of the corners of a body's bounding box and of its center of mass, (nt, k, 3).
+
+        They are in the inertial frame, m.
+        """
         faces = self.faces[name]
         ends = (
             np.stack([part(np.concatenate(faces), axis=0) for part in (np.min, np.max)]) if faces else np.zeros((2, 3))
@@ -186,13 +189,13 @@ def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
 
 
 def _seen_through(color: Any) -> tuple[float, float, float, float]:
-    """Return an RGBA color: with its own opacity, or the default one if the color has none."""
+    """Return a color as (r, g, b, opacity), with a default opacity if it has none."""
     solid = to_rgba(color)
     return solid if solid != to_rgba(color, 1.0) or len(np.atleast_1d(color)) == 4 else to_rgba(color, OPACITY)
 
 
 def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:
-    """Whether a constraint exerts forces at its points.
+    """Whether a constraint exerts forces at its points, which then are drawn.
 
     It is False for the constraints that keep planar bodies in their plane.
     """

@@ -73,9 +73,10 @@ class Wheel:
         return [np.array([outer[k], outer[k + 1], inner[k + 1], inner[k]]) for k in range(CORNERS)]
 
     def _half_thickness(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float | None:
-        """Return slightly more than half the thickness, m, of a shape of the body that fills the circle, or None.
+        """Return slightly more than half the thickness, m, of a shape of the body that fills the circle.
 
-        x, y and z (3,) are unit vectors in the plane of the circle and along its axis.
+        It is None if there is no such shape. x, y and z (3,) are unit vectors in the plane of the circle and along its
+        axis.
         """
         for shape in self.body.shapes if isinstance(self.body, Body) else ():
             corners = np.concatenate(shape.faces()) - self.center
@@ -132,7 +133,10 @@ def _wheels_of(system: System, constraint: Any) -> Iterator[Wheel]:
 
 
 def _pair(system: System, gear: Any, carrier: Body | Ground) -> Iterator[Wheel]:
-    """Yield the pitch circles of two gears with parallel axes; none if the axes coincide or are unknown."""
+    """Yield the pitch circles of two gears with parallel axes.
+
+    There are none if the axes coincide or are unknown.
+    """
     bodies, ratio = (gear.body_i, gear.body_j), gear.ratio
     axis = _in_inertial(gear.body_j, gear.frame_j.matrix[:, 2])
     centers = [c for c in (_bearing(system, body, carrier, axis) for body in bodies) if c is not None]

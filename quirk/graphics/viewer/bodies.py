@@ -109,7 +109,7 @@ def _semi_axes(body: Body) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_inertia(body: Body) -> SurfaceMesh:
-    """Return the ellipsoid with a body's mass and inertia; it shows bodies that have no other surface."""
+    """Return the ellipsoid with a body's mass and inertia, which shows bodies that have no other surface."""
     semi_axes, axes = _semi_axes(body)
     return ellipsoid(semi_axes).placed(np.zeros(3), axes)
 

@@ -46,5 +46,8 @@ def direction(extent: Extent) -> np.ndarray:
 
 
 def _box(extent: Extent) -> np.ndarray:
-    """Return the edges (3,), m, of the box around the whole motion, or around the first pose if the motion is long."""
+    """Return the edges (3,), m, of the box around the whole motion.
+
+    If the motion is long, the box is around the first pose.
+    """
     return np.ptp(extent.start, axis=0) if extent.far else extent.high - extent.low

@@ -63,9 +63,9 @@ class Extent:
         return self.size < LEAST_PART * float((self.high - self.low).max())
 
     def view(self, followed: bool) -> tuple[np.ndarray, float]:
-        """Return center (3,) and half width, m, of a picture.
+        """Return center (3,) and half width, m, of a picture, inertial frame.
 
-        It shows the whole motion, or the mechanism if `followed`.
+        It shows the whole motion, or the mechanism alone if the picture follows it (`followed`).
         """
         half = 0.5 * float((self.high - self.low).max())
         most = 0.5 * self.size / FOLLOWED_PART
@@ -132,7 +132,7 @@ def _made(system: System, poses: Poses, elements: Sequence[ForceElement], trails
 
 
 def _extent(system: System, poses: Poses, bodies: Sequence[BodyPart], trails: Sequence[PathTrail]) -> Extent:
-    """Return the extent of bodies, trails, and points at which constraints and forces act on the ground."""
+    """Return the extent of bodies and trails, and of points at which constraints and forces act on the ground."""
     strength = float(np.linalg.norm(system.gravity))
     up = -system.gravity / strength if strength > 0 else np.array([0.0, 0.0, 1.0])
     fixed = [

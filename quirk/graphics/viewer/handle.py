@@ -31,7 +31,10 @@ class View:
         server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
 
     def add_looks(self, stage: ViewerStage, labels: bool, axes: bool, opacity: float) -> None:
-        """Add controls that show names and joint axes and set the opacity of bodies."""
+        """Add controls to the page that show names and joint axes, and set the opacity of bodies.
+
+        `stage` is the displayed scene; `labels`, `axes` and `opacity` are the initial settings.
+        """
         gui = self._server.gui
         names, lines = gui.add_checkbox("names", labels), gui.add_checkbox("axes of joints", axes)
         faint = gui.add_slider("opacity", OPACITY_STEP, 1.0, OPACITY_STEP, opacity)

@@ -215,7 +215,7 @@ BUILDERS: dict[Any, Callable[[Any, float], Surfaces]] = {
 
 
 def _holds_a_point(constraint: Any) -> bool:
-    """Whether a constraint has rows; otherwise there is nothing to show."""
+    """Whether a constraint has rows, without which there is nothing to show."""
     return constraint.row_count != 0
 
 
@@ -229,7 +229,10 @@ def to_axis(constraint: Constraint) -> np.ndarray:
 
 
 def _thickness(constraint: Constraint) -> float:
-    """Return how far the shapes of both bodies extend from a joint along its axis, m; thick shapes do not count."""
+    """Return how far the shapes of both bodies extend from a joint along its axis, m.
+
+    Shapes that are thick in this direction do not count.
+    """
     found = 0.0
     for body, frame in constraint.ends[:2]:
         if isinstance(body, Body) and body.shapes:

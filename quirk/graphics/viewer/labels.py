@@ -63,9 +63,9 @@ def on_screen(places: np.ndarray, viewer: np.ndarray) -> np.ndarray:
 
 
 def laid_out(texts: Sequence[str], dots: np.ndarray, letters: np.ndarray) -> list[Label]:
-    """Return names placed beside the pixels `dots` (k, 2) without overlap.
+    """Return names that are placed beside the pixels `dots` (k, 2) without overlap.
 
-    They also avoid the names of the coordinate axes at the pixels `letters` (j, 2).
+    They also avoid the names of the coordinate axes at the pixels `letters` (j, 2). `texts` are the k names.
     """
     taken = [_box(dot, WIDTH, -0.5 * LINE) - [0.5 * WIDTH, 0.0, 0.5 * WIDTH, 0.0] for dot in letters]
     found = []

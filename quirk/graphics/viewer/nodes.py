@@ -36,7 +36,10 @@ def node_name(part: Part) -> str:
 
 
 def label_of(part: Part) -> str:
-    """Return the displayed name of a part; an empty text for arrows and for all marks of a joint but one."""
+    """Return the displayed name of a part.
+
+    It is empty for arrows, and for all marks of a joint but one.
+    """
     if isinstance(part, Arrow):
         return ""
     if isinstance(part, Marker):
@@ -188,5 +191,8 @@ class TrailNodes:
 
 
 def _at(values: np.ndarray, k: int) -> Any:
-    """Return the value for picture k, from an array with one entry for each picture or one for all."""
+    """Return the value for picture k from an array.
+
+    It has one entry for each picture, or one for all.
+    """
     return values[k if len(values) > 1 else 0]

@@ -24,7 +24,7 @@ Color = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Look:
-    """A surface with its color (r, g, b, opacity); each component is from 0 to 1."""
+    """A surface with its color (r, g, b, opacity), each from 0 to 1."""
 
     surface: SurfaceMesh
     color: Color
@@ -62,7 +62,7 @@ class Part(ABC):
 
     @abstractmethod
     def track(self, poses: Poses) -> Track:
-        """Return the poses of the part in all pictures, from those of the bodies."""
+        """Return the poses of the part in all pictures; `poses` are those of the bodies."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Cord:
 
     @property
     def name(self) -> str:
-        """Name of the pulley."""
+        """Name of the pulley to which the rope belongs."""
         return self.pulley.name
 
     def path(self, poses: Poses) -> np.ndarray:

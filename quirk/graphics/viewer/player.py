@@ -94,7 +94,7 @@ class Player(View):
         self._thread.start()
 
     def _choose(self, part: Part) -> None:
-        """Show the values of a part that was clicked, from now on."""
+        """Show the values of a part that was clicked, in this picture and in later ones."""
         self._chosen = part
         self._tell(int(np.abs(self._times - float(self._slider.value)).argmin()))
 

@@ -37,7 +37,7 @@ def server_at(host: Any = "127.0.0.1", port: Any = 0) -> Any:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Context in which viser prints nothing, not even by way of the library rich."""
+    """Context manager in which viser prints nothing, not even by way of the library rich."""
     import rich
 
     console = rich.get_console()

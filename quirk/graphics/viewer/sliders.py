@@ -189,9 +189,10 @@ def _held(system: System, one: SliderCoordinate) -> System:
 
 
 def coordinates_of(system: System, state: State, size: float) -> list[SliderCoordinate]:
-    """Return the joint coordinates that get sliders: those of active joints with one free axis, or two that intersect.
+    """Return the joint coordinates that get sliders.
 
-    `size` is the size of the mechanism, m.
+    They are those of active joints with one free axis, or with two axes that intersect. `size` is the size of the
+    mechanism, m.
     """
     found = []
     companions = [companion for body in system.bodies for companion in body.companions]

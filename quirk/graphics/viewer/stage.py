@@ -178,7 +178,7 @@ class ViewerStage:
             self._scene.add_label(path_of("axes", letter), letter, position=tip, anchor="center-center")
 
     def _grid(self, cell: float, half: float, place: np.ndarray) -> None:
-        """Draw a grid around the point `place` (3,), large enough for the whole motion.
+        """Draw a horizontal grid around the point `place` (3,), large enough for the whole motion.
 
         `cell` is the size of a square, scene units, and `half` half the width of the displayed region, m.
         """
@@ -200,7 +200,7 @@ class ViewerStage:
 
 
 def _rounded(length: float) -> float:
-    """Return the nearest number of the form 1, 2 or 5 times a power of ten, on a logarithmic scale."""
+    """Return the number 1, 2 or 5 times a power of ten that is nearest to a length, on a logarithmic scale."""
     power = 10.0 ** np.floor(np.log10(length))
     return float(power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(np.log(length / (digit * power)))))
 

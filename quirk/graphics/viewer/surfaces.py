@@ -50,7 +50,7 @@ def together(surfaces: Sequence[SurfaceMesh]) -> SurfaceMesh:
 
 
 def of_polygons(faces: Sequence[np.ndarray]) -> SurfaceMesh:
-    """Return the surface of a convex solid, from polygons with k corners (k, 3) in either orientation."""
+    """Return the surface of a convex solid from its polygons, each (k, 3) with k corners in either orientation."""
     corners = np.array([face[[0, k, k + 1]] for face in faces for k in range(1, len(face) - 1)])
     middle = corners.reshape(-1, 3).min(axis=0) * 0.5 + corners.reshape(-1, 3).max(axis=0) * 0.5
     inward = np.linalg.det(corners - middle) < 0
@@ -59,7 +59,7 @@ def of_polygons(faces: Sequence[np.ndarray]) -> SurfaceMesh:
 
 
 def of_faces(faces: Sequence[np.ndarray]) -> SurfaceMesh:
-    """Return an open surface of convex polygons with k corners (k, 3), visible from both sides."""
+    """Return an open surface of convex polygons, each (k, 3) with k corners; it is visible from both sides."""
     corners = np.array([face[[0, k, k + 1]] for face in faces for k in range(1, len(face) - 1)])
     return creased(corners.reshape(-1, 3), np.arange(3 * len(corners)).reshape(-1, 3), closed=False)
 
@@ -115,7 +115,7 @@ def tube(path: np.ndarray, radius: float, sides: int = 8) -> SurfaceMesh:
 
 
 def turned(radii: Sequence[float], heights: Sequence[float], sides: int = ROUND) -> SurfaceMesh:
-    """Return a surface of revolution about z, closed at both ends; it has the given radii at the given heights."""
+    """Return a surface of revolution about z with certain radii at certain heights, closed at both ends."""
     angle = np.arange(sides) * 2 * np.pi / sides
     circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(sides)], axis=1)
     rings = np.array([r * circle + [0, 0, z] for r, z in zip(radii, heights, strict=True)])
@@ -159,9 +159,9 @@ def arrow(shaft: float, head: float, head_length: float, heads: int = 1) -> Surf
 
 
 def _lathe(rings: np.ndarray, start: np.ndarray, end: np.ndarray) -> SurfaceMesh:
-    """Return the surface through rings of points (rings, sides, 3), closed at both ends.
+    """Return the surface through circles of points, which is closed at both ends.
 
-    `start` and `end` (3,) are the centers of the ends.
+    `rings` (rings, sides, 3) are the points of each circle; `start` and `end` (3,) are the centers of the ends.
     """
     count, sides, _ = rings.shape
     vertices = np.concatenate([rings.reshape(-1, 3), start[None], end[None]])

@@ -1,4 +1,8 @@
-"""Two hinges on one MJCF body, without mass between them, with arbitrary axes."""
+"""Two hinges on one MJCF body, without mass between them, with arbitrary axes.
+
+Handles are joints without constraints that measure one coordinate; see mjcf_handles. The reference position of a body
+is the one at which MJCF's joint coordinates have their reference values.
+"""
 
 from __future__ import annotations
 

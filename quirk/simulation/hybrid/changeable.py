@@ -1,4 +1,8 @@
-"""User functions that read data which event actions change; results that need them are evaluated in time."""
+"""User functions that read data which event actions change.
+
+A result evaluates user functions only when it is read, with the data at that moment. Results that need such functions
+are therefore computed during the run.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,8 @@ from quirk.system.system import System
 class Changeable:
     """User functions of a system that read data which event actions change.
 
-    A result evaluates user functions only when it is read, with the data at that moment. Therefore a segment that
-    contains such a function is evaluated when it ends, before later events change the data.
+    A segment of the result that contains such a function is evaluated when it ends, before later events change the
+    data.
 
     Parameters
     ----------
@@ -41,7 +45,8 @@ class Changeable:
     def parts(self, plant: CompiledModel, event: str) -> tuple[str, ...]:
         """Return the titles of constraints and forces with a function whose data an event may change.
 
-        They are those active in the compiled model, and all contacts; `event` is the name of the event.
+        These are the constraints and forces that are active in the compiled model, and all contacts. `event` is the
+        name of the event.
         """
         key = plant, event
         if key not in self._parts:
@@ -58,7 +63,7 @@ class Changeable:
         return self._parts[key]
 
     def record(self, segment: Segment) -> None:
-        """Evaluate all quantities of a segment that need functions whose data later events may change."""
+        """Evaluate a segment as far as this needs functions whose data events may change later."""
         titles = dict.fromkeys(title for event in self._changes for title in self.parts(segment.plant, event))
         if not titles:
             return

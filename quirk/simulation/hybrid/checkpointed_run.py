@@ -38,7 +38,10 @@ class CheckpointedRun:
         self._written = self._warned = False
 
     def start(self, leg: RestartPoint) -> None:
-        """Start from a restart point, with nothing but its data, so that a resumed run is identical."""
+        """Start from a restart point.
+
+        Nothing but its data is used, so that a resumed run is identical with an uninterrupted one.
+        """
         phases = replace(self._phases, breaks=deepcopy(self._breaks))
         run = HybridRun(self._system, phases, self._checkpoint.rows)
         run.start(leg)
@@ -78,7 +81,7 @@ class CheckpointedRun:
         return not self._written
 
     def check_reads(self) -> None:
-        """Do nothing, because the values read by user functions are checked at each restart point."""
+        """Do nothing, because values that user functions read are checked at each restart point."""
 
     def close(self) -> None:
         """Store the final state of the run."""

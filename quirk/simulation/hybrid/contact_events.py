@@ -123,7 +123,7 @@ class Contacts:
         return [*functions, *border_guards(self._system, resting.parts), *self._frictions.guards(resting.rubbing)]
 
     def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:
-        """Raise an InputError if an event depends on a load that several contacts share.
+        """Raise an InputError if an event depends on a load that several contacts share, as `resting` says.
 
         Rigid bodies determine only sums of such loads.
         """
@@ -145,7 +145,7 @@ class Contacts:
         return name in resting.rubbing and resting.rubbing[name].held is not None
 
     def first_of(self, names: Iterable[str]) -> str:
-        """Return the first name that belongs to a unilateral constraint or friction element."""
+        """Return the first of some names that belongs to a unilateral constraint or friction element."""
         own_names = {touch.constraint.name for touch in self._touches} | self._frictions.names
         return next(name for name in names if name in own_names)
 
@@ -461,9 +461,10 @@ class Contacts:
     def _shared_out(
         self, closed: list[int], found: ContactModes
     ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
-        """Return the loaded contacts that get rows, and the closed contacts that get none.
+        """Return which loaded contacts get constraint rows, and which closed contacts get none.
 
-        For each loaded contact, by name: the index of its row, and the multiplier below which it opens.
+        For each loaded contact, by name: the index of its row, and the multiplier below which it opens. `found` is the
+        solution of the contact problem.
         """
         count = len(closed)
         touches, z, w = [self._touches[c] for c in closed], found.z[:count], found.w[:count]

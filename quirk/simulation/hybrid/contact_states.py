@@ -28,8 +28,8 @@ class ContactState:
 
     Attributes
     ----------
-    pushing : constraints with rows, by name: index of the row, and the multiplier below which the contact opens, which
-        is zero up to round-off
+    pushing : constraints that carry a load, by name: index of the row, and the multiplier below which the contact
+        opens, which is zero up to round-off
     idle : closed gaps without a row, because it would depend on other rows
     rubbing : state of friction elements, by name
     loads : watched loads by gap: a contact with friction opens when its load falls below zero
@@ -54,7 +54,7 @@ class ContactState:
         return name in self.pushing or any(name == key[0] for key in (*self.loads, *self.idle, *self.patched))
 
     def at_limit(self, name: str) -> tuple[str, ...]:
-        """Return the names of all friction elements that reach the limit of sticking together with this one.
+        """Return the names of all friction elements that reach the limit of sticking together with that of this name.
 
         They share a load with it.
         """

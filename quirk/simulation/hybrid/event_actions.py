@@ -74,7 +74,7 @@ class EventState:
 
 
 class ActionExecutor:
-    """Executes event actions in a system.
+    """Executes the actions of events in a run of a system.
 
     Parameters
     ----------
@@ -220,10 +220,10 @@ class ActionExecutor:
         tolerance: float | None = None,
         refused: tuple[str, str] = ("cannot engage", NOT_NEAR),
     ) -> EventState:
-        """Return the state with bodies moved onto the active constraints, after those in `names` have changed.
+        """Return the state after bodies have been moved so that they satisfy the active constraints.
 
-        No body may move by more than `tolerance`, m. `refused` are two texts for the error message: what failed, and
-        advice.
+        No body may move by more than `tolerance`, m. `names` are the constraints that have changed. `refused` are two
+        texts for the error message: what failed, and advice.
         """
         plant = self.system.plant_for(now.configuration)
         solver, length, before = self._solver_of(plant, now.y, now.t), plant.model.length, now.y

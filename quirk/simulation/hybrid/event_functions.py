@@ -22,7 +22,7 @@ from quirk.system.system import System
 
 
 def guards_of(system: System, events: Sequence[Event], every: bool = False) -> list[EventFunction]:
-    """Return one event function for each event.
+    """Return one event function for each event of `events`.
 
     Steps end at events with an action or, with `every`, at all events.
     """

@@ -214,7 +214,7 @@ class Frictional:
     def held_back(self, rows: FrictionRows, noise: float) -> bool:
         """Whether a contact with infinite friction coefficient slips faster than `noise`, m/s.
 
-        It must then be stopped.
+        The slip must then be stopped.
         """
         never = [row for grip in rows.grips if grip.static == np.inf for row in grip.rows]
         return bool((np.abs(rows.opening.rate[never]) > noise).any())
@@ -296,9 +296,10 @@ class Frictional:
 
 
 def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray) -> None:
-    """Raise a SwitchingError if two distributions of loads give a joint different normal loads.
+    """Raise a SwitchingError if the normal load of a joint with friction is not unique.
 
-    `difference` computes the difference of the normal loads; `forces` are the row forces for comparison.
+    `difference` computes the normal loads for the difference of two distributions of loads; `forces` are the row forces
+    for comparison.
     """
     off, _ = difference(np.zeros(0))
     if off > UNIQUE * np.abs(forces).max(initial=0.0):
@@ -353,13 +354,14 @@ class Shares:
         return bool(grips) and not sliding and all(grip.contact is not None for grip, _ in grips)
 
     def in_patch(self, row: int) -> bool:
-        """Whether a row belongs to a group of sticking contacts that share a load."""
+        """Whether a row belongs to a group of sticking contacts that share a load; `row` is its index."""
         return any(row in group for group in self._patches)
 
     def patch_of(self, k: int) -> Patch | tuple[()] | None:
-        """Return the common margin of sticking contacts that share a load, to be monitored for friction element k.
+        """Return the common margin of sticking contacts that share a load, which an event function monitors.
 
-        It is () if another friction element of the group monitors it, and None if no load is shared.
+        `k` is the index of a friction element. The result is () if another friction element of the group monitors it,
+        and None if no load is shared.
         """
         row = self._rows.grips[k].rows[0]
         group = next((group for group in self._patches if row in group), None)
@@ -416,7 +418,7 @@ class Shares:
         return tuple((name, row, weight) for (name, row), weight in terms if abs(weight) > NO_WEIGHT)
 
     def returns(self, row: int) -> Shared | None:
-        """Return the watched load of a closed contact that has none, next to sliding contacts, or None.
+        """Return the watched load of a closed contact that carries no load, next to sliding contacts.
 
         The contact becomes loaded again when this load is positive; the result is None if that cannot happen.
         """

@@ -259,7 +259,10 @@ class HybridRun:
         return RestartPoint(phase.reached, phase.state, phase.angles, self._base, phase.pace, self._often)
 
     def ends_leg(self, steps: int) -> bool:
-        """Whether a restart point is due: at least `steps` steps since the last one, and no step in progress."""
+        """Whether a restart point is due.
+
+        This is so after at least `steps` steps since the last one, if no step is in progress.
+        """
         return self._phase.between and self._tried - self._before >= steps
 
     @property
@@ -323,7 +326,7 @@ class HybridRun:
         self._phase.recall(saved.phase)
 
     def drop_after(self, t: float) -> None:
-        """Discard states and events that were stored for times later than t, s."""
+        """Discard states and events that were stored for times after t, s."""
         self.end_segment()
         kept = [(one, c) for one, c in zip(self._closed, self.configurations, strict=True) if one.time[0] <= t]
         self._closed[:] = [up_to(segment, t) for segment, _ in kept]
@@ -455,7 +458,10 @@ class HybridRun:
         return now
 
     def _internal(self, key: tuple[str, int, str]) -> bool:
-        """Whether a zero of an event function only changes which functions are monitored, and is no event for users."""
+        """Whether a zero of an event function only changes which functions are monitored.
+
+        Users do not see such an event.
+        """
         if key[2] == "border":
             return self._resting.closed(key[0])
         return key[2] in ("faster", "return") or (key[2] == "push" and key[:2] in self._resting.returns)

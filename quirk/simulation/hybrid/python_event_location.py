@@ -1,6 +1,7 @@
-"""Location of events in steps that are taken in Python, with the algorithm of `stepping.event_location`.
+"""Location of events in steps that are taken in Python.
 
-Q event functions are monitored; each has a sign, +1, -1 or 0, and `e` is its index.
+The algorithm is that of `quirk.dynamics.sparse.stepping.event_location`. Q event functions are monitored; each has a
+sign, +1, -1 or 0, and `e` is its index.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Crossings:
         self._noted: list[tuple[Hashable, float, int, float]] = []
 
     def enter(self, sides: Sides, project: Callable[[float, np.ndarray], np.ndarray | None]) -> None:
-        """Continue with the signs at the end of the previous run.
+        """Continue with the signs of event functions at the end of the previous run.
 
         `project(t, y)` projects a flat state onto the constraints.
         """
@@ -63,7 +64,7 @@ class Crossings:
         self._watch.laws.refer(t, angles, rates)
 
     def unsettle(self) -> None:
-        """Determine all signs again at the next step, because the state has changed since the last one."""
+        """Determine all signs again at the next step, because the state has changed abruptly."""
         self._unsettled = True
 
     @property
@@ -151,7 +152,7 @@ class Crossings:
         return hits
 
     def _about(self, e: int, end: np.ndarray, together: float) -> bool:
-        """Whether an event function crosses zero at the end of a step, up to round-off.
+        """Whether an event function is zero at the end of a step, up to round-off.
 
         `end` is its value and rate there, and `together` the interval of simultaneous events, s.
         """
@@ -171,7 +172,7 @@ class Crossings:
         self._noted.append((key, float(t), way, float(energy[0])))
 
     def _noise(self, e: int) -> float:
-        """Return the size up to which event function e is round-off or, without projection, drift."""
+        """Return the size below which the value of event function e is round-off or, without projection, drift."""
         settings = self._settings
         drifts = settings.interval <= 0 and (settings.alpha > 0 or settings.beta > 0)
         return float((max(NOISE, settings.rtol) if drifts else NOISE) * self._scale[e])

@@ -121,7 +121,7 @@ class SteppedRun:
 
     @property
     def between(self) -> bool:
-        """Whether no step is in progress; always True."""
+        """Whether no step is in progress, which is always True."""
         return True
 
     def proceed(self, most: int | None = None) -> bool:
@@ -197,5 +197,5 @@ class Cut:
         return self._step.sample(t)
 
     def near(self, t: float) -> np.ndarray:
-        """Return an approximate flat state at a time t, s, without further evaluations."""
+        """Return an approximate flat state at a time t, s, which needs no further evaluations."""
         return self._step.near(t)

@@ -43,7 +43,10 @@ class RestartPoint:
 
 
 def steps_of_leg(bodies: int, compiled: bool) -> int:
-    """Return the number of steps between restart points, for a number of bodies and compiled steps or not."""
+    """Return the number of steps between restart points.
+
+    It depends on the number of bodies, and on whether steps are compiled.
+    """
     if not compiled:
         return PYTHON_STEPS
     return max(LEAST_STEPS, min(COMPILED_STEPS // max(bodies, 1), MOST_STEPS))

@@ -56,7 +56,7 @@ class Stretch:
         return steps_of([self])
 
     def goes_on(self, after: Stretch) -> bool:
-        """Whether the motion continues in the interval `after` without a jump of the state or of loads."""
+        """Whether the motion continues in the interval `after` without a jump of the state or of the loads."""
         same = self.plant is after.plant and self.segment == after.segment and not self.plant.may_jump
         return same and np.array_equal(self.end, after.start)
 
@@ -73,7 +73,7 @@ def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
 
 
 def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
-    """Return the indices of intervals in groups; within a group nothing jumps."""
+    """Return the indices of intervals in groups; between intervals of a group, nothing jumps."""
     groups = [[0]]
     for k in range(1, len(stretches)):
         if stretches[k - 1].goes_on(stretches[k]):

@@ -141,9 +141,9 @@ def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
 
 
 def costs(found: Sequence[Actuation], weights: Any, length: float) -> np.ndarray:
-    """Return the weight (k,) of the square of each of k efforts.
+    """Return the weights (k,) of the squares of k efforts; their weighted sum is minimized.
 
-    By default it is 1 for forces and 1 / length^2 for torques.
+    By default a weight is 1 for a force and 1 / length^2 for a torque.
     """
     if weights is None:
         return np.array([length**-2.0 if actuation.torque else 1.0 for actuation in found])

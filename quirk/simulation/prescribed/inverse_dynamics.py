@@ -164,7 +164,7 @@ class _Problem:
         )
 
     def acting(self, efforts: np.ndarray) -> Segment:
-        """Return the motion of the system with the efforts (nt, k) at its actuators."""
+        """Return the motion of the system with efforts (nt, k), N or N m, at its actuators."""
         over = [over_time(self.motion.time, effort) for effort in efforts.T]
         self.system = actuated(self.given, self.found, over)
         self.system.disable(*self.replaced)
@@ -188,7 +188,7 @@ class _Problem:
             raise InputError(self._unreached(pushes, trouble)) from None
 
     def _unreached(self, pushes: list[Push], trouble: UnreachedFreedomsError) -> str:
-        """Return an error message that names the motion which no actuator can cause."""
+        """Return an error message that names the motions which no actuator can cause."""
         row = trouble.row
         t, left = float(self.motion.time[row]), trouble.freedoms - trouble.reached
         said = (

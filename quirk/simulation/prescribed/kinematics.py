@@ -196,14 +196,17 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
 
 
 def said_moving(system: System, motions: np.ndarray) -> str:
-    """Return the names of the bodies that move in any of the motions (f, n, 6), as text for messages."""
+    """Return the names of the bodies that move in any of f motions (f, n, 6), as text for messages."""
     sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
     moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
     return ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")
 
 
 def _explained(system: System, trouble: UnreachedError, before: float, asked: float, rank: int) -> str:
-    """Return an error message that explains why the time `asked`, s, cannot be reached from `before`, s."""
+    """Return an error message for a time `asked`, s, that cannot be reached from the time `before`, s.
+
+    It gives the reason, if it is known. `trouble` is the error of the computation.
+    """
     state = system.model.carried.state(trouble.state)
     if trouble.reason == SINGULAR:
         return (

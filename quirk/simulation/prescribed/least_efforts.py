@@ -47,9 +47,9 @@ def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.nd
 
 
 def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Sequence[str] = ()) -> np.ndarray:
-    """Return the sum of gravity and all force elements on n bodies, (nt, n, 6), inertial frame, at `count` times.
+    """Return the sum of gravity and all force elements, as loads (nt, n, 6) on n bodies, inertial frame.
 
-    Elements named in `but` are left out.
+    `count` is the number nt of times. Elements named in `but` are left out.
     """
     total = np.zeros((count, len(model.mass) + 1, 6))
     total[:, :-1, :3] = model.mass[:, None] * model.gravity
@@ -78,7 +78,7 @@ class Push:
 
 
 class ActuatorMap:
-    """Map from required loads to actuator efforts along a motion.
+    """Map from required loads to efforts of the actuators, along a motion.
 
     Attributes
     ----------

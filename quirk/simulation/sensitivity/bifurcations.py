@@ -128,7 +128,7 @@ def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndar
 def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
     """Return the indices of states at which a singular configuration may be near.
 
-    There the variation has a local maximum, `extents`, or the smallest pivot a local minimum.
+    There the size of the variation, `extents`, has a local maximum, or the smallest pivot a local minimum.
     """
     large, small = (np.concatenate([[-np.inf], x, [-np.inf]]) for x in (extents, -pivots))
     peaks = (extents >= large[:-2]) & (extents >= large[2:]) & (extents > GROWN * extents.min())
@@ -137,7 +137,7 @@ def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
 
 
 def _splits(one: SingularRows, other: SingularRows, d: int) -> float | None:
-    """Return the time between two states, s, at which the motion branches for parameter d, or None."""
+    """Return the time between two states, s, at which the motion branches if parameter d varies, or None."""
     same = one.left @ other.left, one.right @ other.right
     if min(np.abs(same)) < ALIKE or same[0] * same[1] > 0:
         return None
@@ -149,7 +149,10 @@ def _splits(one: SingularRows, other: SingularRows, d: int) -> float | None:
 def _rows(
     steps: Steps, n: int, course: Varied, rank: int, directions: Directions, motions: Sequence[ChangedMotion]
 ) -> SingularRows:
-    """Return the smallest singular value of the rows at the start of step n, or at the end of the last step."""
+    """Return the smallest singular value of the constraint rows at the start of step n.
+
+    If n is the number of steps, it is that at the end of the last one.
+    """
     model, slots = course.solver.model, course.solver.slots
     last = n == len(steps.trail)
     t = float(steps.trail[-1, 1] if last else steps.trail[n, 0])

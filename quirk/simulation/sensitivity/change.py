@@ -61,10 +61,10 @@ class ParameterChange:
 
 
 def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping[str, Any]) -> list[ParameterChange]:
-    """Return the derivatives that apply after events have replaced constraints or forces by `others`, by name.
+    """Return the derivatives that apply after events have replaced constraints or forces.
 
-    A parameter belongs to the original object: a force element that replaces it does not depend on it, nor does a
-    motion that a driver follows instead of its own.
+    `others` are the new ones, by name. A parameter belongs to the original object: a force element that replaces it
+    does not depend on it, nor does a motion that a driver follows instead of its own.
     """
     replaced = {name for name, part in others.items() if isinstance(part, ForceElement) and _is_new(part, system[name])}
 
@@ -85,7 +85,7 @@ def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping
 
 
 def _is_new(part: ForceElement, own: Any) -> bool:
-    """Whether a force element was constructed independently of the system's `own` one, and is no copy of it."""
+    """Whether a force element was constructed independently of the system's element `own`, and is no copy of it."""
     return made_with(part) is None or made_with(part) is not made_with(own)
 
 
@@ -155,7 +155,7 @@ def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarr
 
 
 def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[ChangedMotion]:
-    """Return the prescribed motions that depend on parameters, with their places in the model."""
+    """Return the prescribed motions that depend on parameters, and where the model stores them."""
     changed = []
     for c, change in enumerate(changes):
         for (name, argument), motion in change.motions.items():

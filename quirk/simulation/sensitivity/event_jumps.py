@@ -162,7 +162,7 @@ class Jump:
     def _when(
         self, point: Point, bodies: np.ndarray, internal: np.ndarray, asked: Sequence[EventFunction]
     ) -> np.ndarray:
-        """Return the variation (D,) of the time of the event, s.
+        """Return the variations (D,) of the time of the event, s.
 
         `bodies` (n, 12, D) and `internal` (k, D) are the variations of the state, `asked` the event functions that are
         zero.
@@ -187,7 +187,7 @@ class Jump:
             return np.asarray(-change / rate)
 
     def _quantity(self, at: QuantityDerivatives, guard: EventFunction) -> tuple[float, np.ndarray]:
-        """Return the rate of an event function along the motion, and its variations (D,)."""
+        """Return the rate of an event function along the motion, and the variations (D,) of its value."""
         quantity = guard.quantity
         if isinstance(quantity, Reading):
             of_element = self._of_element(at, quantity)
@@ -206,7 +206,10 @@ class Jump:
 
     @staticmethod
     def _of_element(at: QuantityDerivatives, reading: Reading) -> tuple[float, np.ndarray] | None:
-        """Return rate and variations (D,) of a force element's coordinate; None if it is disabled or no coordinate."""
+        """Return the rate and the variations (D,) of a force element's coordinate.
+
+        The result is None if the element is disabled, or the quantity is not a coordinate.
+        """
         for element, rows in at.point.model.forces:
             if element is reading.of and reading.what in element.coordinates:
                 terms, moved = at.coordinate_terms(element, rows, element.coordinates.index(reading.what), {})
@@ -237,12 +240,12 @@ class Jump:
 
 
 def _of_slip(guard: EventFunction) -> bool:
-    """Whether an event is the end of slip or its beginning."""
+    """Whether an event is the beginning or the end of slip."""
     return isinstance(guard.key, tuple) and guard.key[2] in ("slip", "cone")
 
 
 def _of_border(guard: EventFunction) -> bool:
-    """Whether a sphere passes from one face or edge of a bounded surface to another at an event."""
+    """Whether, at an event, a sphere passes from one face or edge of a bounded surface to another."""
     return isinstance(guard.key, tuple) and guard.key[2] == "border"
 
 

@@ -76,7 +76,7 @@ def _along(
     into: np.ndarray,
     first: bool,
 ) -> np.ndarray:
-    """Compute variations along consecutive intervals between which nothing jumps.
+    """Compute the variations along consecutive intervals, between which nothing jumps.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
 
 
 def _behind(stretch: Stretch, following: Stretch, t: float, y: np.ndarray) -> bool:
-    """Whether a flat state y at time t, s, belongs to the interval `following` rather than to `stretch`."""
+    """Whether a flat state y at time t, s, belongs to the interval `following`, not to `stretch`."""
     if t != stretch.reached:
         return t > stretch.reached
     return not np.array_equal(y, stretch.end) and np.array_equal(y, following.start)

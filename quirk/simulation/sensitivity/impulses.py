@@ -126,10 +126,10 @@ def _bounces(
     changes: Sequence[ParameterChange],
     resting: Collection[str],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coefficient of restitution (m,) of each row, -1 for bilateral ones, and the effect of its variation.
+    """Return the coefficient of restitution (m,) of each row, and the effect of its variation.
 
-    The effect (m, D) is the variation of the rates after the impulse. Contacts in `resting` have no rebound, because
-    their rate before is round-off.
+    The coefficient is -1 for bilateral constraints. The effect (m, D) is the variation of the rates after the impulse.
+    Contacts in `resting` have no rebound, because their rate before is round-off.
     """
     before, after = (residuals(model, Kinematics.of(state), t, 1)[:, 1] for state in states)
     bounce, by_restitution = -np.ones(model.rows), np.zeros((model.rows, len(changes)))
@@ -170,7 +170,7 @@ def _free(
     bodies: np.ndarray,
     directions: Directions,
 ) -> np.ndarray:
-    """Return the variations (n, 6, D) of velocities after the impulse if the impulses themselves stayed constant.
+    """Return the variations (n, 6, D) of velocities after the impulse that would result if the impulses were constant.
 
     Parameters
     ----------

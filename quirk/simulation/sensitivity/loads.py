@@ -69,7 +69,7 @@ class SegmentLoads:
         return all(np.isfinite(part).all() for part in (loads.accelerations, loads.joints, loads.forces))
 
     def knows(self, reading: Reading) -> bool:
-        """Whether the derivatives of a load or energy are available; those of friction are not."""
+        """Whether the derivatives of a load or energy are available, which those of friction are not."""
         if isinstance(reading.of, Constraint):
             return True
         assert isinstance(reading.of, ForceElement)
@@ -143,7 +143,11 @@ class SegmentLoads:
 def loads_along(
     system: System, segment: Segment, found: np.ndarray, changes: Sequence[ParameterChange]
 ) -> SegmentLoads | None:
-    """Return the derivatives along a segment, or None if one of them is not finite or a function fails."""
+    """Return the derivatives of accelerations and loads along a segment, with respect to D parameters.
+
+    The result is None if a derivative is not finite or a function fails. `found` (nt, D, 13 n + k) are the derivatives
+    of the flat states, and `changes` those of the system.
+    """
     try:
         loads = SegmentLoads(system, segment, found, changes)
     except InputError:

@@ -320,7 +320,10 @@ def _numbers_along(
 
 
 def _all_numbers(system: System, old: Any, new: Any, others: Sequence[Any]) -> dict[Key, np.ndarray]:
-    """Return the numbers of a part that was constructed again, and of all parts that depend on it."""
+    """Return the numbers of a part that was constructed again, and of all parts that depend on it.
+
+    `old` and `new` are the part before and after; `others` are the dependent parts.
+    """
     numbers: dict[Key, np.ndarray] = {}
     for part in with_dependents(system, old, new, others):
         numbers.update(numbers_of(part))
@@ -343,7 +346,7 @@ def _numbers_among(part: Any, made: Any) -> list[str]:
 
 
 def _constant(element: ForceElement, parameter: str) -> Any:
-    """Return the value of a law's parameter, or None if it is a function, a table or missing."""
+    """Return the value of a parameter of a force law, or None if it is a function, a table or missing."""
     value = getattr(element, parameter)
     return value.constant if isinstance(value, Value) else value
 

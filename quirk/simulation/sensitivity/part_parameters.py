@@ -118,7 +118,10 @@ def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -
 
 
 def _substituted(x: Any, replaced: Mapping[int, Any]) -> Any:
-    """Return a constructor argument in which parts are replaced, by id; the same object if nothing is replaced."""
+    """Return a constructor argument in which parts are replaced.
+
+    `replaced` are the new parts by the id of the old ones. If nothing is replaced, the same object is returned.
+    """
     if id(x) in replaced:
         return replaced[id(x)]
     if isinstance(x, tuple | list):

@@ -1,4 +1,4 @@
-"""Many systems of one topology, advanced together."""
+"""The class Batch: many systems with the same parts, advanced together."""
 
 from __future__ import annotations
 
@@ -142,7 +142,10 @@ class Batch:
         return self._state
 
     def reset(self, members: ArrayLike | None = None) -> None:
-        """Set members, given by number or by a mask (count,), back to their initial state and time; default: all."""
+        """Set members back to their initial state and time.
+
+        They are given by number or by a mask (count,); default: all.
+        """
         chosen = np.arange(self.count) if members is None else _chosen(members, self.count)
         if members is None:
             self._state = BatchState.repeated(self._initial, self.count)
@@ -159,7 +162,7 @@ class Batch:
         return self.system.bodies.index(self.system[name])
 
     def member(self, k: int) -> System:
-        """Return the system of member k, with its present inputs; for single runs and results."""
+        """Return the system of member k with its present inputs, for single runs and results."""
         k = int(_chosen([k], self.count)[0])
         inputs = self.inputs.members(k)
         if k not in self._systems or not np.array_equal(self._systems[k][0], inputs):
@@ -236,7 +239,7 @@ class Batch:
         return f"<Batch: {self.count} members of {len(self.system.bodies)} bodies>"
 
     def _run(self, k: int, duration: float, output: Any) -> MemberRun:
-        """Simulate member k from its present state."""
+        """Simulate member k from its present state for a duration, s, with output states at an interval or at times."""
         state = self._state.member(k, *self._changed.get(k, ({}, {})))
         return member_run(k, partial(self.member, k), state, float(self.time[k]), duration, output, self._options)
 

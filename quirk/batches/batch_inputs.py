@@ -44,7 +44,7 @@ class BatchInputs(MutableMapping[str, np.ndarray]):
         self._values = {name: np.repeat(one.given[None], count, axis=0) for name, one in self.slots.items()}
 
     def changes(self, k: int) -> dict[str, dict[str, Any]]:
-        """Return the inputs of member k that differ from those of the system, as arguments by name of the part."""
+        """Return the inputs of member k that differ from those of the system, as arguments of the parts, by name."""
         changed = {}
         for name, one in self.slots.items():
             value = self._values[name][k]

@@ -170,7 +170,10 @@ class Beam(Immutable):
 
 
 def _damping(owner: str, damping: Any, section: Section) -> np.ndarray:
-    """Return the damping matrix (6, 6) of the section."""
+    """Return the damping matrix (6, 6) of the section, per strain rate, N s and N m^2 s.
+
+    `damping` is the user's argument: one coefficient, s, or six.
+    """
     numbers = validate.numbers(damping)
     shape = (6,) if numbers is not None and numbers.shape == (6,) else ()
     times = validate.array(owner, "damping", damping, shape)

@@ -23,7 +23,7 @@ Curve = Callable[[np.ndarray], np.ndarray]
 
 
 class CenterLine:
-    """Points and section axes of a beam by arc length.
+    """Points and section axes of a beam in its unloaded shape, by arc length.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class CenterLine:
         self._up, self._twist = up, twist
 
     def axes(self, s: np.ndarray) -> np.ndarray:
-        """Return the section axes as columns (k, 3, 3) at arc lengths (k,), inertial frame."""
+        """Return the section axes at arc lengths `s` (k,), m, as columns of matrices (k, 3, 3), inertial frame."""
         x = self._tangent(s)
         z = self._up - (x @ self._up)[:, None] * x
         size = np.linalg.norm(z, axis=1, keepdims=True)
@@ -61,7 +61,7 @@ class CenterLine:
 
 
 def center_line(owner: str, start: Any, end: Any, curve: Any, up: Any, twist: Any, elements: int) -> CenterLine:
-    """Return the center line of a beam from its arguments."""
+    """Return the center line of a beam; the arguments are those of `Beam`."""
     turned = _twist(owner, twist)
     if curve is not None:
         if start is not None or end is not None:
@@ -94,7 +94,10 @@ def _straight(owner: str, start: Any, end: Any) -> tuple[float, Curve, Curve]:
 
 
 def _curved(owner: str, curve: Any, elements: int) -> tuple[float, Curve, Curve]:
-    """Return length, points and tangents of a smooth curve through points or along a function."""
+    """Return the length, m, and functions for points and tangents of a smooth curve.
+
+    The user gives the curve by points, or as a function; `elements` is the number of segments.
+    """
     from scipy.interpolate import make_interp_spline
 
     if callable(curve):

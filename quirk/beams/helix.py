@@ -1,4 +1,7 @@
-"""Points of a beam between its nodes: each segment is part of a helix, as its strains are constant."""
+"""Points of a beam between its nodes.
+
+The strains of a segment are constant, so that it is part of a helix.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from .segment import relative_strains
 
 
 def between_nodes(points: np.ndarray, turns: np.ndarray, fineness: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return points (..., N fineness + 1, 3) and quaternions of sections along a beam.
+    """Return points (..., P, 3) and section quaternions (..., P, 4) along a beam of N segments, P = N fineness + 1.
 
     Parameters
     ----------
@@ -37,9 +40,10 @@ def between_nodes(points: np.ndarray, turns: np.ndarray, fineness: int) -> tuple
 
 
 def _chord(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the chord (..., 3) of a helix from its strains, integrated over the length: u and the rotation vector v.
+    """Return the vectors (..., 3) from start to end of helices, from their strains integrated over the length.
 
-    In the axes turned by half of v, the part of u along v is unchanged, the rest shortened by sin(h) / h, h = |v|/2.
+    These are `u` (..., 3), m, and the rotation vectors `v` (..., 3), rad. In the axes rotated by half of v, the part of
+    u along v is unchanged, and the rest is shortened by sin(h) / h, with h = |v|/2.
     """
     half = 0.5 * np.linalg.norm(v, axis=-1, keepdims=True)
     shortening = np.sinc(half / np.pi)

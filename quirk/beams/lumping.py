@@ -34,7 +34,10 @@ class BeamPiece:
 
 
 def pieces(line: CenterLine, section: Section, elements: int) -> list[BeamPiece]:
-    """Return the pieces around the N + 1 nodes of a beam with N elements; those at the ends have half the length."""
+    """Return the rigid pieces of a beam with N segments, one around each of its N + 1 nodes.
+
+    Those at the ends have half the length. `elements` is N.
+    """
     half = 0.5 * line.length / elements
     roots, weights = np.polynomial.legendre.leggauss(GAUSS_POINTS)
     ends = half * np.arange(2 * elements + 1)
@@ -57,7 +60,15 @@ def _piece(
     lengths: np.ndarray,
     section: Section,
 ) -> BeamPiece:
-    """Return the piece that consists of thin slices at points (k, 3) with section axes (k, 3, 3)."""
+    """Return the piece of a beam that consists of k thin slices.
+
+    Parameters
+    ----------
+    node, axes : (3,) position, m, and (3, 3) section axes of the node, inertial frame
+    points, turned : (k, 3) positions, m, and (k, 3, 3) section axes of the slices, inertial frame
+    lengths : (k,) lengths of the slices, m
+    section : cross-section of the beam
+    """
     R = axes.T @ turned
     at = (points - node) @ axes + R @ section.center
     masses = section.mass * lengths
@@ -70,6 +81,6 @@ def _piece(
 
 
 def _spread(r: np.ndarray) -> np.ndarray:
-    """Return r.r 1 - r r^T (k, 3, 3) of vectors (k, 3)."""
+    """Return the matrices r.r 1 - r r^T (k, 3, 3) of vectors r (k, 3), m; times a mass they are its inertia at r."""
     square = (r * r).sum(axis=1)
     return np.asarray(square[:, None, None] * np.eye(3) - r[:, :, None] * r[:, None, :])

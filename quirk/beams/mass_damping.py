@@ -11,7 +11,10 @@ from ..forces.place import Place
 
 
 class MassDamping(ForceElement):
-    """Loads opposite to the momentum of a body, and to its angular momentum about the center of mass, times a rate.
+    """Mass-proportional damping of a body.
+
+    The force is opposite to the momentum, and the torque opposite to the angular momentum about the center of mass;
+    both are these momenta times a rate.
 
     Parameters
     ----------
@@ -30,6 +33,6 @@ class MassDamping(ForceElement):
         super().__init__(name, (body, Frame()))
 
     def load(self, t: Any, body: Place) -> Any:
-        """Return force and torque on the body."""
+        """Return the damping force, N, and torque, N m, on the body, inertial frame."""
         momentum = body.body_rotation @ (self.inertia @ body.angular_velocity)
         return -self.rate * self.mass * body.center_velocity, -self.rate * momentum

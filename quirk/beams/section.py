@@ -204,7 +204,18 @@ class Section(Immutable):
         shear: Any,
         outline: np.ndarray,
     ) -> Self:
-        """Return a section from its second moments of area about y and z and its torsion constant, m^4."""
+        """Return a section of a homogeneous material.
+
+        Parameters
+        ----------
+        kind : name of the shape, for messages
+        young, poisson, density : as for `rectangle`
+        area : area, m^2
+        second : second moments of area about y and z, m^4
+        torsion : torsion constant, m^4
+        shear : function that returns the shear correction factor for Poisson's ratio
+        outline : (k, 2) corners (y, z) of the outline, m
+        """
         owner = f"Section.{kind}"
         E, rho = (validate.positive(owner, *pair) for pair in (("young", young), ("density", density)))
         nu = validate.number(owner, "poisson", poisson)
@@ -223,7 +234,7 @@ class Section(Immutable):
 
 
 def _pair(argument: str, value: Any) -> list[float]:
-    """Return two numbers, for y and z, from one number or two."""
+    """Return two numbers, for y and z, from the user's `value`, which is one number or two."""
     numbers = validate.numbers(value)
     if numbers is not None and numbers.shape == ():
         return [float(numbers)] * 2
@@ -231,7 +242,7 @@ def _pair(argument: str, value: Any) -> list[float]:
 
 
 def _matrix(argument: str, value: Any) -> np.ndarray:
-    """Return a symmetric positive definite matrix (6, 6), given as such or by its diagonal."""
+    """Return a symmetric positive definite matrix (6, 6); the user's `value` is the matrix or its diagonal."""
     numbers = validate.numbers(value)
     if numbers is None or numbers.shape not in ((6,), (6, 6)):
         raise InputError(f"Section: {argument} must be 6 numbers or a 6 x 6 matrix; got {value!r}")
@@ -264,7 +275,10 @@ def _inertia(value: Any, mass: Any, stiffness: np.ndarray) -> np.ndarray:
 
 
 def _check_rigid(inertia: np.ndarray, mass: float, center: np.ndarray) -> None:
-    """Raise an InputError if no section can have this mass matrix."""
+    """Raise an InputError if no section can have the mass matrix `inertia` (6, 6) per length.
+
+    `mass` is in kg/m, and `center` (3,), m, is the center of mass.
+    """
     rigid = inertia.copy()
     rigid[:3, :3] = mass * np.eye(3)
     rigid[3:, :3] = mass * rotation.skew(center)

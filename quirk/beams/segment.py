@@ -72,7 +72,10 @@ class BeamSegment(ForceElement):
         super().__init__(name, (body_i, frame_i), (body_j, frame_j))
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the six strains."""
+        """Return the six strains: extension, two shear strains, and twist and two curvatures, 1/m.
+
+        `i` and `j` are the moving frames of the nodes.
+        """
         v = relative_rotation_vector(i, j)
         d = i.rotation.T @ (j.position - i.position)
         across = np.cross(v, d)
@@ -80,29 +83,36 @@ class BeamSegment(ForceElement):
         return list(np.array([*u, *v]) / self.length - self.reference)
 
     def stored(self, t: Any, x: Any) -> Any:
-        """Return the elastic energy, J."""
+        """Return the elastic energy, J, of the six strains x."""
         x = np.array(x)
         return 0.5 * self.length * (x @ (self.stiffness @ x))
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the loads of the damping."""
+        """Return the loads of the damping along the six strains, for their rates."""
         return list(-self.length * (self.damping @ np.array(rate))) if self.damps else [0] * len(STRAINS)
 
     @property
     def conservative(self) -> bool:
-        """Whether there is no damping."""
+        """Whether energy is conserved: the segment has no damping."""
         return not self.damps
 
 
 def relative_strains(position: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Return (u, v) of node j relative to node i from its position (..., 3) and rotation vector (..., 3) there."""
+    """Return (u, v) (..., 6), the strains times the length of the segment, of node j relative to node i.
+
+    `position` (..., 3), m, and `turn` (..., 3), rad, are the position and the rotation vector of node j in the axes of
+    node i.
+    """
     across = np.cross(turn, position)
     bend = _bend(0.25 * (turn * turn).sum(axis=-1, keepdims=True))
     return np.concatenate([position - 0.5 * across + bend * np.cross(turn, across), turn], axis=-1)
 
 
 def _bend(square: Any) -> Any:
-    """Return b from |v|^2 / 4, by the continued fraction x cot(x) = 1 - x^2 / (3 - x^2 / (5 - ...))."""
+    """Return the factor b of the module's formula, 1/rad^2, from `square`, which is |v|^2 / 4.
+
+    It uses the continued fraction x cot(x) = 1 - x^2 / (3 - x^2 / (5 - ...)).
+    """
     rest: Any = float(DENOMINATORS[-1])
     for denominator in reversed(DENOMINATORS[:-1]):
         rest = denominator - square / rest

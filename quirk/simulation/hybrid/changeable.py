@@ -63,7 +63,7 @@ class Changeable:
         return self._parts[key]
 
     def record(self, segment: Segment) -> None:
-        """Evaluate a segment as far as this needs functions whose data events may change later."""
+        """Compute quantities of a segment that depend on user functions whose data may change later in the run."""
         titles = dict.fromkeys(title for event in self._changes for title in self.parts(segment.plant, event))
         if not titles:
             return

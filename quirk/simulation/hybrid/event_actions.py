@@ -244,9 +244,9 @@ class ActionExecutor:
         return now
 
     def _check(self, plant: CompiledModel, y: np.ndarray, t: float, before: np.ndarray | None = None) -> None:
-        """Raise a SwitchingError if a row that was left out as redundant is violated at the flat state y.
+        """Raise a SwitchingError if a row that is left out because it is redundant is violated at the flat state y.
 
-        Poses are checked or, if `before`, the flat state before a velocity jump, is given, velocities.
+        Poses are checked or, if `before` is given, velocities; `before` is the flat state before a velocity jump.
         """
         model, length = plant.model, plant.model.length
         amount, rate, angular = violations(self.system.as_computed_by(plant), model.carried.state(y), t)

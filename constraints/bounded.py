@@ -31,7 +31,7 @@ class SurfaceParts:
 
     Attributes
     ----------
-    selectors : for each part, the values of the trailing constants that select it
+    selectors : for each part, the last constants of a contact, which select that part
     offset : function of (x, y, numbers) that returns the components along x and y from the nearest point of the
     selected part
     nearest : offset from the nearest point of the whole surface, regardless of the selectors
@@ -81,7 +81,7 @@ def _edges(x: Number, y: Number, numbers: Sequence[Number]) -> tuple[Number, ...
 
 
 def _edge(x: Number, a: Number, p: Number) -> Number:
-    """Return the signed distance, m, from an edge of a rectangle in the direction in which x is measured.
+    """Return a signed distance, m, of the coordinate x from an edge of a rectangle.
 
     For p = 1 or -1 it is the distance beyond the edge at x = p a. For p = 0, the face, it approximates the distance
     from the nearer of both edges.

@@ -86,7 +86,7 @@ class Constraint(Immutable):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """Bodies of the constraint, each with its joint frame: i and j, followed by any others."""
+        """Bodies of the constraint, each with its joint frame: body i, body j, then any others."""
         return (self.body_i, self.frame_i), (self.body_j, self.frame_j)
 
     @property
@@ -113,7 +113,7 @@ class Constraint(Immutable):
 
     @property
     def labels(self) -> list[str]:
-        """One label for each row."""
+        """Names of the rows, "constraint: constrained quantity"."""
         return [f"{self.name}: {label}" for primitive in self.primitives for label in primitive.labels]
 
 
@@ -226,7 +226,7 @@ class TwoAxisJoint(Joint):
 
 
 def checked_ends(kind: str, name: str, body_i: Any, body_j: Any) -> str:
-    """Check the name and both bodies of a constraint, and return its title for error messages."""
+    """Check the name and both bodies of a constraint; return its title for error messages."""
     owner = f'{kind} "{validate.name(kind, name)}"'
     checked_body(owner, "body_i", body_i)
     checked_body(owner, "body_j", body_j)

@@ -79,7 +79,7 @@ class Contact(Unilateral):
 
     @cached_property
     def resting_gaps(self) -> tuple[Relation, ...]:
-        """Gap functions used while the contact is closed: one for each part of a bounded surface."""
+        """Gap functions that are used while the contact is closed: one for each part of a bounded surface."""
         (gap,) = self.gaps
         function = swapped(self._pair.at_rest) if self.turned else self._pair.at_rest
         if self.parts is None:

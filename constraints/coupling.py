@@ -93,9 +93,10 @@ class Coupling(Constraint):
         return *super().ends, *((body, Frame()) for body in self._further)
 
     def _relation(self, leads: Free, follows: Free) -> Relation:
-        """Return the constraint row, between coordinates or between rates.
+        """Return the constraint row between coordinates, or between their rates.
 
-        It is one of rates where angles would be determined only up to full turns.
+        Rates are used for angles that are determined only up to full turns. `leads` and `follows` describe the
+        coordinates of joint i and joint j.
         """
         numbers: list[float] = []
         path = []

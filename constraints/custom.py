@@ -166,7 +166,7 @@ class Implicit(OfBodies):
 
 def _part(rows: Callable[..., list[Jet]], begin: int, end: int) -> Any:
     def part(*arguments: Any) -> list[Jet]:
-        """Return the rows of index `begin` to `end` - 1."""
+        """Return rows number `begin` to `end` - 1 of the user's function."""
         return rows(*arguments)[begin:end]
 
     return part
@@ -191,7 +191,7 @@ class GivenRows(Relation):
     compilable = False
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Return why derivatives of this order do not exist and what to do, or None if they do.
+        """Return why derivatives of order `order` do not exist, and what to do; None if they exist.
 
         Rows given as A and b have no derivatives beyond accelerations, order 2.
         """

@@ -186,7 +186,7 @@ def _named_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple
 
 
 def checked_motion(owner: str, argument: str, motion: Any) -> Motion:
-    """Return `motion` as a Motion; a string is read as an expression in t."""
+    """Return `motion` as a Motion; a string is taken as an expression in t."""
     if isinstance(motion, str | Expression):
         return as_motion(owner, argument, motion)
     if not isinstance(motion, Motion):

@@ -83,11 +83,21 @@ def tangent(span: Any, across: Any) -> Plane:
 def course(
     centers: Sequence[Any], k: int, axes: Any, before: Any, radius: Any, after: Any
 ) -> tuple[Plane, Plane, list[Any]]:
-    """Return how a rope meets and leaves drum k: u before and after it, and the two contact points (3,).
+    """Return how a rope meets and leaves drum k.
 
-    `axes` (3, 3) are the axes of the drum as columns; `centers` are the centers (3,) of all drums and points of the
-    rope. `before`, `radius` and `after` are the radii of the previous drum, of drum k and of the next one. All may be
-    jets. At an end of the rope, which is fixed to the drum, u is along x.
+    Parameters
+    ----------
+    centers : centers (3,) of all drums and points of the rope
+    axes : (3, 3) axes of the drum, as columns
+    before, radius, after : radii of the previous drum, of drum k and of the next one
+
+    All arguments may be jets.
+
+    Returns
+    -------
+    into, out : the unit vectors u along the rope before and after the drum; u is along x at an end of the rope, which
+        is fixed to the drum
+    ends : the two contact points (3,)
     """
     into: Plane = (1.0, 0.0)
     out: Plane = (1.0, 0.0)

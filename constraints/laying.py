@@ -52,7 +52,7 @@ class RopeStop(NamedTuple):
 
 
 def laid(owner: str, stops: Sequence[RopeStop]) -> tuple[list[tuple[float, ...]], np.ndarray, float]:
-    """Lay a rope of n points and drums at the initial poses.
+    """Determine the initial geometry of a rope over n points and drums.
 
     Returns the constants of each drum, the lengths (n - 1,) of the straight parts, and the total length of the arcs, m.
     """

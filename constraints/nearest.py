@@ -114,9 +114,9 @@ def out_of_sphere(table: np.ndarray, o: int, x: float, y: float, z: float) -> fl
 
 @shared
 def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Return half the squared distance of (x, y, z) from the point at u of a piece, with two derivatives.
+    """Return half the squared distance of (x, y, z) from the point at parameter u of a piece, with two derivatives.
 
-    The derivatives are with respect to u.
+    They are the first and second derivative with respect to u.
     """
     half, slope, bend = 0.0, 0.0, 0.0
     for c in range(SPACE):
@@ -130,7 +130,10 @@ def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z
 
 @shared
 def nearest_on(table: np.ndarray, o: int, lo: float, hi: float, x: float, y: float, z: float) -> tuple[float, float]:
-    """Return the parameter, between `lo` and `hi`, of the point of a piece nearest to (x, y, z), and the distance."""
+    """Return the parameter and the distance of the point of one piece that is nearest to (x, y, z).
+
+    The parameter is between `lo` and `hi`.
+    """
     step, best, near = (hi - lo) / PARTS, math.inf, 0
     for m in range(PARTS + 1):
         half, _, _ = slope_of_distance(table, o, lo + m * step, x, y, z)

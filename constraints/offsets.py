@@ -58,9 +58,9 @@ def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np
 
 
 def may_be_offset(constraint: Constraint) -> np.ndarray:
-    """Return for each row whether it can have an offset, (rows,) bool.
+    """Return a mask (rows,), bool, of the rows that can have an offset.
 
-    Rows of velocity constraints and rows given as A and b cannot.
+    Rows of velocity constraints cannot, nor can rows that are given as A and b.
     """
     found: list[bool] = []
     for primitive in constraint.primitives:

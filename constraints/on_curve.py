@@ -121,7 +121,7 @@ class PointOnCurve(Constraint):
 def nowhere_along(owner: str, curve: Spline) -> tuple[float, ...]:
     """Return a unit vector (3,) that is nowhere tangential to the curve: for a flat curve, the normal of its plane.
 
-    It has the least largest cosine to all tangents among the candidates.
+    Of several candidates it is the one that is closest to perpendicular to all tangents.
     """
     parameters = np.linspace(0, 1, 9)[:-1]
     s = (curve.breaks[:-1, None] + np.diff(curve.breaks)[:, None] * parameters).ravel()

@@ -1,12 +1,9 @@
-"""The bilinear primitives from which joints are composed, and the two kernels that evaluate them.
+"""The four elementary constraints (primitives) from which joints are composed, and functions that evaluate them.
 
 With p = r + R s a point and a = R a' a direction of body i, p_j and b those of body j, and d = p_j - p_i:
 
-=============  ============================  ====
-coincidence    Phi = d                       3 rows
-dot-1          Phi = a . b - c               1 row
-dot-2          Phi = a . d - c               1 row
-distance       Phi = d . d - c               1 row
+=============  ============================  ==== coincidence    Phi = d                       3 rows dot-1          Phi
+= a . b - c               1 row dot-2          Phi = a . d - c               1 row distance       Phi = d . d - c 1 row
 =============  ============================  ====
 
 `constraint_tower` computes Phi and its time derivatives; if the highest derivatives of the bodies' coordinates are
@@ -50,7 +47,7 @@ class Primitive:
 
     @property
     def labels(self) -> list[str]:
-        """Label of each row."""
+        """Names of the rows: the quantity that each of them constrains."""
         i, j = _LETTERS[self.axis_i], _LETTERS[self.axis_j]
         if self.kind == COINCIDENCE:
             return [f"coincidence along {c}" for c in _LETTERS]

@@ -12,7 +12,7 @@ in time and its gradient by small displacements and rotations of bodies.
 
 A gradient is stored in eight lanes, the entries of a vector register: three for translation, three for rotation, two
 unused. The function is evaluated with floats by the dense reference solver, and with traced values, which record
-operations, while a kernel is compiled (`quirk.dynamics.sparse`).
+operations, while machine code is generated (`quirk.dynamics.sparse`).
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Relation:
     def fill(self, layout: RelationLayout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
         """Evaluate the rows and write them to `outputs`, with the layout of `RelationLayout`.
 
-        `inputs`, `t` and `outputs` hold floats, or traced values while a kernel is compiled. If `resting` is true,
+        `inputs`, `t` and `outputs` hold floats, or traced values while machine code is generated. If `resting` is true,
         second and higher derivatives of positions and first and higher derivatives of angular velocities are taken as
         zero and not read, so that the second derivative of Phi is -b.
         """
@@ -207,7 +207,7 @@ class RelationLayout:
 
     @property
     def first_gradient(self) -> int:
-        """Index of the first output of the gradients."""
+        """Index of the first output that belongs to a gradient."""
         return self.rows * (self.order + 1)
 
     @property
@@ -299,7 +299,7 @@ def _moving_frame(layout: RelationLayout, f: int, velocities: bool, resting: boo
 
 
 def zeros(inputs: Any) -> Any:
-    """Return eight lanes of zeros: floats, or a vector of the kernel that is being compiled."""
+    """Return eight lanes of zeros: floats, or a vector of the machine code that is being generated."""
     return splat(inputs.zero) if isinstance(inputs, Scalar) else np.zeros(LANES)
 
 

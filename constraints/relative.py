@@ -77,7 +77,7 @@ def crossed(constraint: Constraint) -> bool:
 def angle_about(i: FrameMotion, j: FrameMotion, axis: int) -> Any:
     """Return the angle, rad, in [-pi, pi], of frame j relative to frame i about the rotation axis of a joint.
 
-    About x and z it is the 1-2-3 angle; about y, the second angle, it is continued beyond a right angle.
+    About x and z it is the first and third 1-2-3 angle. About y it is the second one, but not limited to a right angle.
     """
     R = np.swapaxes(i.axes, -1, -2) @ j.axes
     if axis != Y:

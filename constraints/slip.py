@@ -46,9 +46,9 @@ class Component:
 
 
 def _pushing(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
-    """Return the component of slip along a unit vector (3,), between the points of both bodies located at `point` (3,).
+    """Return the component of slip along a unit vector `direction` (3,) at a contact point.
 
-    Both vectors are in the inertial frame.
+    `point` (3,) is the position of the contact point. Both vectors are in the inertial frame.
     """
     from_i, from_j = point - i.position, point - j.position
     slip = j.velocity + np.cross(j.spin, from_j) - i.velocity - np.cross(i.spin, from_i)
@@ -56,7 +56,10 @@ def _pushing(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
 
 
 def _turning(i: Any, j: Any, direction: Vector, radius: Any) -> Component:
-    """Return the component of slip by relative rotation about a unit vector (3,), at a distance `radius` from it, m."""
+    """Return the component of slip due to relative rotation about a unit vector `direction` (3,), inertial frame.
+
+    The surfaces slip at a distance `radius`, m, from the axis.
+    """
     torque, nothing = direction * radius, direction * 0.0
     return Component(torque @ (j.spin - i.spin), nothing, torque, nothing, -torque)
 

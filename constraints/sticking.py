@@ -14,7 +14,7 @@ from .slip import OfGap, Slip
 
 @dataclass(frozen=True)
 class Held:
-    """Function for the constraint rows that keep components of slip at zero.
+    """Constraint function that keeps components of slip at zero.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Held:
 
 
 class Sticking(Constraint):
-    """A joint or contact held by static friction, with a row for each component of slip that is kept at zero.
+    """Static friction in a joint or contact: a constraint with a row for each component of slip, which is kept at zero.
 
     The load is the friction force on body j.
 

@@ -63,7 +63,10 @@ class Unilateral(Constraint):
 
     @cached_property
     def resting_gaps(self) -> tuple[Relation, ...]:
-        """Gap functions used while the constraint is closed: one per gap or, for a bounded surface, one per part."""
+        """Gap functions that are used while the constraint is closed: one per gap.
+
+        For a bounded surface there is one for each of its parts.
+        """
         return self.gaps
 
     def gap_of_row(self, row: int) -> int:
@@ -71,9 +74,9 @@ class Unilateral(Constraint):
         return row if len(self.gaps) > 1 else 0
 
     def borders(self, part: int) -> tuple[Relation, ...]:
-        """Return functions for the distances, m, from the borders of one part of a bounded surface.
+        """Return functions that compute the distances, m, from the borders of one part of a bounded surface.
 
-        None for other surfaces.
+        For all other surfaces the result is empty.
         """
         return ()
 
@@ -258,7 +261,7 @@ class OneSided(OfBodies, Unilateral):
 
 
 def _both(one: Callable[..., Any], two: Any) -> Callable[..., Any]:
-    """Return a function that calls both functions, so that its closure contains both."""
+    """Return a function that calls both functions `one` and `two`, so that its closure contains both."""
 
     def both(*arguments: Any) -> Any:
         return one(*arguments), two(*arguments)
@@ -281,7 +284,7 @@ def free_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[b
 
 def _angle(axis: int, of_three: bool = False) -> Any:
     def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the signed difference of relative angle and limit, rad, reduced by full turns.
+        """Return the signed distance of a joint angle from a limit, rad, reduced by full turns.
 
         Positive within the limit.
         """
@@ -293,7 +296,7 @@ def _angle(axis: int, of_three: bool = False) -> Any:
 
 def _slide(axis: int) -> Any:
     def slide(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the signed difference of displacement along an axis of frame i and limit, m.
+        """Return the signed distance of a displacement along an axis of frame i from a limit, m.
 
         Positive within the limit.
         """

@@ -169,7 +169,7 @@ def starting_step(
 def collapsed(
     t: float, y: np.ndarray, stages: np.ndarray, breaks: Breaks | None = None, *, explicit: bool = False
 ) -> IntegrationError:
-    """Return the IntegrationError for a step size that became too small at (t, y).
+    """Return the IntegrationError for a step size that has become too small at time t and state y.
 
     The stages (s, N) of the last attempt show which component of y is responsible. For an `explicit` method the message
     mentions stiffness.

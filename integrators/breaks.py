@@ -40,7 +40,7 @@ class Piece(NamedTuple):
 
 
 def in_piece(f: Function, piece: Piece) -> Function:
-    """Return f with its time limited to a piece, so that f is evaluated on the piece's side of each break."""
+    """Return f with its time limited to a piece, so that f is not evaluated beyond a break."""
     return lambda t, y: f(min(max(t, piece.low), piece.high), y)
 
 
@@ -154,7 +154,10 @@ class Breaks:
         )
 
     def late(self, t: float) -> IntegrationError | None:
-        """Return an IntegrationError if adjacent floats near t are too far apart for the steps of this run, or None."""
+        """Return an IntegrationError if adjacent floats near t are too far apart for the steps of this run.
+
+        Otherwise None.
+        """
         if self.shortest(t) <= LATE * (self.end - self.start):
             return None
         return IntegrationError(

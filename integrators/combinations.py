@@ -103,9 +103,10 @@ def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out:
 
 @inlined
 def four_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> tuple[Any, Any, Any, Any]:
-    """Return the weighted sums of the slopes for four adjacent blocks, from element o of a state of `size` elements.
+    """Return the weighted sums of the slopes for four adjacent blocks, which begin at element o of a state.
 
-    The four sums are independent, so that the processor computes them at the same time.
+    `row` is the row of the tableau, and `size` the number of elements of a state. The four sums are independent, so
+    that the processor computes them at the same time.
     """
     p = q = r = s = splat(0.0)
     for e in range(weights.first[row], weights.first[row + 1]):
@@ -117,7 +118,10 @@ def four_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> t
 
 @inlined
 def one_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> Any:
-    """Return the weighted sum of the slopes for the block at element o of a state of `size` elements."""
+    """Return the weighted sum of the slopes for the block that begins at element o of a state.
+
+    `row` is the row of the tableau, and `size` the number of elements of a state.
+    """
     p = splat(0.0)
     for e in range(weights.first[row], weights.first[row + 1]):
         p = p + at(weights.weight, e) * load(k, weights.slope[e] * size + o)

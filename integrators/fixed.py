@@ -73,9 +73,9 @@ def step_count(start: float, end: float, h: float) -> int:
 
 
 def stepped_off(t: float, t_new: float, y_new: np.ndarray, *, iterates: bool = False) -> IntegrationError:
-    """Return the IntegrationError for a fixed-size step, from t to t_new, whose end state `y_new` is invalid.
+    """Return the IntegrationError for a step of fixed size, from t to t_new, whose end state `y_new` is invalid.
 
-    `iterates` is true for methods whose iterations may have failed; it changes the message.
+    `iterates` is true for implicit methods, whose iterations may have failed; it changes the message.
     """
     bad = np.flatnonzero(~np.isfinite(y_new))
     off = "iterations for the end of the step do not converge, or it is off the constraints,"

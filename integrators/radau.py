@@ -123,19 +123,21 @@ class RadauIIA:
 
 
 def _columns(matrix: np.ndarray, real: int, pairs: list[int]) -> np.ndarray:
-    """Return real columns (s, s) in place of complex ones: the real column, then two for each conjugate pair.
+    """Convert a complex matrix, whose columns are conjugate pairs and one real column, to a real one (s, s).
 
-    Their product with real coordinates equals that of the complex matrix with conjugate pairs of coordinates. `real`
-    and `pairs` are the indices of the real column and of one column of each pair.
+    The real column comes first, then two columns for each pair. Their product with real coordinates equals that of the
+    complex matrix with conjugate coordinates. `real` and `pairs` are the indices of the real column and of one column
+    of each pair.
     """
     complex_ones = [part for k in pairs for part in (2 * matrix[:, k].real, -2 * matrix[:, k].imag)]
     return np.ascontiguousarray(np.column_stack([matrix[:, real].real, *complex_ones]))
 
 
 def _rows(matrix: np.ndarray, real: int, pairs: list[int]) -> np.ndarray:
-    """Return real rows in place of complex ones: the real row, then real and imaginary part for each conjugate pair.
+    """Convert a complex matrix, whose rows are conjugate pairs and one real row, to a real one (s, s).
 
-    `real` and `pairs` are the indices of the real row and of one row of each pair.
+    The real row comes first, then the real and the imaginary part of each pair. `real` and `pairs` are the indices of
+    the real row and of one row of each pair.
     """
     return np.array([matrix[real].real, *(part for k in pairs for part in (matrix[k].real, matrix[k].imag))])
 

@@ -18,7 +18,7 @@ class Projection(Protocol):
     """Projection of states onto a manifold."""
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return y projected onto the manifold at time t, or None if it is too far away."""
+        """Return the state y projected onto the manifold at time t, or None if it is too far away."""
 
 
 class Manifold(Projection, Protocol):

@@ -58,13 +58,11 @@ class Tableau:
     error_order : int
         Order of the embedded method; the estimate is of order h^(error_order + 1).
     extra_c, extra_a : (x,), (x, s + 1 + x)
-        extra_c, extra_a : (x,), (x, s + 1 + x)
         Coefficients of x further stages, for dense output only.
-    dense : (s + 1 + x, d) weights of the continuous extension
-    extra_c, extra_a : (x,), (x, s + 1 + x)
-        y(t + theta h) = y + h sum_k k_k sum_j dense[k, j - 1] B_j(theta), with the Bernstein polynomials B_j of
-        degree d. Powers of theta would be equivalent, but at order 9 their weights of 1e4 cancel, which loses four
-        digits.
+    dense : (s + 1 + x, d)
+        Weights of the continuous extension, y(t + theta h) = y + h sum_k k_k sum_j dense[k, j - 1] B_j(theta), with the
+        Bernstein polynomials B_j of degree d. Powers of theta would be equivalent, but at order 9 their weights of 1e4
+        cancel, which loses four digits.
     """
 
     name: str

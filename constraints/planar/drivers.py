@@ -26,7 +26,10 @@ from .coordinates import PLANE, along, phi, plane_numbers, resting_frame
 
 def _coordinate(axis: int) -> Any:
     def coordinate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return q_j - ratio q_i - offset - motion for one coordinate q of both bodies in the plane."""
+        """Return the residual q_j - ratio q_i - offset - motion, m.
+
+        Q is the coordinate x or y of a body in the plane.
+        """
         plane, (ratio, offset) = resting_frame(numbers), numbers[PLANE:]
         i, j = (along(plane, axis, frame) for frame in frames)
         return [j - i * ratio - offset - motions[0]]
@@ -39,14 +42,17 @@ COORDINATE = [_coordinate(axis) for axis in (X, Y)]
 
 
 def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return phi_j - ratio phi_i - offset - motion, rad, reduced by multiples of the angle of a tooth."""
+    """Return the residual phi_j - ratio phi_i - offset - motion, rad, reduced by multiples of the angle of a tooth."""
     plane, (ratio, offset, period) = resting_frame(numbers), numbers[PLANE:]
     i, j = (phi(plane, frame) for frame in frames)
     return [(j - i * ratio - offset - motions[0]).wrapped(period)]
 
 
 def angle_rate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the same equation for the rates of the angles, for ratios that are not ratios of integers."""
+    """Return the residual phi_j' - ratio phi_i' - motion', rad/s, of angle rates.
+
+    For ratios that are not of integers.
+    """
     normal, ratio = resting_frame(numbers).rotation[:, Z], numbers[PLANE]
     i, j = (normal @ frame.spin for frame in frames)
     return [j - i * ratio - motions[0].rate]

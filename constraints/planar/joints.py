@@ -21,13 +21,16 @@ from .coordinates import plane_numbers, resting_frame
 
 
 def coincidence(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the components along both axes of the plane of the vector from point i to point j."""
+    """Return the vector from point i to point j, m, as components along both axes of the plane."""
     plane, d = resting_frame(numbers), frames[1].position - frames[0].position
     return [plane.rotation[:, X] @ d, plane.rotation[:, Y] @ d]
 
 
 def parallel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the sine of the angle between two vectors times their lengths; the vectors are along x of their frames."""
+    """Return the sine of the angle between two vectors, times the product of their lengths.
+
+    Each vector is along x of its frame; the product is a constant of the constraint.
+    """
     i, j = frames
     return [i.rotation[:, Y] @ j.rotation[:, X] * numbers[0]]
 

@@ -85,7 +85,7 @@ class Dual(Scalar):
         return Dual(other * inverse, times(self.delta, -other * inverse * inverse))
 
     def function(self, name: str, *numbers: Any) -> Dual:
-        """Return the function `name` of dual and other numbers, NaN where it is undefined."""
+        """Return the function `name` of numbers, such as "sin", as a dual number; NaN where it is undefined."""
         x = [number if isinstance(number, Dual) else Dual(number, 0) for number in numbers]
         values = [one.value for one in x]
         found = apply(name, *values)
@@ -94,7 +94,10 @@ class Dual(Scalar):
         return Dual(found, parts[0] if len(parts) == 1 else plus(*parts))
 
     def compared(self, operator: str, other: Any) -> Any:
-        """Compare the values: return a bool, or a traced condition while machine code is generated."""
+        """Compare the values of two numbers; `operator` is a string such as "<".
+
+        Returns a bool, or a traced condition while machine code is generated.
+        """
         a, b = self.value, other.value if isinstance(other, Dual) else other
         if isinstance(a, TracedValue):
             return a.compared(operator, b)
@@ -170,7 +173,7 @@ class DualArray(Scalar):
 
 
 def of_values(function: Callable[..., Any], array: Any, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Evaluate a function for the values of dual numbers, and return the results without derivatives."""
+    """Evaluate a function for the values of dual numbers, and return its results with zero derivatives."""
     values = [x.value if isinstance(x, Dual) else x for x in arguments]
     return tuple(Dual(x, 0) for x in function(array.values, *values))
 

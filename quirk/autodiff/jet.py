@@ -33,9 +33,8 @@ class Jet:
         Value, rate, half the second derivative, ...: the k-th derivative over k!.
     gradient : list with one entry for each body
         For each body G + 1 Taylor coefficients of eight numbers, of which six are used: derivatives with respect to a
-        translation of the body along, and a rotation about, the axes of the inertial frame. None if the quantity does
-        not
-        depend on the body.
+        translation of the body along, and a rotation about, the axes of the inertial frame. None if the body has no
+        effect.
     """
 
     def __init__(self, taylor: Sequence[Any], gradient: Sequence[Any]) -> None:
@@ -59,7 +58,7 @@ class Jet:
     def _chain(self, taylor: Sequence[Any], slope: Sequence[Any]) -> Jet:
         """Return a function of this jet by the chain rule.
 
-        `taylor` and `slope` are the Taylor coefficients of the function and of its derivative.
+        `taylor` are the Taylor coefficients of the function, and `slope` those of its derivative.
         """
         return Jet(taylor, self._times_slope(slope))
 
@@ -344,7 +343,10 @@ class Condition:
 
 
 def _compared(operator: str, one: Any, two: Any) -> Any:
-    """Compare two numbers or jets: return a bool, or a Condition while machine code is generated."""
+    """Compare two numbers or jets; `operator` is a string such as "<".
+
+    Returns a bool, or a Condition while machine code is generated.
+    """
     a, b = (x.value if isinstance(x, Jet) else x for x in (one, two))
     if isinstance(a, Scalar):
         truth, of = a.compared(operator, b), one
@@ -393,7 +395,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _inverse(x: Any) -> Any:
-    """Return 1 / x, or NaN for zero; like compiled code, it raises no exception."""
+    """Return 1 / x, or NaN for zero; no exception is raised, as in compiled code."""
     return 1.0 / x if isinstance(x, Scalar) or x != 0 else math.nan
 
 
@@ -452,7 +454,10 @@ def _powers(x: Sequence[Any], exponent: float, count: int) -> list[Any]:
 
 
 def apply(name: str, *numbers: Any) -> Any:
-    """Return the function `name` of floats, jets' coefficients or traced values, NaN where it is undefined."""
+    """Return the function `name` of numbers, such as "sin"; NaN where it is undefined.
+
+    The numbers are floats, coefficients of jets or traced values.
+    """
     scalars = [x for x in numbers if isinstance(x, Scalar)]
     if scalars:
         # Dual numbers accept traced constants, but not the other way round.

@@ -21,7 +21,7 @@ MORE_NODES = 10
 
 
 def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any, ...]) -> np.ndarray:
-    """Return the jets of a function that accepts only floats, by interpolation in time.
+    """Return the value of a function that accepts only floats, as jets, by interpolation in time.
 
     The function is evaluated along the Taylor polynomials of its arguments, which are jets. The results are
     interpolated by Chebyshev polynomials on the longest interval on which these are accurate; shorter intervals lose

@@ -108,7 +108,10 @@ class Tape:
         return kind, (min(a, b), max(a, b)), minus_a if a <= b else minus_b
 
     def _without_sign(self, place: int) -> tuple[int, bool]:
-        """Return the line whose negative `place` is, and True; or `place` itself and False if it is not a negative."""
+        """Return a line and whether `place` is its negative.
+
+        If `place` is not a negative, the line is `place` itself.
+        """
         if place in self.constants:
             negative = self.constants[place] < 0
             return (self.constant(-self.constants[place]).place if negative else place), negative
@@ -174,7 +177,7 @@ class Recorded(Scalar):
 
     @property
     def written(self) -> bool:
-        """Always true: operations are recorded, and no value is known."""
+        """Always true, because operations on this number are recorded and not computed."""
         return True
 
     @property
@@ -246,7 +249,7 @@ class Recorded(Scalar):
         return self.tape.operation(DIVIDE, other, self) if isinstance(other, NUMBERS) else NotImplemented
 
     def function(self, name: str, *numbers: Any) -> Any:
-        """Record and return the function `name` of numbers: a function of the module `math`, or "rint"."""
+        """Record the function `name` of numbers, and return its result; it is a function of `math`, or "rint"."""
         values = [_value(x) for x in numbers]
         if None not in values:
             return apply(name, *values)
@@ -293,7 +296,7 @@ class Recorded(Scalar):
 
 
 def _value(x: Any) -> float | None:
-    """Return the value of a constant, None for other numbers."""
+    """Return the value of a constant; None for a recorded number that is not constant."""
     return x.known if isinstance(x, Recorded) else float(x)
 
 
@@ -317,7 +320,7 @@ class RecordedArray(Scalar):
 
     @property
     def written(self) -> bool:
-        """Always true: operations are recorded, and no value is known."""
+        """Always true, because operations on this array are recorded and not computed."""
         return True
 
     @property

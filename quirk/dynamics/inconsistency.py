@@ -104,10 +104,7 @@ def check_accelerations(system: System, state: State, t: float, found: Constrain
 
 
 def tautness(system: System, state: State, t: float) -> str:
-    """Return a clause for messages if the mechanism is rigid only to second order in its poses.
-
-    Otherwise an empty string.
-    """
+    """Return a clause for messages if the mechanism is rigid only to second order in its poses, otherwise ""."""
     from ..analysis.mobility import mobility
 
     if system.model.rows > MOST_ROWS or not mobility(system.plant.solver(), state, t).blocked:

@@ -58,10 +58,10 @@ class CompiledModel:
 
     @property
     def for_residuals(self) -> Solver:
-        """A cached solver for computing residuals; that does not change its state.
+        """A cached solver for computing residuals of constraints, which leave its state unchanged.
 
-        If constraints or their motions have user functions, a new solver is made each time, because these functions may
-        depend on data that have changed since.
+        If constraints or their motions have user functions, a new solver is created each time, because these functions
+        may depend on data that have changed since.
         """
         if self._for_residuals is None or any(functions_in(placed.relation) for placed in self.model.relations):
             self._for_residuals = self.solver()

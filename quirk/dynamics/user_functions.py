@@ -26,5 +26,5 @@ def functions_in(relation: Relation) -> list[Callable[..., Any]]:
 
 
 def owners_of(model: Model, asked: Callable[[Any], bool]) -> Iterator[str]:
-    """Yield the titles of parts that have a user function for which `asked` returns true."""
+    """Yield the titles of all parts that have a user function for which `asked` returns true."""
     return (owner for owner, function in functions_of(model) if asked(function))

@@ -163,7 +163,7 @@ def _number(x: Any = 0.0) -> Any:
 
 
 def _range(*bounds: int) -> range:
-    """Return a Python range; raise NotTraceableError if it has more than MOST_PASSES passes."""
+    """Return `range(*bounds)`; raise NotTraceableError if a loop over it takes more than MOST_PASSES passes."""
     made = range(*bounds)
     if len(made) > MOST_PASSES:
         raise NotTraceableError(f"a loop of {len(made)} passes")
@@ -212,7 +212,7 @@ _BUILT_IN = dict(vars(builtins))
 
 
 def has_own_builtins(function: types.FunctionType) -> bool:
-    """Whether Python's original built-in functions are those that a function uses."""
+    """Whether the built-in functions that a function uses are Python's original ones."""
     names = set(function.__code__.co_names) & _BUILT_IN.keys()
     untyped: Any = function  # not every type checker has `__builtins__`
     own: dict[str, Any] = untyped.__builtins__

@@ -73,7 +73,7 @@ def _said(function: Any) -> str:
 
 
 def _read_by(reads: Effects) -> dict[Any, Any]:
-    """Return all outside values that a function reads, in a form that can be compared later."""
+    """Return all outside values that a function reads, in a form that can be compared with later values."""
     found: dict[Any, Any] = {slot: _value(value) for slot, value in reads.values_of_slots()}
     for key, x in reads.objects.items():
         if isinstance(x, types.ModuleType):  # lazy modules may load attributes on first use

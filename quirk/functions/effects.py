@@ -113,7 +113,10 @@ class Effects:
                 yield slot, self._seen[slot].cell_contents
 
     def _harmless(self, name: str) -> bool:
-        """Whether access to an attribute has no effect: the name only reads, or belongs to an analyzed user object."""
+        """Whether access to the attribute `name` has no effect.
+
+        That is the case for a name that only reads, and for an attribute of a user object that has been analyzed.
+        """
         if name in ATTRIBUTES:
             return True
         return name not in MUTATING and any(name in attributes_of(x) for x in self._holders.values())
@@ -190,7 +193,7 @@ class Effects:
             self._visit_all(vars(x).values())
 
     def _note_call(self, x: types.FunctionType, call: CallSite) -> None:
-        """Record a call that may pass an array for its result; `x` is the function that contains the call."""
+        """Record a call in function `x` that may pass an array for its result."""
         first = _variables(x).get(call.variable or "")
         if call.names:
             self.mutates |= call.may_give_output(of_module=isinstance(first, types.ModuleType))
@@ -245,7 +248,7 @@ class Effects:
     def _visit_class(self, x: type, made: bool) -> None:
         """Analyze a class whose objects the function uses.
 
-        `made` states that the function also creates such objects.
+        If `made`, the function also creates such objects.
         """
         for base in x.__mro__:
             if root_of(base) in LIBRARIES or base.__module__ == "builtins":

@@ -107,7 +107,10 @@ def _elements(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _unwhole(x: Any) -> Any:
-    """Return a tracer of an integer as one of a float, because numpy's functions convert integers to floats."""
+    """Return a tracer of an integer as a tracer of a float; anything else is returned unchanged.
+
+    numpy's functions likewise convert integers to floats.
+    """
     return Tracer(x._quirk_jet, True) if isinstance(x, Tracer) else x
 
 
@@ -133,7 +136,10 @@ def _choose(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _np_reciprocal(x: Any) -> Any:
-    """Return 1 / x; raise NotTraceableError for a possible integer, for which numpy returns an integer."""
+    """Return 1 / x.
+
+    NotTraceableError is raised if x may be an integer, because numpy then returns an integer.
+    """
     return elementwise(lambda one: divided(1.0, one), np.reciprocal, x)
 
 

@@ -205,7 +205,7 @@ class Motion(Immutable):
 
     @property
     def alone(self) -> Motion:
-        """The first term of the sum, without the motions in `added`."""
+        """The first term of the sum: this motion without the motions in `added`."""
         return self._with(()) if self.added else self
 
     @property
@@ -215,7 +215,7 @@ class Motion(Immutable):
 
     @property
     def known(self) -> float:
-        """Number of derivatives that are available; infinite except for user functions."""
+        """Number of available time derivatives; infinite for motions other than user functions."""
         if self.kind != FUNCTION:
             return math.inf
         return next((k for k, f in enumerate(self.functions) if f is None), len(self.functions)) - 1

@@ -61,7 +61,10 @@ class MotionTable(NamedTuple):
 
 @kernel
 def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndarray, first: int) -> None:
-    """Write the Taylor coefficients c, c', c''/2, ... up to `order` of motion m at time t to `out`, from `first` on."""
+    """Write the Taylor coefficients c, c', c''/2, ... up to `order` of motion m at time t to `out`.
+
+    They are written from element `first` on.
+    """
     for k in range(order + 1):
         out[first + k] = 0.0
     e = MOTION_SIZE * m
@@ -78,7 +81,10 @@ def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndar
 
 @shared
 def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray, first: int) -> None:
-    """Add the Taylor coefficients at time t of the polynomial or sinusoid whose integers begin at element e."""
+    """Add the Taylor coefficients at time t of a polynomial or sinusoid to `out`, from element `first` on.
+
+    Its integers begin at element e of table.entries.
+    """
     if table.entries[e + KIND] == SINUSOID:
         add_sinusoid(table.numbers, table.entries[e + COEFFICIENTS], t, order, out, first)
         return
@@ -104,7 +110,10 @@ def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray
 
 @shared
 def add_sinusoid(numbers: np.ndarray, o: int, t: float, order: int, out: np.ndarray, first: int) -> None:
-    """Add the Taylor coefficients at time t of the sinusoid whose four numbers begin at element o of `numbers`."""
+    """Add the Taylor coefficients at time t of a sinusoid to `out`, from element `first` on.
+
+    Its four numbers begin at element o of `numbers`.
+    """
     amplitude, frequency, phase = numbers[o], numbers[o + 1], numbers[o + 2]
     power = amplitude
     for k in range(order + 1):

@@ -40,9 +40,9 @@ class CallSite:
     given: float
 
     def may_give_output(self, *, of_module: bool, names: Collection[str] = ()) -> bool:
-        """Whether one of the arguments may be an array for the result.
+        """Whether one of the arguments of the call may be an array for the result.
 
-        `of_module` states that a function of a module is called; `names` are used if the call has no attribute names.
+        `of_module` tells whether a function of a module is called; `names` are used if the call has no attribute names.
         """
         return any(self.given > _before_output(name, of_module) for name in self.names or names)
 

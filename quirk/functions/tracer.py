@@ -178,7 +178,7 @@ CONSTANTS = {float: False, int: False, bool: False, np.float64: True, np.int64: 
 def operand(x: Any) -> tuple[Any, bool, Any]:
     """Return a number as a jet or float, whether it is a numpy number, and whether it is an integer.
 
-    A NotTraceableError is raised for other types.
+    NotTraceableError is raised if x is not a number.
     """
     if isinstance(x, Tracer):
         return x._quirk_jet, x._quirk_numpy, x._quirk_whole
@@ -193,7 +193,7 @@ def operand(x: Any) -> tuple[Any, bool, Any]:
 def _combined(one: Tracer, other: Any, combine: Callable[[Any, Any], Any], raises: bool = False) -> Any:
     """Apply a binary operator to a tracer and another number.
 
-    `combine` computes the result from two jets; `raises` states whether Python's operator may raise an error.
+    `combine` computes the result from two jets; `raises` tells whether Python's operator may raise an error.
     """
     if type(other).__name__ == "TracerArray":
         return NotImplemented
@@ -263,7 +263,10 @@ def is_scalar(*numbers: Any) -> bool:
 
 
 def power(a: Any, b: Any) -> Jet:
-    """Return a power of jets or floats, with the value that `pow` of the C library returns."""
+    """Return the power a**b; its value is the one that `pow` of the C library returns.
+
+    a and b are floats or jets.
+    """
     jet = a**b if isinstance(a, Jet) else b.constant(a) ** b
     return with_value(jet, "pow", a, b)
 
@@ -271,7 +274,7 @@ def power(a: Any, b: Any) -> Jet:
 def chosen(truth: Any, a: Any, b: Any, numpy: bool) -> Any:
     """Return `a` where a condition is true and `b` otherwise, as a tracer.
 
-    `numpy` states whether it is a numpy number.
+    `numpy` tells whether the result is a numpy number.
     """
     x, _, whole = operand(a)
     y, _, other = operand(b)
@@ -289,5 +292,5 @@ def as_jet(x: Any) -> Any:
 
 
 def is_exact(jet: Jet) -> bool:
-    """Whether the value of a jet is a traced value of machine code that is being generated."""
+    """Whether the value of a jet is a traced value, which is computed later by machine code."""
     return is_written(jet.value) and isinstance(jet.value, TracedValue)

@@ -250,7 +250,7 @@ def wrapped(data: Any) -> Any:
 
 
 def constant(*data: np.ndarray) -> bool:
-    """Whether arrays contain no tracers and no unknown truth values."""
+    """Whether arrays contain neither tracers nor unknown truth values."""
     return not any(isinstance(x, Tracer | Truth) for one in data if one.dtype == object for x in one.flat)
 
 

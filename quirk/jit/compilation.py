@@ -71,7 +71,7 @@ class Library(JITCodeLibrary):
         ll_module.data_layout = self._codegen._data_layout
 
     def below(self, seen: dict[JITCodeLibrary, None] | None = None) -> dict[JITCodeLibrary, None]:
-        """Return all libraries that this one calls, directly or indirectly, each once."""
+        """Return all libraries that this one calls, directly or indirectly; each occurs once."""
         seen = {} if seen is None else seen
         for library in self._linking_libraries:
             if library not in seen:
@@ -104,7 +104,10 @@ class KernelLibrary(Library):
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
-        """Return the code together with all code it calls, for functions compiled by plain numba."""
+        """Return the code of the kernel together with all code that it calls.
+
+        Functions compiled by plain numba are linked with it.
+        """
         if self._shared_module is None:
             self._shared_module = self._final_module.clone()
             self.link(self._shared_module)
@@ -120,7 +123,7 @@ class KernelLibrary(Library):
         return self
 
     def set_env(self, name: str, environment: object) -> None:
-        """Do nothing: only machine code uses environments."""
+        """Do nothing; numba's environments are used by machine code only."""
 
 
 class EntryLibrary(Library):
@@ -354,10 +357,10 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the Python function behind an entry or kernel."""
+    """Return the Python function from which an entry or kernel was compiled."""
     return getattr(function, "py_func", function)
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let kernels call the compiled form of a function, while Python calls it unchanged."""
+    """Return a function that kernels call in compiled form; Python calls it unchanged."""
     return register_jitable(pipeline_class=KernelCompiler, **KERNEL_OPTIONS)(function)

@@ -181,7 +181,7 @@ def _linker() -> Any:
 
 
 def call_address(array: TracedValue, index: int, t: TracedValue, inputs: Any, outputs: Any) -> None:
-    """Emit a call ``function(t, inputs, outputs)`` of a function whose address is element `index` of an array."""
+    """Emit a call ``function(t, inputs, outputs)``; the address of the function is element `index` of an array."""
     build = array.builder
     place = build.bitcast(array.address(index), ir.IntType(64).as_pointer())
     build.call(build.inttoptr(build.load(place), FUNCTION.as_pointer()), [t.value, inputs, outputs])

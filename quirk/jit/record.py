@@ -113,7 +113,7 @@ def put_back(arrays: Iterable[np.ndarray], saved: Iterable[np.ndarray]) -> None:
 
 @infer_getattr
 class RecordAttributes(AttributeTemplate):
-    """Types of record members for numba's type inference."""
+    """numba's type inference for the members of records."""
 
     key = RecordType
 
@@ -157,7 +157,7 @@ def _load(builder: Any, place: Any) -> Any:
 
 @unbox(RecordType)
 def _taken_from_python(kind: RecordType, value: Any, c: Any) -> NativeValue:
-    """Emit instructions that convert a Python tuple to a record when an entry is called."""
+    """Emit instructions that convert a Python tuple to a record; they run when Python calls an entry."""
     place = cgutils.alloca_once(c.builder, c.context.get_value_type(kind).pointee)
     wrong = cgutils.false_bit
     for k, member in enumerate(kind.members):

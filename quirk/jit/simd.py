@@ -116,12 +116,12 @@ def greater(a: Any, b: Any) -> Any:
 
 
 def spread(lanes: Any, lane: int) -> Any:
-    """Return a vector with the lane `lane` of a vector, a constant index, in all lanes."""
+    """Return a vector whose entries are all equal to lane `lane` of another vector; the index is a constant."""
     return lanes.spread(lane) if isinstance(lanes, TracedValue) else np.full(WIDTH, lanes[lane])
 
 
 def permuted(lanes: Any, order: Sequence[int]) -> Any:
-    """Return a vector with its first lanes permuted; `order` holds constant indices."""
+    """Return a vector with its first lanes permuted; `order` holds their indices, which are constants."""
     return lanes.permuted(order) if isinstance(lanes, TracedValue) else lanes[[*order, *range(len(order), len(lanes))]]
 
 
@@ -131,7 +131,7 @@ def lane_of(lanes: Any, lane: int) -> Any:
 
 
 def replaced(lanes: Any, lane: int, x: Any) -> Any:
-    """Return a vector with the number in lane `lane`, a constant index, replaced by x."""
+    """Return a copy of a vector in which lane `lane` is replaced by x; the index is a constant."""
     if isinstance(lanes, Scalar):
         return lanes.replaced(lane, x)
     lanes = lanes.copy()

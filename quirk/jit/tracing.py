@@ -126,7 +126,7 @@ class TracedValue(Scalar):
 
     @property
     def written(self) -> bool:
-        """Always true: operations emit instructions."""
+        """Always true, because operations on this value emit instructions."""
         return True
 
     @classmethod
@@ -135,7 +135,7 @@ class TracedValue(Scalar):
         return truth.selected(a, b)
 
     def like(self, kind: Any, value: Any) -> TracedValue:
-        """Return an LLVM value of the same kernel as a traced value of type `kind`."""
+        """Return an LLVM value of the same kernel as a traced value of numba type `kind`."""
         return TracedValue(self.context, self.builder, kind, value)
 
     def splat(self, kind: LanesType = LANES) -> TracedValue:
@@ -177,7 +177,7 @@ class TracedValue(Scalar):
         return extend(self.value, INDEX)
 
     def address(self, index: Any) -> Any:
-        """Return the pointer to an element of this array."""
+        """Return the pointer to the element `index` of this array."""
         if self._data is None:
             self._data = self.context.data_model_manager[self.kind].get(self.builder, self.value, "data")
         return self.builder.gep(self._data, [self._constant(index).value])
@@ -225,15 +225,15 @@ class TracedValue(Scalar):
         return self.like(LANES, self.builder.select(self.builder.fcmp_ordered(">", b, a), b, a))
 
     def spread(self, lane: int) -> TracedValue:
-        """Return a vector with one of the lanes in all lanes."""
+        """Return a vector whose entries are all equal to one lane of this one."""
         return self.like(self.kind, self._shuffled(self.value, [lane] * self.kind.width))
 
     def permuted(self, order: Sequence[int]) -> TracedValue:
-        """Return a vector with its first lanes permuted."""
+        """Return a copy of this vector with its first lanes permuted."""
         return self.like(self.kind, self._shuffled(self.value, [*order, *range(len(order), self.kind.width)]))
 
     def replaced(self, lane: int, other: Any) -> TracedValue:
-        """Return a vector with one lane replaced by the number `other`."""
+        """Return a copy of this vector in which one lane is replaced by the number `other`."""
         width = self.kind.width
         mask = [width + k if k == lane else k for k in range(width)]
         return self.like(self.kind, self._shuffled(self._constant(other).splat(self.kind).value, mask))

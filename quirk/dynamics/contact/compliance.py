@@ -66,9 +66,9 @@ def _limit(grip: Grip, slides: bool) -> float:
 
 
 def _loads(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z: np.ndarray) -> np.ndarray | None:
-    """Return the loads (r,) at the smallest compliance, by continuation from the loads z; None if the method fails.
+    """Return the loads (r,) at the smallest compliance; None if the method fails.
 
-    `limits` are the friction coefficients in effect.
+    The compliance is decreased step by step from the loads z. `limits` are the friction coefficients in effect.
     """
     largest = float((np.diag(problem.W) / problem.compliance).max(initial=0.0))
     answers = np.array([np.linalg.eigvalsh(problem.W[np.ix_(g.rows, g.rows)])[-1] for g in problem.grips])
@@ -94,7 +94,7 @@ class _Soft:
     ----------
     limits : friction coefficient in effect for each friction element
     soft : (r,) compliance of each row
-    answers : largest acceleration of the rows of each friction element due to a unit force along them
+    answers : for each friction element, the largest acceleration of its rows due to a unit force along them
     """
 
     problem: Problem

@@ -205,7 +205,10 @@ def acts(grip: Grip, case: Case) -> bool:
 
 
 def load_of(grip: Grip, z: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
-    """Return the normal load N of a friction element, and its gradient (r,) with respect to the forces z."""
+    """Return the normal load N of a friction element, and its gradient (r,) with respect to the forces z (r,).
+
+    `case` are the contact modes; N is zero if the contact is open.
+    """
     slopes = np.zeros(len(z))
     if grip.contact is not None:
         if grip.contact not in case.pushing:
@@ -216,13 +219,13 @@ def load_of(grip: Grip, z: np.ndarray, case: Case) -> tuple[float, np.ndarray]:
 
 
 def load_of_joint(grip: Grip, z: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the normal load N of friction in a joint, and its gradient (r,) with respect to the forces z."""
+    """Return the normal load N of the friction of a joint, and its gradient (r,) with respect to forces z (r,)."""
     assert grip.load is not None
     return grip.load(z)
 
 
 def excess(grip: Grip, z: np.ndarray, case: Case) -> float:
-    """Return by how much a sticking force exceeds the limit of its friction cone, N or N s."""
+    """Return the magnitude of a sticking friction force minus its limit, N or N s."""
     return float(np.linalg.norm(z[grip.rows])) - grip.static * max(load_of(grip, z, case)[0], 0.0)
 
 

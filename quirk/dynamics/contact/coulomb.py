@@ -203,9 +203,9 @@ def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Cas
 
 
 def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: Sequence[Grip], case: Case) -> bool:
-    """Let the friction element slide whose sticking is violated most; return False if there is none.
+    """Change one friction element from sticking to sliding; return False if no sticking violates its inequality.
 
-    Sticking is violated by a force outside the cone, and infinitely by a nonzero slip.
+    The element is the one with the largest violation: a force outside the friction cone, or any slip.
     """
     worst: int | None = None
     most = 0.0
@@ -231,7 +231,10 @@ def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: 
 
 
 def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -> bool:
-    """Let a sliding friction element stick if its slip opposes its direction e; return False if there is none."""
+    """Change a friction element from sliding to sticking if its slip opposes its direction e.
+
+    Return False if there is none.
+    """
     for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
         if e is None or grip.moving is not None or not acts(grip, case):
             continue

@@ -87,7 +87,10 @@ def impulses(solver: Solver, y: np.ndarray, multipliers: np.ndarray) -> dict[str
 
 
 def moved_onto(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
-    """Return y with the nearest poses that satisfy all rows, and unchanged velocities; None if the projection fails."""
+    """Return the state y with the nearest poses that satisfy all rows; velocities are unchanged.
+
+    None if the projection fails.
+    """
     lanes = solver.slots.state_to_lanes(y)
     if not solver.project(lanes, t):
         return None

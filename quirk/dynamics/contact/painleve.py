@@ -22,10 +22,10 @@ AGREES = 1e-7
 def has_one_solution(
     W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], found: ContactModes
 ) -> bool:
-    """Whether the solution `found` of a contact problem is the only one at equal slip directions.
+    """Whether the solution `found` of a contact problem is the only one with its slip directions.
 
-    It is, if no other subset of contacts could be loaded with other accelerations. For friction in joints the test is
-    that the normal load due to a unit friction force is less than 1.
+    It is unique if no other subset of contacts could be loaded with other accelerations. For friction in joints, the
+    normal load due to a unit friction force must be less than 1.
     """
     held = np.flatnonzero(found.rows & ~np.isin(np.arange(len(W)), contacts))
     answer, rest = np.eye(len(W)), np.zeros(len(W))

@@ -119,11 +119,13 @@ class DenseSharing:
         self.y: list[np.ndarray] = []
 
     def shared(self, multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the minimum-norm multipliers (m,) of the next order of time derivatives.
+        """Return the multipliers (m,) of minimum norm, or their next time derivative.
+
+        Each call returns the next order k, beginning with 0.
 
         Parameters
         ----------
-        multipliers : (m,) any multipliers that satisfy the equations of this order k
+        multipliers : (m,) any multipliers that satisfy the equations of order k
         rows : (m, n, k + 1, 6) the m constraint rows over n bodies with k time derivatives
         """
         k, D = rows.shape[2] - 1, self.scale

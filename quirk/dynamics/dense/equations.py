@@ -25,13 +25,16 @@ def motion(
     kept: np.ndarray | None = None,
     least: float = ROUND_OFF,
 ) -> ConstrainedMotion:
-    """Solve the equations of motion at one state; arguments as for `constrained_motion`."""
+    """Return the accelerations and constraint forces of a model at one state, with friction.
+
+    Arguments are as for `constrained_motion`.
+    """
     acts, solve = _equations(model, t, kin, baumgarte, kept, least)
     return with_friction(model, t, kin, acts, solve)[1]
 
 
 def with_magnitudes(model: Model, t: float, kin: Kinematics, kept: np.ndarray | None = None) -> Model:
-    """Return the model with the friction magnitudes at a state stored in its friction elements."""
+    """Return a copy of the model whose friction elements store the friction magnitudes at a state."""
     acts, solve = _equations(model, t, kin, (0.0, 0.0), kept, ROUND_OFF)
     forces = list(model.forces)
     for k, (_, size) in magnitudes(model, t, kin, acts, solve).items():

@@ -65,14 +65,17 @@ Known = Sequence[tuple[np.ndarray, np.ndarray]]
 def residuals(model: Model, kin: Kinematics, t: float, order: int, known: Known | None = None) -> np.ndarray:
     """Return Phi and its time derivatives up to `order`, (m, order + 1), for bodies without acceleration.
 
-    Column 2 is then -b, the second derivative of Phi minus A xdd. `known` are values of the relations that are known
-    already.
+    Column 2 is then -b, the second derivative of Phi minus A xdd. `known` are values of relations that have been
+    computed before.
     """
     return phi_tower(model, MotionTower.of(kin, order), t, known)
 
 
 def phi_tower(model: Model, motion: MotionTower, t: float, known: Known | None = None) -> np.ndarray:
-    """Return Phi and its time derivatives (m, K + 1) along a motion; `known` are known values of the relations."""
+    """Return Phi and its time derivatives (m, K + 1) along a motion.
+
+    `known` are values of relations that have been computed before.
+    """
     order = motion.order
     phi = np.zeros((model.rows, order + 1))
     scratch = np.zeros((3, order + 1, 3))
@@ -123,7 +126,7 @@ def spatial_rows(model: Model, kin: Kinematics, t: float, known: Known | None = 
     """Return the rows (m, n + 1, 6) over velocities and angular velocities in the inertial frame.
 
     A unit multiplier of a row exerts the first three numbers as a force on a body, and the last three as a moment about
-    its center of mass. `known` are known values of the relations.
+    its center of mass. `known` are values of relations that have been computed before.
     """
     # User-defined rows may depend on velocities.
     return row_tower(model, MotionTower.of(kin, 1), t, 0, known)[..., 0, :]
@@ -134,7 +137,8 @@ def row_tower(
 ) -> np.ndarray:
     """Return the rows of `spatial_rows` with K time derivatives along a motion, (m, n + 1, K + 1, 6).
 
-    K is `order`, by default the order of the motion, and 0 if `known` values of the relations are used.
+    K is `order`, by default the order of the motion. It must be 0 if `known` values of relations are passed, which have
+    been computed before.
     """
     order = motion.order if order is None else order
     low = motion.up_to(order)

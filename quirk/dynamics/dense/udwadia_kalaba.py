@@ -153,7 +153,7 @@ def constrained_motion(
 
 
 def least_norm(A: np.ndarray, multipliers: np.ndarray, scale: np.ndarray, rank: int) -> np.ndarray:
-    """Return the multipliers with the same forces A^T lambda for which the norm of the loads is least.
+    """Return multipliers with the same constraint forces A^T lambda as the given ones, but loads of least norm.
 
     Loads are multipliers times `scale`, both (m,) for m rows; `rank` is the number of independent rows of A.
     """

@@ -127,7 +127,10 @@ class ChangeMonitor:
         return any(added)
 
     def _placed(self, value: Values, slope: np.ndarray, step: Sampled, a: float, b: float, fixed: bool) -> bool:
-        """Add a break at a jump between times a and b that exceeds the usual slope; return whether one was added."""
+        """Add a break at a jump of `value` between times a and b; return whether one was added.
+
+        A jump is a change that exceeds the usual `slope`.
+        """
         change = located(lambda t: value(t) - slope * (t - a), a, b)
         if change is not None and change.jump:
             before, after = step.near(change.before), step.near(change.after)

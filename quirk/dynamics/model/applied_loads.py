@@ -144,7 +144,7 @@ def fill(element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray,
 def undefined(
     element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray, outputs: np.ndarray
 ) -> InputError | None:
-    """Return an InputError if the loads of a law are not finite although its inputs are, otherwise None."""
+    """Return an InputError if the loads of a law are not finite although its inputs are; otherwise None."""
     results = np.append(outputs[: layout.energy], outputs[layout.first_rate : layout.function_output])
     finite = np.isfinite(results).all() or not np.isfinite(inputs[layout.first_motion :]).all()
     return None if finite else InputError(f"{element}: {element.undefined} at t = {t:g} s")
@@ -266,11 +266,10 @@ def gross_accelerations(model: Model, kin: Kinematics, laws: Mapping[str, Exerte
 
 
 def summed(model: Model, loads: Iterable[np.ndarray], order: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sum of gravity and the loads of all force elements on each body.
+    """Return the sum of gravity and the loads of all force elements on each body, or a time derivative of this sum.
 
-    The loads of an element are (frames, 6), on the bodies of its frames.
-
-    Gravity is added for order 0 only, as its derivatives are zero.
+    `loads` are (frames, 6) for each element, on the bodies of its frames. Gravity is added for `order` 0 only, as its
+    derivatives are zero.
 
     Returns
     -------

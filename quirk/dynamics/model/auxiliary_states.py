@@ -71,7 +71,7 @@ class Carried:
 
     @property
     def starts(self) -> np.ndarray:
-        """Index of the first component of each group of components of y whose error is measured by a common norm.
+        """Indices in y at which groups of components begin; the error of a group is measured by a common norm.
 
         Groups are vectors and quaternions of bodies, and each internal variable.
         """

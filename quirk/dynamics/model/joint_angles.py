@@ -94,7 +94,7 @@ class CountedJoints:
     def next_to(self, state: State, near: np.ndarray) -> np.ndarray:
         """Return the angles (K, 3), rad, at a state.
 
-        Of angles that differ by full turns, those nearest to `near` (K, 3), rad.
+        Of all angles that differ by full turns, the ones nearest to `near` (K, 3), rad, are returned.
         """
         vectors = self.plane_vectors(state.orientation)
         # A cross has no third angle, and the second 1-2-3 angle lies between -90 and 90 degrees.
@@ -154,10 +154,10 @@ class CountedJoints:
         return whole[..., self.ends[:, 0], :], whole[..., self.ends[:, 1], :]
 
     def _columns(self, plus: np.ndarray, second: np.ndarray, minus: np.ndarray) -> np.ndarray:
-        """Return angles (..., K, 3) in the order of the joint angles.
+        """Return the joint angles (..., K, 3) in their order.
 
-        `plus` and `minus` are sum and difference of the polar angles, `second` is the second 1-2-3 angle, (..., K)
-        each.
+        `plus` and `minus` are the sum and difference of the polar angles, `second` is the second 1-2-3 angle; each is
+        (..., K).
         """
         zero = np.zeros_like(second)
         return np.stack([plus, np.where(self.crossed, minus, second), np.where(self.crossed, zero, minus)], axis=-1)
@@ -189,7 +189,7 @@ class Turns:
 
     @classmethod
     def at_rest(cls, joints: CountedJoints, state: State) -> Turns:
-        """Return the turns of a single state: angles nearest to those stored in it, otherwise in (-pi, pi]."""
+        """Return the turns of a single state: its angles are nearest to those stored in it, otherwise in (-pi, pi]."""
         first = joints.first_quadrants(state.orientation).reshape(1, -1)
         return cls.since(joints, state.orientation, joints.next_to(state, _known(joints, state)), first)
 
@@ -223,7 +223,7 @@ def angles_by_name(joints: CountedJoints, angles: np.ndarray) -> dict[str, np.nd
 
 
 def _known(joints: CountedJoints, state: State) -> np.ndarray:
-    """Return the angles (K, 3), rad, that are stored in a state; zero for all others."""
+    """Return the angles (K, 3), rad, that are stored in a state; those that are not stored are zero."""
     near = np.zeros((len(joints.ends), 3))
     for name, angles in state.angles.items():
         if name in joints.number:

@@ -3,7 +3,7 @@
 Bodies are stored in blocks of eight, one per lane (entry) of a vector register. The position of a body in this order is
 its slot: component c of the body in slot b is element `(b // 8) * 8 * size + 8 * c + b % 8` of an array with `size`
 numbers per body. The ground is in slot n, and the last block is padded with bodies that never move. Their inverse mass
-is zero, as is the ground's, so that kernels treat all slots alike. In states the auxiliary states
+is zero, as is the ground's, so that compiled code treats all slots alike. In states the auxiliary states
 (`quirk.dynamics.model.auxiliary_states`) follow the last block, padded with zeros to a multiple of eight.
 """
 
@@ -93,7 +93,7 @@ class Slots:
 
     @property
     def state_size(self) -> int:
-        """Number of elements of a state in blocks of eight, with padding."""
+        """Number of elements of a state in blocks of eight bodies, including padding."""
         return self.first_carried + -(-self.carried // WIDTH) * WIDTH
 
     def offset(self, body: int, size: int) -> int:
@@ -111,7 +111,7 @@ class Slots:
         return flat
 
     def from_lanes(self, flat: np.ndarray, size: int) -> np.ndarray:
-        """Convert flat arrays (..., lanes * size) in blocks of eight to arrays (..., n, size) of n bodies."""
+        """Convert flat arrays in blocks of eight to arrays (..., n, size) of n bodies with `size` numbers each."""
         lead = flat.shape[:-1]
         rows = flat.reshape(*lead, self.lanes // WIDTH, size, WIDTH).swapaxes(-1, -2)
         return rows.reshape(*lead, self.lanes, size)[..., self.slot[:-1], :]
@@ -143,7 +143,7 @@ class Slots:
 
 
 def compact(table: Any) -> Any:
-    """Return a named tuple of arrays with its integers stored in 32 bits instead of 64.
+    """Return a copy of a named tuple of arrays whose integers have 32 bits instead of 64.
 
     This halves the time of reading the tables from memory, a large part of the time of an evaluation of a large system.
 

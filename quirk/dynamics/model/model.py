@@ -295,9 +295,9 @@ def _table(entries: Sequence[tuple]) -> PrimitiveTable:
 def _row_scale(
     table: PrimitiveTable, relations: Sequence[PlacedRelation], torque: np.ndarray, load_length: float
 ) -> np.ndarray:
-    """Return the force (m,) that a unit multiplier exerts, for m rows.
+    """Return the force (m,), N, that each of m rows exerts with a unit multiplier, in the units of its residual.
 
-    It is 1 for forces, 1 / `load_length` for torques, and 2 l for distances l.
+    It is 1 for a force, 1 / `load_length` for a torque, and 2 l for a row that fixes the square of a distance l.
     """
     scale = np.where(torque, 1 / load_length, 1.0)
     for placed in relations:

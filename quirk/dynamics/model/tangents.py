@@ -17,7 +17,8 @@ class Tangent:
     angular : (D, n, 3) derivatives of the angular accelerations, body axes
     multipliers : (D, m) derivatives of the multipliers of minimum norm in the model's row scale
     internal : (D, k) derivatives of the rates of k auxiliary states
-    levels : (D, m, 3) derivatives of Phi, its rate, and its second time derivative at constant accelerations
+    levels : (D, m, 3) derivatives of the constraint residual Phi, of its rate, and of its second time derivative at
+        constant accelerations
     friction : (D, C) derivatives of the magnitudes of C sliding friction elements, in the order of the forces
     """
 

@@ -41,9 +41,9 @@ class MotionTower:
 
     @classmethod
     def of(cls, kin: Kinematics, order: int) -> MotionTower:
-        """Return a motion with the velocities of a state, which are constant: both kinds in the inertial frame.
+        """Return the motion of bodies whose velocities, linear and angular, are constant in the inertial frame.
 
-        `order` is the number K of time derivatives.
+        The velocities are those of the state `kin`; `order` is the number K of time derivatives.
         """
         position = np.zeros((len(kin.position), order + 1, 3))
         spin = np.zeros((len(kin.position), max(order, 1), 3))

@@ -1,7 +1,8 @@
 """Algebra of vectors with three components in compiled code.
 
 A vector is a tuple of three numbers for one body, or of three SIMD vectors for eight bodies. Arrays in blocks of eight
-hold a component of eight bodies in adjacent elements.
+hold a component of eight bodies in adjacent elements. R is the rotation matrix from body axes to the inertial frame, J
+the inertia matrix.
 """
 
 from __future__ import annotations

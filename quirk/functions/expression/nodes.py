@@ -68,7 +68,7 @@ class Number(Node):
     value: float
 
     def of(self, values: Values) -> Any:
-        """Return the number."""
+        """Return the number, which does not depend on variables."""
         return self.value
 
 
@@ -108,7 +108,7 @@ class Chain(Node):
     rest: tuple[tuple[str, Node], ...]
 
     def of(self, values: Values) -> Any:
-        """Return the result; operands are numbers, or vectors where that is defined."""
+        """Return the result for the given values of the variables; operands are numbers or vectors."""
         total = _quantity(self.first.of(values))
         for sign, node in self.rest:
             other = _quantity(node.of(values))
@@ -118,7 +118,7 @@ class Chain(Node):
         return total
 
     def parts(self) -> Sequence[Node]:
-        """Return all operands."""
+        """Return the child nodes: all operands."""
         return self.first, *(node for _, node in self.rest)
 
 
@@ -129,11 +129,11 @@ class Negative(Node):
     part: Node
 
     def of(self, values: Values) -> Any:
-        """Return the negative of the operand."""
+        """Return the negative of the operand for the given values of the variables."""
         return -_quantity(self.part.of(values))
 
     def parts(self) -> Sequence[Node]:
-        """Return the operand."""
+        """Return the child node: the operand."""
         return (self.part,)
 
 
@@ -149,7 +149,7 @@ class Exponentiation(Node):
         return power(self.base.of(values), self.exponent.of(values))
 
     def parts(self) -> Sequence[Node]:
-        """Return the base and the exponent."""
+        """Return the child nodes: the base and the exponent."""
         return self.base, self.exponent
 
 
@@ -162,7 +162,7 @@ class Comparison(Node):
     truth = True
 
     def of(self, values: Values) -> Any:
-        """Return whether the comparison holds."""
+        """Whether the comparison holds for the given values of the variables."""
         one, found = number(self.first.of(values)), True
         for sign, node in self.rest:
             other = number(node.of(values))
@@ -172,7 +172,7 @@ class Comparison(Node):
         return found
 
     def parts(self) -> Sequence[Node]:
-        """Return the compared numbers."""
+        """Return the child nodes: the compared numbers."""
         return self.first, *(node for _, node in self.rest)
 
 
@@ -191,7 +191,7 @@ class Logical(Node):
     truth = True
 
     def of(self, values: Values) -> Any:
-        """Return whether all conditions hold, or any of them."""
+        """Whether all conditions hold, or for "or" any of them, for the given values of the variables."""
         found: Any = self.every
         for term in self.terms:
             if found is not self.every and not isinstance(found, Condition):
@@ -201,7 +201,7 @@ class Logical(Node):
         return found
 
     def parts(self) -> Sequence[Node]:
-        """Return the conditions."""
+        """Return the child nodes: the conditions."""
         return self.terms
 
 
@@ -213,12 +213,12 @@ class Not(Node):
     truth = True
 
     def of(self, values: Values) -> Any:
-        """Return whether the condition does not hold."""
+        """Whether the condition is false for the given values of the variables."""
         found = self.part.of(values)
         return ~found if isinstance(found, Condition) else not found
 
     def parts(self) -> Sequence[Node]:
-        """Return the negated condition."""
+        """Return the child node: the condition."""
         return (self.part,)
 
 
@@ -238,7 +238,7 @@ class Where(Node):
         return where(found, self.one.of(values), self.other.of(values))
 
     def parts(self) -> Sequence[Node]:
-        """Return the condition and both values."""
+        """Return the child nodes: the condition and both values."""
         return self.condition, self.one, self.other
 
 
@@ -250,11 +250,11 @@ class Call(Node):
     arguments: tuple[Node, ...]
 
     def of(self, values: Values) -> Any:
-        """Return the value of the function for the arguments."""
+        """Return the value of the function for the given values of the variables."""
         return FUNCTIONS[self.name].of(*(node.of(values) for node in self.arguments))
 
     def parts(self) -> Sequence[Node]:
-        """Return the arguments."""
+        """Return the child nodes: the arguments of the call."""
         return self.arguments
 
 
@@ -265,12 +265,12 @@ class Vector(Node):
     entries: tuple[Node, ...]
 
     def of(self, values: Values) -> Any:
-        """Return a vector as an array of its entries."""
+        """Return the vector as an array of its entries, for the given values of the variables."""
         found = [number(node.of(values)) for node in self.entries]
         return np.array(found, dtype=object if any(isinstance(x, Jet) for x in found) else float)
 
     def parts(self) -> Sequence[Node]:
-        """Return the entries."""
+        """Return the child nodes: the entries of the vector."""
         return self.entries
 
 
@@ -301,7 +301,7 @@ class Item(Node):
         return owner[self.key]
 
     def parts(self) -> Sequence[Node]:
-        """Return the node before the brackets."""
+        """Return the child node before the brackets."""
         return (self.owner,)
 
     def texts(self) -> Iterator[str]:
@@ -331,7 +331,7 @@ class Attribute(Node):
         return getattr(owner, self.name)
 
     def parts(self) -> Sequence[Node]:
-        """Return the node before the dot."""
+        """Return the child node before the dot."""
         return (self.owner,)
 
 
@@ -351,7 +351,7 @@ class Method(Node):
         return getattr(owner, self.name)(self.argument.of(values))
 
     def parts(self) -> Sequence[Node]:
-        """Return the node before the dot and the argument."""
+        """Return the child nodes: the body or frame before the dot, and the argument."""
         return self.owner, self.argument
 
 

@@ -110,7 +110,7 @@ class Parser:
         return InputError(f'expression "{shown}", column {column}: {what}')
 
     def _taken(self, *signs: str) -> str:
-        """Consume the next token if it is one of `signs`, and return it; otherwise return an empty string."""
+        """If the next token is one of `signs`, consume and return it; otherwise return an empty string."""
         found = self._next
         if found and found in signs:
             self.place += 1

@@ -117,7 +117,7 @@ class Reversed:
         sources : (nt, 13 n + k) partial derivatives of the function with respect to the states at output times
         directions, motions : directions in parameters, and variations of prescribed motions
         last_angles : (K, 3) joint angles at the end, rad
-        behind : (13 n + k,) derivatives of the function with respect to the final state, from later steps of the run
+        behind : (13 n + k,) derivatives of the function with respect to the final state, due to later steps of the run
         """
         solver, slots = self.solver, self.solver.slots
         count, end = len(steps.trail), float(steps.trail[-1, 1])
@@ -204,7 +204,7 @@ class Reversed:
         return Pull(tangents=tangents, sums=sums, seeds=flat, numbers=np.zeros(NUMBERS * S), gravity=aligned(8))
 
     def _by_bodies(self, pull: Pull, directions: Directions) -> np.ndarray:
-        """Return the parts (D,) of the derivatives in all D directions that are due to masses, inertias and gravity."""
+        """Return the derivatives (D,) in all D directions, as far as they are due to masses, inertias and gravity."""
         numbers = pull.numbers.reshape(-1, NUMBERS)[self.solver.slots.slot[: len(self.solver.model.mass)]]
         by_inertia = np.einsum("nij,nijd->d", numbers[:, 1:].reshape(-1, 3, 3), directions.inertia)
         return numbers[:, 0] @ directions.mass + by_inertia + pull.gravity[:3] @ directions.gravity

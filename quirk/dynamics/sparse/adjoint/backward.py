@@ -90,7 +90,7 @@ def land_back(mechanism: Mechanism, adjoint: Adjoint, t: float, y: np.ndarray) -
 
 @kernel
 def share_back(adjoint: Adjoint, row: int, h: float, given: np.ndarray) -> None:
-    """Add the contribution of a weighted sum of slopes to the gradients of the slopes.
+    """Propagate the gradient of a weighted sum of slopes back to the slopes.
 
     `given` is the gradient of the sum, whose weights are row `row` of the tableau; h is the step size.
     """

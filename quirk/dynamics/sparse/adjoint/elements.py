@@ -230,10 +230,10 @@ def seed_inputs(
     order: int,
     begins: bool,
 ) -> None:
-    """Set unit directions for `count` inputs of an element, or reset them and store the derivatives.
+    """Set unit directions for `count` inputs of an element, or, after its evaluation, store the derivatives.
 
-    The former is done if `begins`. The inputs are those from entry `p` on. For varied motions the directions include
-    the time derivatives up to `order`.
+    The directions are set if `begins`, otherwise reset. The inputs are those from entry `p` on. For varied motions the
+    directions include the time derivatives up to `order`.
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for k in range(count):

@@ -1,10 +1,11 @@
 """Gradients through the computation of y' and through the projection at one state, in compiled code.
 
-Accelerations vary by P M^-1 dQ - M^-1 A^T S^-1 dPhi", with P the projector onto the motions allowed by the constraints
-and S = A M^-1 A^T. So the gradient of accelerations requires the same solve: the resulting motion is the gradient of
-the loads, and the multipliers are the gradient of the rows. These are then propagated to force laws and relations, and
-to inertial forces of bodies. "The gradient of x" means the derivatives of the scalar function of the run with respect
-to x. A slot is the position of a body in the arrays.
+Loads Q and constraint residuals Phi vary the accelerations by P M^-1 dQ - M^-1 A^T S^-1 dPhi", with the constraint rows
+A, the mass matrix M, the projector P onto the motions allowed by the constraints and S = A M^-1 A^T. So the gradient of
+accelerations requires the same solve: the resulting motion is the gradient of the loads, and the multipliers are the
+gradient of the rows. These are then propagated to force laws and relations, and to inertial forces of bodies. "The
+gradient of x" means the derivatives of the scalar function of the run with respect to x. A slot is the position of a
+body in the arrays.
 """
 
 from __future__ import annotations
@@ -107,7 +108,11 @@ def pull_rates(
 
 @kernel
 def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Copy the results of the last evaluation, and compute the derivatives of each body's motion in six directions."""
+    """Copy the results of the last evaluation, at the state y with rates `ydot`.
+
+    The derivatives of the motion of each body in six directions of its pose, and six of its velocity, are computed,
+    too.
+    """
     take_motion(mechanism, pull.tangents, ydot)
     seeds, moving = pull.seeds.shape[0] // 2, pull.sums.moving.shape[0] // 2
     for level in range(2):
@@ -121,7 +126,7 @@ def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> 
 
 @kernel
 def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill the gradients of loads, of the motion and of masses and inertias in inertial forces.
+    """Compute the gradients of the loads and of the motion of bodies, and of masses and inertias.
 
     This is the transpose of `share_out`.
     """
@@ -229,9 +234,10 @@ def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot
 def weigh_displacement(
     constants: np.ndarray, wrench: np.ndarray, y: np.ndarray, now: np.ndarray, slot: int, level: int
 ) -> None:
-    """Add the gradient of the displacement of a slot to its entry in `wrench`.
+    """Write to `wrench` the gradient of the displacement of one body by the projection.
 
-    `level` selects poses or velocities, and `now` is the gradient of the projected state.
+    `now` is the gradient of the projected state, `slot` the position of the body, and `level` selects poses or
+    velocities.
     """
     b, lane = slot // 8, slot % 8
     s, c, f = b * STATE + lane, b * CON + lane, b * WRENCH + lane

@@ -1,7 +1,7 @@
 """Force laws as functions that compiled code calls.
 
-Laws become machine code; user functions become machine code, or callbacks that run in Python. The m constraint rows are
-stored in nodes, groups of up to six rows.
+The law of a force element computes its load. Laws become machine code; user functions become machine code, or callbacks
+that run in Python. The m constraint rows are stored in nodes, groups of up to six rows.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class Applied:
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        """Context manager for compiled code that calls user functions.
+        """Context manager for calls of compiled code that calls user functions.
 
         On exit the exception that stopped the code is raised, if any: KeyboardInterrupt after Ctrl-C, or any exception
         of a user function other than InputError.

@@ -74,7 +74,7 @@ def _shared_law(structure: Any, prints: Any, layout: laws.LawLayout, one: AnyKey
 
 
 def _known(prints: Sequence[Any]) -> bool:
-    """Whether all functions have fingerprints, so that code generated for them can be shared."""
+    """Whether all functions have fingerprints, so that the generated code can be shared between force elements."""
     try:
         hash(tuple(prints))
     except TypeError:

@@ -1,7 +1,8 @@
 """Assembly of the matrix of an implicit step, real or complex, in compiled code.
 
 The system and its unknowns are described in `tables`. `parts` are the arrays of the matrix: one, or two with real and
-imaginary part. A slot is the position of a body in the arrays; a side is a body of a relation (constraint function).
+imaginary part. A slot is the position of a body in the arrays; a side is one body of a relation, a constraint given by
+a function.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
 
 @kernel
 def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
-    """Write the blocks of one side of a relation: the rows, and the loads of their multipliers on the body."""
+    """Write the blocks of one body of a relation: its rows, and the loads of their multipliers on the body."""
     blocks, moved = implicit.blocks, implicit.turn + 2 * PAIR * implicit.blocks.side_slot[side]
     upper, lower = blocks.side_upper[side], blocks.side_lower[side]
     for row in range(implicit.coupling.size[blocks.relation_node[blocks.side_row[side]]]):
@@ -74,7 +75,10 @@ def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
 
 @kernel
 def turns(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
-    """Fill the dependence of poses and velocities on scaled accelerations, the matrices e^2 E W and e W."""
+    """Compute the matrices e^2 E W and e W: the effect of a body's scaled acceleration on its pose and its velocity.
+
+    (W W^T)^-1 is the mass matrix of the body; E is described in `tables`.
+    """
     zero = multiple(e, 0.0)
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:

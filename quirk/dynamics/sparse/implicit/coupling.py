@@ -45,9 +45,8 @@ def couplings(
 def _waits(ends: Sequence[tuple[int, ...]], n: int) -> list[set[int]]:
     """Return for each node the nodes that must be eliminated before it: for a relation, its bodies.
 
-    Without elimination of its bodies the diagonal block of a relation is zero. On a body with many relations branches
-    may be eliminated before the body, because they are coupled to bodies of their own. `ends` are the bodies of each
-    relation, and n is the number of bodies.
+    Otherwise the diagonal block of the relation would be zero. Branches on a body with many relations may be eliminated
+    before that body. `ends` are the bodies of each relation, and n is the number of bodies.
     """
     degree = np.bincount([b for bodies in ends for b in bodies if b < n], minlength=n)
     crowded = set(np.flatnonzero(degree > MOST_JOINTS))

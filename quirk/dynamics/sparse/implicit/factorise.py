@@ -90,7 +90,10 @@ def exchange(parts: Any, one: int, two: int) -> None:
 
 @kernel
 def solve_blocks(coupling: BodyCoupling, parts: Any, vector: int) -> None:
-    """Replace the right-hand side by the solution; it has NODE numbers for each node, from element `vector` on."""
+    """Replace the right-hand side by the solution.
+
+    Either has NODE numbers for each node, from element `vector` on.
+    """
     count = coupling.size.shape[0]
     for k in range(count):
         mine = lanes(parts, vector + NODE * k)

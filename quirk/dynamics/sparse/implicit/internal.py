@@ -1,11 +1,13 @@
 """Internal variables of force elements in the linear systems of implicit steps, in compiled code.
 
-A variable s' = g(P, V, s) affects bodies through loads L(P, V, s). In an implicit step it changes by
+An internal variable s with s' = g(P, V, s) affects bodies through loads L(P, V, s); P and V are poses and velocities.
+In an implicit step with step multiple e and residual r it changes by
 
     delta s = K (r + e (g_P delta P + g_V delta V)),    K = (I - e g_s)^-1,
 
 so that it adds e L_s K g_P to the derivatives of loads with respect to poses, and similarly for velocities: the size of
-the coupled system stays the same. K is computed for each force element; P and V are poses and velocities.
+the coupled system stays the same. K is computed for each force element. A frame is the place of a force element on one
+body.
 """
 
 from __future__ import annotations
@@ -38,9 +40,9 @@ from .tables import BLOCK, NODE, PAIR, ImplicitTables
 
 @kernel
 def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
-    """Set the directions of the internal variables of the force element at `o`.
+    """Set the directions of differentiation of the internal variables of a force element.
 
-    Each variable gets its own unit direction if `moves`, otherwise zero.
+    Its entries begin at `o`. Each variable gets its own unit direction if `moves`, otherwise zero.
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):
@@ -52,7 +54,7 @@ def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
 
 @kernel
 def keep_rates(elements: TangentElements, o: int, array: np.ndarray, block: int) -> None:
-    """Store the derivatives of the rates of an element's internal variables in the block at `block` of `array`."""
+    """Store the derivatives of the rates of an element's internal variables in `array`, from element `block` on."""
     deltas = elements.entries[o + OUTPUT] + elements.entries[o + OUTPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):
         store(array, block + 8 * n, load(elements.outputs, deltas + 8 * (elements.entries[o + RATES] + n)))
@@ -108,9 +110,9 @@ def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: 
 
 @kernel
 def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) -> None:
-    """Add the load on the body of frame f due to the internal variables to the block of a pair of bodies.
+    """Add loads due to the internal variables to the block that couples a pair of bodies.
 
-    The derivatives of the variables are those that `follow` computed.
+    They act on the body of frame f, and depend on the derivatives of the variables that `follow` computed.
     """
     follows = implicit.scratch + 2 * BLOCK
     for row in range(6):
@@ -123,7 +125,10 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
 
 @kernel
 def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
-    """Compute the variations of a force element's internal variables from those of all poses and velocities."""
+    """Compute the variations of the internal variables of one force element.
+
+    They follow from the variations of all poses and velocities, and from the right-hand side r.
+    """
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.found + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
     erase(parts, right)
@@ -171,7 +176,10 @@ def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, firs
 
 @kernel
 def carry_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, u: Any, first: int) -> None:
-    """Fill the variations of internal variables in the solution u, from those of all poses and velocities."""
+    """Write the variations of all internal variables to the solution u.
+
+    They follow from the variations of all poses and velocities.
+    """
     elements = implicit.tangents.laws
     for element in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * element

@@ -124,7 +124,7 @@ def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: n
 
 @kernel
 def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, t: float, e: int) -> None:
-    """Compute the derivatives of the loads and internal rates of law e with respect to its internal variables."""
+    """Compute the derivatives of the loads of law e, and of its internal rates, with respect to internal variables."""
     elements, o = implicit.tangents.laws, ELEMENT * e
     begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
     seed_law(implicit.moving, elements, o, -1, 0)
@@ -227,7 +227,7 @@ def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int,
 
 @kernel
 def keep_bends(implicit: ImplicitTables, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
-    """Store the derivatives of Phi'' for one side of a relation.
+    """Store the derivatives of Phi'' with respect to the motion of one body of a relation.
 
     They are those with respect to poses or velocities, as `level` selects.
     """
@@ -286,7 +286,10 @@ def add_loads(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add the derivatives of a load in the inertial frame to those of a pair of bodies, scaled to accelerations."""
+    """Add the derivatives of a load to those of a pair of bodies.
+
+    The load, in the inertial frame, is scaled to an acceleration; `level` selects poses or velocities.
+    """
     array = implicit.by_pose if level == POSES else implicit.by_velocity
     add_scaled(array, PAIR * pair, constants, kin, implicit.blocks.pair_row[pair], outputs, place)
 
@@ -301,7 +304,10 @@ def add_scaled(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add the derivatives of a load on the body in a slot, scaled to accelerations, to six rows of an array."""
+    """Add the derivatives of a load to six rows of an array, from element o on.
+
+    The load acts on the body in a slot, and is scaled to an acceleration.
+    """
     force, moment = load3(outputs, place), load3(outputs, place + 24)
     c, k = slot // 8 * CON + slot % 8, slot // 8 * KIN + slot % 8
     add3(array, o, scaled_force(constants, c, force))
@@ -310,7 +316,10 @@ def add_scaled(
 
 @kernel
 def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Add the derivatives of inertial torques, and those of load components due to rotation of the body axes."""
+    """Add the derivatives of gyroscopic moments.
+
+    Those of moments in body axes, which change when these axes rotate, are added, too.
+    """
     half = implicit.seeds.shape[0] // 2
     for slot in range(implicit.blocks.own.shape[0]):
         pair = implicit.blocks.own[slot]
@@ -331,25 +340,25 @@ def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin:
 
 @traced
 def scaled_force(constants: Any, c: Any, force: Any) -> Any:
-    """Return a force in the inertial frame as the acceleration of the body scaled to unit mass."""
+    """Return a force in the inertial frame, divided by the square root of the body's mass."""
     return times(force, apply("sqrt", at(constants, c + 8 * INVERSE_MASS)))
 
 
 @traced
 def scaled_moment(constants: Any, c: Any, kin: Any, k: Any, moment: Any) -> Any:
-    """Return a moment in the inertial frame as the angular acceleration of the body scaled to unit inertia."""
+    """Return W^T times a moment, given in the inertial frame, in body axes; W W^T is the inverse inertia matrix."""
     return columns_of(constants, c + 8 * FACTOR, back(kin, k, moment))
 
 
 @traced
 def add3(array: Any, o: Any, lanes: Any) -> None:
-    """Add three vectors of eight numbers to three consecutive rows, from element o."""
+    """Add three vectors of eight numbers to three consecutive rows of an array, from element o on."""
     for c in range(3):
         store(array, o + 8 * c, load(array, o + 8 * c) + lanes[c])
 
 
 @traced
 def put3(array: Any, o: Any, numbers: Any) -> None:
-    """Write three numbers to adjacent elements, from element o."""
+    """Write three numbers to adjacent elements of an array, from element o on."""
     for c in range(3):
         put(array, o + c, numbers[c])

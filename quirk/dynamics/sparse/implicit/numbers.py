@@ -107,7 +107,7 @@ def reciprocal(a: Any) -> Any:
 
 @traced
 def plus_one(a: Any) -> Any:
-    """Return a number plus 1."""
+    """Return 1 + a for a number a."""
     return (1.0 + a[0], *a[1:])
 
 
@@ -167,7 +167,7 @@ def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -
 
 @traced
 def seen_from(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
-    """Return the product of the conjugate of a real quaternion (w, x) and the quaternion (scalar, vector)."""
+    """Return the product of the conjugate of a real unit quaternion (w, x) and the quaternion (scalar, vector)."""
     aside = across(vector, x)
     turned = (summed(less(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
     return (summed(multiple(scalar, w), along(vector, x)), *turned)
@@ -175,7 +175,7 @@ def seen_from(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
 
 @traced
 def placed(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
-    """Return the product of a real quaternion (w, x) and the quaternion (scalar, vector)."""
+    """Return the product of a real unit quaternion (w, x) and the quaternion (scalar, vector)."""
     aside = across(vector, x)
     turned = (less(summed(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
     return (less(multiple(scalar, w), along(vector, x)), *turned)

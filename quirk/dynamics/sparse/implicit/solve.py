@@ -77,7 +77,7 @@ def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
 
 @kernel
 def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -> None:
-    """Compute the variations dq and dv of poses and velocities at constant accelerations."""
+    """Compute from r the variations dq and dv of poses and velocities at constant accelerations."""
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:
             continue
@@ -99,7 +99,7 @@ def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -
 
 @kernel
 def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
-    """Compute the solution u from the variations of the accelerations."""
+    """Compute the solution u from the variations of the accelerations, and from the right-hand side r."""
     for o in range(0, y.shape[0], 8):
         erase(u, o)
     for slot in range(implicit.blocks.body_node.shape[0]):

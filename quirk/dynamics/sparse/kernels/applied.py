@@ -1,7 +1,8 @@
 """Applied loads of all force elements at one state, in compiled code.
 
-The law of each force element is a function that is called by its address. It reads its inputs from one array and writes
-its outputs to another; the entries of an element in the tables tell where these begin.
+The law of a force element is the function that computes its load. It is called by its address, reads its inputs from
+one array and writes its outputs to another; tables tell where those of each element begin. `kin` holds the kinematics
+of all bodies, and y the state.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) ->
 
 @kernel
 def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Write those inputs of the law of force element e that depend on time and state."""
+    """Write the time and the current motion of its bodies to the inputs of the law of force element e."""
     o = ELEMENT_SIZE * e
     begin, place = forces.entries[o + MOTION], forces.entries[o + PROFILES]
     for m in range(begin, forces.entries[o + MOTION_END]):
@@ -139,9 +140,9 @@ def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) 
 
 @kernel
 def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Write the rates of internal variables and the power of force elements to `ydot`.
+    """Write the rates of internal variables and the power of force elements to `ydot`, y'.
 
-    Laws must have been evaluated.
+    The laws must have been evaluated at this state.
     """
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
         o = ELEMENT_SIZE * e
@@ -164,7 +165,7 @@ def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarr
 def variables_error(
     forces: Forces, change: np.ndarray, y: np.ndarray, y_new: np.ndarray, rtol: float, atol: float
 ) -> float:
-    """Return the largest ratio of error to tolerance over the internal variables; `change` holds the errors."""
+    """Return the largest ratio of error to tolerance over all internal variables; `change` holds the errors."""
     largest = 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
         first = forces.entries[ELEMENT_SIZE * e + VARIABLES_IN_Y]
@@ -176,10 +177,7 @@ def variables_error(
 
 @kernel
 def refer(forces: Forces, t: float) -> None:
-    """Set the reference (value, rate, time) from which force laws count full turns of angles to the last evaluation.
-
-    `t` is the time of that evaluation.
-    """
+    """Store the angles of the last evaluation, their rates and its time t, as the reference for counting full turns."""
     for n in range(forces.turns.shape[0] // TURN_ENTRIES):
         o, x = forces.turns[TURN_ENTRIES * n + REFERENCE_AT], forces.turns[TURN_ENTRIES * n + COORDINATE_AT]
         put(forces.inputs, o, at(forces.outputs, x))

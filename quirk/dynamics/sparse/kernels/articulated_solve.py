@@ -2,7 +2,8 @@
 
 From the tips to the roots, the load that each joint would transmit if its parent did not accelerate is added to the
 loads of the parent. From the roots to the tips, the acceleration of each child follows from that of its parent. A
-freedom is a direction in which a joint can move.
+freedom is a direction in which a joint can move. A is the matrix of constraint rows, M the mass matrix, x the
+multipliers of the rows, and a the accelerations.
 """
 
 from __future__ import annotations
@@ -51,9 +52,10 @@ from .tree import (
 
 @kernel
 def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Solve M a + tree.bias = A^T x, A a = rhs for the accelerations tree.acceleration and the multipliers x.
+    """Solve M a + tree.bias = A^T x, A a = rhs for the accelerations a and the multipliers x.
 
-    x and rhs are (8 K,) for K nodes of rows. tree.bias is overwritten with the bias loads of the articulated bodies.
+    The accelerations are written to tree.acceleration; tree.bias, minus the applied loads, is overwritten. x and rhs
+    hold eight numbers for each joint.
     """
     for o in range(0, x.shape[0], 8):  # also the lanes without rows
         store(x, o, splat(0.0))
@@ -107,9 +109,9 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
 
 @kernel
 def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tuple[Triple, Triple]:
-    """Return the force and moment that a joint with locked freedoms transmits at a given acceleration of its point.
+    """Return the force and moment that a joint with locked freedoms transmits when its point accelerates.
 
-    `shift` and `turn` are the linear and angular acceleration; the numbers of the joint begin at element o.
+    `shift` and `turn` are the linear and angular acceleration; the numbers of the joint begin at element o of `joints`.
     """
     inertia = o + TRANSMITTED
     force = plus(symmetric_times(joints, inertia, shift), matrix_times(joints, inertia + MIXED, turn))
@@ -125,7 +127,7 @@ def freedoms_of(tree: Tree, t: int) -> int:
 
 @kernel
 def is_shift(tree: Tree, t: int, k: int) -> bool:
-    """Whether freedom k of joint t is a translation; translations come first."""
+    """Whether freedom k of joint t is a translation; translations are numbered before rotations."""
     return k < 3 - at(tree.entries, JOINT_ENTRIES * t + TRANSLATIONS)
 
 

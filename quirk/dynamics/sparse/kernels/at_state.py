@@ -1,4 +1,4 @@
-"""Compiled function for tasks at one state, which Python calls."""
+"""The compiled function that Python calls for tasks at a single state, such as evaluation or projection."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Compiled functions over bodies, eight at a time: kinematics, accelerations, displacements and error norms.
+"""Compiled functions over all bodies, eight at a time: kinematics, accelerations, displacements and error norms.
 
-A block is eight bodies; s, k and c are the first elements of a block in arrays of states, kinematics and constants. The
-metric of a body is W with W W^T = J^-1, the spin its angular velocity in the inertial frame, and `wrench` holds forces
-and scaled moments. The number of bodies follows from the size of `constants`, because y also contains the auxiliary
-states.
+A block is eight bodies; s, k and c are the first elements of a block in arrays of states y, kinematics `kin` and
+`constants`. W is the metric of a body: W W^T = J^-1, with the inertia matrix J. The spin is the angular velocity in the
+inertial frame. `wrench` holds a force and a scaled moment, W^T times the moment in body axes, for each body. M is the
+mass matrix. The number of bodies follows from the size of `constants`, because y also contains auxiliary states.
 """
 
 from __future__ import annotations
@@ -54,14 +54,17 @@ POSES, VELOCITIES = range(2)
 
 @kernel
 def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute rotation matrix, metric and spin of all bodies in `kin`; quaternions in y need not have unit length."""
+    """Compute the rotation matrices, metrics and spins of all bodies in `kin`; quaternions in y may have any length."""
     for block in range(constants.shape[0] // CON):
         pose(constants, y, kin, block * STATE, block * KIN, block * CON)
 
 
 @kernel
 def rotations(y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute rotation matrix and spin of all bodies in `kin`, which suffices for Phi and Phi_dot."""
+    """Compute the rotation matrices and spins of all bodies in `kin`.
+
+    Constraint residuals and their rates require no more.
+    """
     for block in range(kin.shape[0] // KIN):
         rotation(y, kin, block * STATE, block * KIN)
 
@@ -143,7 +146,10 @@ def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) 
 
 @kernel
 def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray) -> None:
-    """Move gravity, applied loads and J omega x omega of all bodies to `wrench`; set the accelerations to zero."""
+    """Move gravity, applied loads and the gyroscopic moments J omega x omega of all bodies from `kin` to `wrench`.
+
+    The accelerations in `kin` are set to zero.
+    """
     for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
         weight = times(load3(constants, c + 8 * GRAVITY), load(constants, c + 8 * MASS))
@@ -156,7 +162,7 @@ def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np
 
 @kernel
 def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: np.ndarray) -> None:
-    """Set `bias` to minus the loads in `wrench`, in body axes and with unscaled moments."""
+    """Set `bias` to minus the loads in `wrench`, converted to forces in body axes and unscaled moments."""
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
         store3(bias, f, times(columns_times(kin, k + 8 * ROTATION, load3(wrench, f)), -1.0))
@@ -166,7 +172,7 @@ def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: 
 
 @kernel
 def give_accelerations(constants: np.ndarray, kin: np.ndarray, acceleration: np.ndarray, wrench: np.ndarray) -> None:
-    """Set `wrench` to the loads that cause the given accelerations, which are in body axes."""
+    """Set `wrench` to the loads that cause the accelerations in `acceleration`, which are in body axes."""
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
         linear = rows_times(kin, k + 8 * ROTATION, load3(acceleration, f))
@@ -176,7 +182,10 @@ def give_accelerations(constants: np.ndarray, kin: np.ndarray, acceleration: np.
 
 @kernel
 def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
-    """Set `motion` to M^-1 times `wrench`: translations, and W^-1 times rotations."""
+    """Set `motion` to the accelerations that the loads in `wrench` cause: M^-1 times the loads.
+
+    Angular accelerations are multiplied by W^-1.
+    """
     for block in range(wrench.shape[0] // WRENCH):
         f = block * WRENCH
         store3(motion, f, times(load3(wrench, f), load(constants, block * CON + 8 * INVERSE_MASS)))
@@ -225,9 +234,9 @@ def finite(y: np.ndarray) -> bool:
 
 @kernel
 def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, length: float) -> float:
-    """Subtract M^-1 times `wrench` from the poses or, if `level` is VELOCITIES, from the velocities in y.
+    """Subtract M^-1 times `wrench` from the poses in y or, if `level` is VELOCITIES, from the velocities.
 
-    Returns the largest displacement: rotations in rad or rad/s, translations divided by `length`.
+    Returns the largest change: rotations in rad or rad/s, translations divided by `length`, m.
     """
     largest = splat(0.0)
     check = splat(0.0)
@@ -277,11 +286,10 @@ def reach(constants: np.ndarray, y: np.ndarray) -> float:
 
 @kernel
 def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: int, motion: np.ndarray) -> None:
-    """Convert a variation `change` of the state y to `motion`, the form for products with constraint rows.
+    """Convert a variation `change` of the state y to `motion`, the form in which it is multiplied by constraint rows.
 
-    It is the variation of poses or velocities, as `level` selects.
-
-    Translations are in the inertial frame; rotations are W^-1 times the rotation in body axes.
+    `level` selects the variation of poses or of velocities. Translations are in the inertial frame, rotations in body
+    axes and multiplied by W^-1.
     """
     for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH

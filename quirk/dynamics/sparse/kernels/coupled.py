@@ -45,8 +45,8 @@ class Readings(NamedTuple):
     ----------
     kind : (R,) kind of each reading
     entries, numbers : (READING R,) integers and (NUMBERS R,) floats of each reading
-    nodes : nodes of the constraints of all readings, concatenated
-    energies : indices of energies among the outputs of laws
+    nodes : numbers of the nodes of the constraints of all readings, concatenated
+    energies : indices of energies among the outputs of force laws
     wrench : scratch
     multipliers, weights : indices of the multipliers in combinations, and their weights
     patches : for dependent contacts the inverse friction coefficients, weights and redistributions of their load, see

@@ -1,6 +1,7 @@
 """Right-hand side of the equations of motion, y' = f(t, y), in compiled code.
 
-A node is a group of up to six constraint rows. `alpha` and `beta` are Baumgarte's rates, 1/s, 0 for none.
+The constraint rows A prescribe A a = b for the accelerations a. A node is a group of up to six rows. `alpha` and `beta`
+are Baumgarte's rates, 1/s, 0 for no stabilization. The arrays that are written belong to `mechanism.work`.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from .work import FREEDOMS, METHOD, PASSES
 
 @kernel
 def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Compute constraint rows and right-hand sides, factorize, and substitute forward, for STRETCH nodes at a time.
+    """Compute constraint rows and right-hand sides, factorize the rows, and substitute forward.
 
-    All three are done for one group of nodes before the next group, so that its blocks stay in the processor's cache.
+    All of this is done for STRETCH nodes before the next ones, so that their data stay in the processor's cache.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     count, ready = pattern.rows.shape[0], 0
@@ -96,7 +97,7 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
 
 @kernel
 def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Write the power of the constraints whose work is integrated to `ydot`.
+    """Write the power of the constraints whose work is integrated to `ydot`, y'.
 
     It is the product of multipliers, rows and velocities.
     """
@@ -115,7 +116,7 @@ def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
 
 @kernel
 def all_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Compute the rows of all nodes, in work.G, and b - A a, in work.rhs, for the accelerations a in work.kin.
+    """Compute all rows, in work.G, and b - A a, in work.rhs, for the accelerations a in work.kin.
 
     If joints are eliminated by their free coordinates, their geometry is updated, too.
     """
@@ -126,10 +127,7 @@ def all_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
 
 @kernel
 def factorise_at(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Compute and factorize the constraint rows at time t and state y.
-
-    Applied loads, which have no effect on the rows, are left out.
-    """
+    """Compute and factorize the constraint rows at time t and state y; applied loads are not evaluated."""
     constants, work = mechanism.constants, mechanism.work
     free_motion(constants, y, work.kin)
     if work.summary[PASSES] > 1 or work.summary[METHOD] == FREEDOMS:

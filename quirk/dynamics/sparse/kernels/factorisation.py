@@ -1,7 +1,8 @@
-"""Interface to the three factorizations of the constraint rows.
+"""Interface to the three factorizations of the constraint rows A, with the mass matrix M = (W W^T)^-1 and G = A W.
 
-These are blocks of S = A M^-1 A^T, reflections of W A^T, and the elimination of a forest by its freedoms, the
-directions in which its joints can move. The interface covers factorization of the rows, solution, and pivots.
+BLOCKS factorizes S = A M^-1 A^T by blocks, REFLECTIONS makes G^T triangular by Householder reflections, and FREEDOMS
+eliminates a forest of joints by its freedoms, the directions in which its joints can move. The interface covers
+factorization of the rows, solution, and pivots. The method is stored in work.summary.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ UNTOLD_PASSES = 2
 
 @kernel
 def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute the geometry of joints from work.G and the rotations in `kin`, if they are eliminated by freedoms.
+    """Compute the geometry of joints from the rows in work.G and the rotations in `kin`, if the method is FREEDOMS.
 
     If the rows of a joint are nearly dependent, the method is changed to BLOCKS.
     """
@@ -41,10 +42,10 @@ def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
 
 @kernel
 def factorise_rows(mechanism: Mechanism) -> None:
-    """Factorize the rows in work.G by the method in work.summary: blocks of S, reflections of G^T, or freedoms.
+    """Factorize the rows in work.G by the present method.
 
-    Only reflections decide which rows are dependent: if the block factorization drops any row, the method switches to
-    REFLECTIONS. The elimination by freedoms uses the joint geometry of the last `prepare_rows`.
+    Only reflections decide which rows are dependent: if the block factorization drops any row, the method changes to
+    REFLECTIONS. FREEDOMS uses the joint geometry of the last `prepare_rows`.
     """
     pattern, work = mechanism.pattern, mechanism.work
     if work.summary[METHOD] == FREEDOMS:
@@ -90,10 +91,9 @@ def solve_rows(mechanism: Mechanism) -> None:
 def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
     """Return the numbers of rows that the factorization kept and dropped, and the smallest pivot.
 
-    All pivots are written to work.pivots.
-
-    Pivots are relative to the squared lengths of rows at the last selection, which vary little during a run. The rows
-    of a forest do not become dependent: their pivots are 1, and the smallest pivot remains that of the selection.
+    All pivots are written to work.pivots, relative to the squared lengths of the rows at the last selection of
+    independent rows. The rows of a forest do not become dependent: their pivots are 1, and the smallest pivot is that
+    of the selection.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     kept, left_out, least = 0, 0, 1.0

@@ -1,4 +1,4 @@
-"""Block factorization of S = A M^-1 A^T over joints and hubs, bodies with many joints, and solution with it.
+"""Block factorization of S = A M^-1 A^T over joints and hubs, which are bodies with many joints.
 
 Unknowns are the multipliers lambda of every joint and, scaled by W^-1, the accelerations z_h of hub bodies due to
 constraints:
@@ -6,11 +6,12 @@ constraints:
     [ S     G_h ] [ lambda ]   [ b - A a ]
     [ G_h^T -1  ] [  z_h   ] = [    0    ]
 
-with G = A W and S taken over all bodies that are not hubs. Unknowns are eliminated in nodes: the rows of a joint, up to
-six, or a hub body. A block couples two nodes and is stored in rows of eight numbers. Each node n keeps its blocks B to
-later nodes, as they are at its elimination, and Q = B^T D^- with D^- the inverse of its diagonal block, which replaces
-that block: B has a row for each row of node n, Q for each row of the later node. D^- is zero in rows that depend on
-rows before them: their pivot, the squared distance of the row from the span of those, is below a floor.
+with the constraint rows A, the mass matrix M = (W W^T)^-1 and G = A W. S is taken over all bodies that are not hubs.
+Unknowns are eliminated in nodes: the rows of a joint, up to six, or a hub body. A block couples two nodes and is stored
+in rows of eight numbers. Each node n keeps its blocks B to later nodes, as they are at its elimination, and Q = B^T D^-
+with D^- the inverse of its diagonal block, which replaces that block: B has a row for each row of node n, Q for each
+row of the later node. D^- is zero in rows that depend on rows before them: their pivot, the squared distance of the row
+from the span of those, is below a floor.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ def _eliminate_few(
 def _elimination(m: int) -> Any:
     """Return the function that eliminates a node of m rows.
 
-    M is constant in machine code, so that rows stay in registers.
+    m is a constant in its machine code, so that rows stay in registers.
     """
     invert = inversion(m)
     zeros = traced(lambda array: (zero_of(array),) * m)
@@ -162,7 +163,7 @@ def _elimination(m: int) -> Any:
 def _form(
     pattern: Pattern, block: int, rows: Any, G: np.ndarray, B: np.ndarray, Q: np.ndarray, units: np.ndarray
 ) -> Any:
-    """Add the products of a block to `rows`, and subtract the updates by earlier nodes."""
+    """Return `rows` plus the products of G that form a block, minus the updates by earlier nodes."""
     for t in range(at(pattern.term, block), at(pattern.term, block + 1)):
         r, weight = at(pattern.right, t), at(pattern.weight, t)
         rows = plus_product(rows, G, at(pattern.left, t), load(G, r), load(G, r + 8), load(G, r + 16))
@@ -184,28 +185,28 @@ def _form(
 
 @traced
 def plus_product(rows: Any, G: Any, l: Any, x: Any, y: Any, z: Any) -> Any:
-    """Add to each row p the vectors x, y and z times elements p of three rows of G, which begin at element l."""
+    """Return the rows of a block plus a product: row p increases by elements p of three rows of G times x, y and z.
+
+    The three rows of G begin at element l.
+    """
     return tuple(row + at(G, l + p) * x + at(G, l + 8 + p) * y + at(G, l + 16 + p) * z for p, row in enumerate(rows))
 
 
 @traced
 def plus_diagonal(rows: Any, weight: Any, units: Any) -> Any:
-    """Add `weight` to the first three diagonal elements of a block, given by its rows."""
+    """Return the rows of a block with `weight` added to the first three diagonal elements."""
     return tuple(row + weight * load(units, 8 * p) if p < 3 else row for p, row in enumerate(rows))
 
 
 @traced
 def less_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
-    """Subtract from each row p the vector x times element 8 p of Q, counted from element q."""
+    """Return the rows of a block minus a product: row p decreases by vector x times element q + 8 p of Q."""
     return tuple(row - at(Q, q + 8 * p) * x for p, row in enumerate(rows))
 
 
 @traced
 def less_square(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
-    """Subtract from each row p the sum over r of row r of B times element 8 p + r of Q.
-
-    B is counted from element b, and Q from element q.
-    """
+    """Return the rows of a block minus the product of two blocks, which begin at element q of Q and element b of B."""
     for r in range(len(rows)):
         rows = less_product(rows, Q, q + r, load(B, b + 8 * r))
     return rows
@@ -213,7 +214,7 @@ def less_square(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
 
 @traced
 def column_times(B: Any, o: Any, rows: Any) -> Any:
-    """Return the sum over r of rows[r] times element 8 r of B, counted from element o."""
+    """Return the sum over r of rows[r] times element o + 8 r of B."""
     products = [at(B, o + 8 * r) * row for r, row in enumerate(rows)]
     return sum(products[1:], products[0])
 
@@ -230,7 +231,10 @@ _eliminate_1, _eliminate_2, _eliminate_3, _eliminate_4, _eliminate_5, _eliminate
 
 @kernel
 def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Substitute forward for nodes `begin` to `end`: set x (8 K,) to D^- rhs, and update later elements of rhs."""
+    """Substitute forward for nodes `begin` to `end`: set x to D^- rhs, and update later elements of rhs.
+
+    x and rhs hold eight numbers for each node.
+    """
     for n in range(begin, end):
         m, d = at(pattern.rows, n), at(pattern.start, at(pattern.first, n))
         row = splat(0.0)
@@ -247,7 +251,7 @@ def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarr
 
 @kernel
 def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
-    """Substitute backward: replace the result of `forward` in x by the solution; entries of dropped rows are zero."""
+    """Substitute backward: replace the result of `forward` in x by the solution; it is zero in dropped rows."""
     count = pattern.rows.shape[0]
     for k in range(count):
         n = count - 1 - k
@@ -261,7 +265,7 @@ def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Solve for x (8 K,) with the right-hand side `rhs` (8 K,), which is overwritten.
+    """Solve S x = rhs, with eight numbers for each node in x and rhs; rhs is overwritten.
 
     Entries of dropped rows are zero.
     """

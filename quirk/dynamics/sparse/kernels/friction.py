@@ -40,7 +40,8 @@ ENDS = 2
 def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
     """Add constraint loads and friction to the applied loads in work.wrench; the multipliers are then in work.x.
 
-    The rows must be factorized, and work.goal is the required value of A M^-1 (work.wrench).
+    The rows A must be factorized. work.goal is the required value of A M^-1 w, with the mass matrix M and the sum w of
+    all loads.
     """
     work, rubbing = mechanism.work, mechanism.frictions
     count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
@@ -148,7 +149,7 @@ def magnitudes(mechanism: Mechanism) -> None:
 
 @kernel
 def linearise(mechanism: Mechanism) -> None:
-    """Set `matrix` to I - mu dN/df, and `rest` to mu N - f, at the present magnitudes."""
+    """Set `matrix` to I - mu dN/df, and `rest` to mu N - f, at the present friction magnitudes f."""
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
     for k in range(count):
@@ -162,7 +163,10 @@ def linearise(mechanism: Mechanism) -> None:
 
 @kernel
 def present_load(mechanism: Mechanism, k: int) -> None:
-    """Set `present` to the load that determines the normal load of friction element k, at the present magnitudes."""
+    """Set `present` to the constraint load that determines the normal load of friction element k.
+
+    It is taken at the present friction magnitudes.
+    """
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
     for c in range(LOAD):
@@ -204,7 +208,7 @@ def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
 def reserve(mechanism: Mechanism) -> float:
     """Return the minimum of 1 - mu dN/df over all friction in joints, with normal load N and friction force f.
 
-    If it is not positive, the friction force has two solutions or none, because N is a norm.
+    If it is not positive, the equation for f has two solutions or none, because N is a norm.
     """
     rubbing = mechanism.frictions
     count, least = rubbing.element.shape[0], 1.0
@@ -251,9 +255,9 @@ def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> 
 def carried(
     mechanism: Mechanism, k: int, loads: np.ndarray, o: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Return the forces in both bearings of a joint, N, in the inertial frame; the second is zero if `length` is zero.
+    """Return the forces in both bearings of a joint, N, in the inertial frame, for the constraint load at element o.
 
-    The constraint load is at element o of `loads`.
+    The second one is zero if `length`, the distance of the bearings, is zero.
     """
     rubbing, kin = mechanism.frictions, mechanism.work.kin
     force = at(loads, o), at(loads, o + 1), at(loads, o + 2)
@@ -278,7 +282,7 @@ def carried(
 
 @kernel
 def turn_on_slip(mechanism: Mechanism) -> None:
-    """Set each friction direction to that of the slip at the last evaluation, unless the slip has reversed."""
+    """Set the direction of each friction force to that of the last evaluated slip, unless the slip has reversed."""
     rubbing, forces = mechanism.frictions, mechanism.forces
     for k in range(rubbing.element.shape[0]):
         size = rubbing.size[k]

@@ -1,10 +1,11 @@
 """Constraint loads from right-hand sides, by solution with the factorized rows and iterative refinement.
 
-These functions are used by evaluations, projections and derivatives. The arrays of a solver are in `work`; `wrench`
-holds loads on bodies. The residual of refinement is goal - A M^-1 (loads), computed from rows and accelerations and not
-from S = A M^-1 A^T. So the condition of S, the square of that of A, slows refinement but does not reduce accuracy
-(Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are summed per body: where light
-bodies are constrained between heavy ones the sums are small, and so is their round-off.
+These functions are used by evaluations, projections and derivatives. A is the matrix of constraint rows, M the mass
+matrix and S = A M^-1 A^T. The arrays of a solver are in `work`: work.wrench holds the sum of loads on each body, x the
+multipliers, goal the required value of A M^-1 (wrench), and rest the residual, goal minus this value. The residual is
+computed from rows and accelerations and not from S. So the condition of S, the square of that of A, slows refinement
+but does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are
+summed per body: where light bodies are constrained between heavy ones the sums are small, and so is their round-off.
 
 The residual also verifies the solution: with any factorization the loads are combinations of rows, so loads that
 satisfy all rows are correct. If the block factorization does not achieve this, reflections are used.
@@ -37,7 +38,7 @@ MOST_PASSES, LOSS = 12, 2e-15
 
 @kernel
 def impose(mechanism: Mechanism, passes: int) -> None:
-    """Add constraint loads to work.wrench so that A M^-1 (work.wrench) = work.goal, by at least `passes` solves.
+    """Add constraint loads to work.wrench so that A M^-1 (wrench) = goal; at least `passes` solves are made.
 
     On return work.x holds the multipliers, summed over all solves. The ratio of the second to the first residual is
     stored as RATE, if it is the largest so far.
@@ -49,9 +50,10 @@ def impose(mechanism: Mechanism, passes: int) -> None:
 
 @kernel
 def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
-    """Set work.wrench to constraint loads that alone satisfy A M^-1 (work.wrench) = work.rhs.
+    """Set work.wrench to constraint loads that alone satisfy A M^-1 (wrench) = rhs, for work.rhs.
 
-    At least `passes` solves are made, up to a relative residual `left`; on return work.goal holds the initial work.rhs.
+    At least `passes` solves are made, until the relative residual is below `left`; on return work.goal holds the
+    initial work.rhs.
     """
     work = mechanism.work
     copy(work.rhs, work.goal)
@@ -63,7 +65,7 @@ def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
 
 @kernel
 def measure_goal(work: Workspace) -> None:
-    """Set work.terms to the magnitudes of work.goal."""
+    """Set work.terms to the absolute values of work.goal."""
     for o in range(0, work.x.shape[0], 8):
         goal = load(work.goal, o)
         store(work.terms, o, greater(goal, -1.0 * goal))
@@ -73,7 +75,7 @@ def measure_goal(work: Workspace) -> None:
 def find_rest(mechanism: Mechanism) -> None:
     """Set work.rhs and work.rest to the residual of work.goal for the loads in work.wrench.
 
-    The magnitudes of the terms that cancel in the residual are added to work.terms.
+    The absolute values of the terms that cancel in the residual are added to work.terms.
     """
     nodes, work = mechanism.nodes, mechanism.work
     released(mechanism.constants, work.wrench, work.motion)
@@ -86,12 +88,11 @@ def find_rest(mechanism: Mechanism) -> None:
 
 @kernel
 def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
-    """Add loads that remove the residual work.rest to work.wrench, by at least `passes` solves.
+    """Add constraint loads that cancel the residual work.rest to work.wrench, by at least `passes` solves.
 
-    The residual must also be in work.rhs.
-
-    If blocks do not reduce the residuals to a fraction `left` of the terms of each row, the solution is repeated with
-    reflections. If these fail, loads and multipliers become NaN.
+    The residual must also be in work.rhs. If the block factorization does not reduce the residual of each row to a
+    fraction `left` of its terms, the solution is repeated with reflections. If these fail, loads and multipliers become
+    NaN.
     """
     work = mechanism.work
     copy(work.wrench, work.given)
@@ -113,11 +114,11 @@ def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
 
 @kernel
 def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool:
-    """Add loads that remove the residual work.rest to work.wrench, by at least `passes` solves while they converge.
+    """Add constraint loads that cancel the residual work.rest to work.wrench, while repeated solves converge.
 
-    Returns whether the rows are then satisfied, up to a fraction `left` of their terms, or the rest is round-off: less
-    than a fraction `noise` of the accelerations. If the smallest pivot guarantees the accuracy, the residual is not
-    checked. Refinement with blocks stops if it reduces the residual too slowly.
+    At least `passes` solves are made. Returns whether the rows are then satisfied: the residual is at most a fraction
+    `left` of their terms, or round-off, less than a fraction `noise` of the accelerations. If the smallest pivot
+    guarantees the accuracy, the residual is not checked.
     """
     nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
@@ -164,7 +165,7 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
 
 @kernel
 def accelerated(work: Workspace) -> float:
-    """Return the norm, in the mass metric, of the accelerations due to work.wrench; these are in work.motion."""
+    """Return the norm, in the mass metric, of the accelerations due to work.wrench, which are in work.motion."""
     square = splat(0.0)
     for o in range(0, work.wrench.shape[0], 8):
         square = square + load(work.wrench, o) * load(work.motion, o)
@@ -173,7 +174,7 @@ def accelerated(work: Workspace) -> float:
 
 @kernel
 def met(mechanism: Mechanism, left: float) -> bool:
-    """Whether work.rest is at most a fraction `left` of the terms in each independent row.
+    """Whether the residual is at most a fraction `left` of the terms in each independent row.
 
     Rows that reflections found to be dependent are ignored.
     """
@@ -236,9 +237,10 @@ def clear(array: np.ndarray) -> None:
 
 @kernel
 def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray, derived: bool) -> None:
-    """Add the constraint loads A^T x to `wrench`, for the rows in G and multipliers x (8 K,).
+    """Add the constraint loads A^T x to `wrench`, for the rows in G and the multipliers x, eight numbers for each node.
 
-    If `derived`, G holds a derivative of the rows, in which the constant forces of coincidences are zero.
+    If `derived`, G holds a derivative of the rows, and the forces of rows that hold two points together, which are
+    constant, have no derivative.
     """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:

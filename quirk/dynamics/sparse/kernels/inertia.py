@@ -55,7 +55,7 @@ def transposed_times(array: Any, o: Any, a: Any) -> Any:
 
 @traced
 def inertia_of(array: Any, o: Any) -> Any:
-    """Return the three blocks of the inertia stored at element o, each by rows: translations, mixed, and rotations."""
+    """Return the three blocks of the inertia stored at element o of an array: translations, mixed, rotations."""
     return (
         _symmetric([at(array, o + k) for k in range(MIXED)]),
         tuple(numbers3(array, o + MIXED + 3 * row) for row in range(3)),
@@ -93,7 +93,10 @@ def _numbers(inertia: Any) -> list[Any]:
 
 @traced
 def shifted(inertia: Any, r: Any) -> Any:
-    """Return an inertia referred to a new point at r; if it has velocity u, the old point has u + r x omega."""
+    """Return an inertia referred to another point of the body, at position r relative to the present point.
+
+    If the new point has velocity u, the old one has u + r x omega.
+    """
     shifts, mixed, turns = inertia
     later = tuple(plus(mixed[i], cross(shifts[i], r)) for i in range(3))
     before, after = tuple(zip(*mixed, strict=True)), tuple(zip(*later, strict=True))
@@ -135,9 +138,10 @@ def turn_momentum(inertia: Any, n: Any) -> Any:
 
 @traced
 def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
-    """Eliminate a freedom of a joint: return the inertia that remains.
+    """Eliminate a freedom of a joint: return the inertia that the joint transmits when it can move freely along it.
 
-    The momentum and the inverse inertia of the freedom are stored from element `place` on.
+    `momentum` is that of unit velocity along the freedom. It is stored with the inverse inertia of the freedom, from
+    element `place` on.
     """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance
@@ -155,14 +159,14 @@ def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
 
 @traced
 def forces_alone(inertia: Any) -> Any:
-    """Return only the part of an inertia that resists translations."""
+    """Return an inertia of which only the block of translations is kept; the others are zero."""
     shifts, mixed, turns = inertia
     return shifts, _none_of(mixed), _none_of(turns)
 
 
 @traced
 def moments_alone(inertia: Any) -> Any:
-    """Return only the part of an inertia that resists rotations."""
+    """Return an inertia of which only the block of rotations is kept; the others are zero."""
     shifts, mixed, turns = inertia
     return _none_of(shifts), _none_of(mixed), turns
 

@@ -1,7 +1,7 @@
-"""Inverses of diagonal blocks in the factorization of S.
+"""Inverses of diagonal blocks in the factorization of S = A M^-1 A^T, with constraint rows A and mass matrix M.
 
-A block is symmetric, with one row for each row of a joint; a row is a vector of eight numbers. A row is dropped if its
-pivot is not above a lower limit, its floor.
+A block is symmetric, with one row for each constraint row of a joint; a row is a vector of eight numbers. A row is
+dropped if its pivot is not above a lower limit, its floor.
 
 Any block is inverted by exchange steps, row by row; each waits for the division of the one before. Blocks of three and
 five rows, those of most joints, are inverted by cofactors, with one division for three rows and one for the other two,
@@ -78,7 +78,10 @@ def _two_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
 
 @traced
 def _exchange(rows: Any, sign: Any, h: Any, floor: Any) -> tuple[Any, ...]:
-    """Return the rows of the inverse by exchange steps (Gauss-Jordan)."""
+    """Return the rows of the inverse of a block, computed by exchange steps (Gauss-Jordan).
+
+    `sign` is the sign of the pivots, and h the element of `floor` that belongs to the first row.
+    """
     rows = list(rows)
     for r in range(len(rows)):
         # Zero drops the row: all later terms are multiplied by it.
@@ -135,13 +138,13 @@ def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any
 
 
 def _with(row: Any, numbers: Sequence[Any], begin: int = 0) -> Any:
-    """Return a row whose numbers from index `begin` on are replaced by `numbers`."""
+    """Return a row in which `numbers` replace the numbers from index `begin` on."""
     for lane, x in enumerate(numbers, begin):
         row = replaced(row, lane, x)
     return row
 
 
 def _combined(factors: Any, rows: Sequence[Any], begin: int = 0) -> Any:
-    """Return the sum of rows, each multiplied by a number of `factors`, from index `begin` on."""
+    """Return the linear combination of rows whose coefficients are the numbers of `factors` from index `begin` on."""
     products = [spread(factors, lane) * row for lane, row in enumerate(rows, begin)]
     return sum(products[1:], products[0])

@@ -104,7 +104,7 @@ def place_joint(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray, t: int) ->
 
 @traced
 def rotation_rows(kin: Any, k: Any) -> Any:
-    """Return the rows of the rotation matrix of the body whose kinematics begin at element k."""
+    """Return the rows of the rotation matrix of a body; its kinematics begin at element k of `kin`."""
     return tuple(three(kin, k + 8 * (ROTATION + 3 * row)) for row in range(3))
 
 
@@ -130,7 +130,7 @@ def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int)
 
 @kernel
 def invert_rows(joints: np.ndarray, o: int, freedoms: int, count: int) -> bool:
-    """Replace `count` vectors, stored from element o on, by their dual vectors g, and store the freedoms.
+    """Replace `count` vectors f or a, stored from element o on, by their dual vectors g, and store the freedoms.
 
     The freedoms are stored from element `freedoms` on. Returns False if the vectors are nearly dependent.
     """

@@ -1,4 +1,4 @@
-"""Load of one constraint from the last evaluation, in compiled code."""
+"""Load of one constraint, from the multipliers of the last evaluation, in compiled code."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Mechanism(NamedTuple):
     ----------
     constants : constants of the bodies, see `quirk.dynamics.model.layout`
     nodes : joints in the order of elimination
-    pattern : elimination order and blocks of S
+    pattern : blocks of the factorization of the constraint rows
     forces : force elements
     frictions : friction proportional to constraint loads
     tree : joints of a forest, for the elimination of its free coordinates

@@ -1,9 +1,11 @@
 """Orthogonal factorization of the constraint rows along the elimination tree: R with R^T R = S, without forming S.
 
-G = A W has a row for each constraint row, over the scaled velocities of all bodies. Householder reflections make G^T
-upper triangular, one node of the elimination after the other (multifrontal QR: Duff and Reid, ACM Trans. Math. Softw. 9
-(1983); Davis, ACM Trans. Math. Softw. 38 (2011)). A diagonal entry of R is the distance of a row from the span of the
-rows eliminated before it, not its square: so dependent rows are distinguished from badly scaled ones down to round-off.
+A is the matrix of constraint rows, M = (W W^T)^-1 the mass matrix and S = A M^-1 A^T. G = A W has a row for each
+constraint row, over the scaled velocities of all bodies. Householder reflections make G^T upper triangular, one node of
+the elimination after the other (multifrontal QR: Duff and Reid, ACM Trans. Math. Softw. 9 (1983); Davis, ACM Trans.
+Math. Softw. 38 (2011)). A diagonal entry of R is the distance of a row from the span of the rows eliminated before it,
+not its square. So dependent rows are distinguished from badly scaled ones down to round-off. The front of a node is the
+dense matrix in which its columns are eliminated.
 
 A node is a group of up to six rows of a joint, or a hub, a body with many joints. Hubs are separate unknowns. With L =
 (R | X)^T the matrix is L diag(+1, -1) L^T, +1 for joints, -1 for hubs; R couples nodes of one kind and comes from
@@ -123,7 +125,10 @@ def triangularise(
 
 @kernel
 def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray) -> None:
-    """Set the blocks that couple joints with hubs to the elements of the matrix."""
+    """Set the blocks that couple joints with hubs to the corresponding elements of the matrix.
+
+    `weight` scales forces.
+    """
     for n in range(fronts.rows.shape[0]):
         for block in range(fronts.first[n] + 1, fronts.first[n + 1]):
             if fronts.sign[fronts.column[block]] == fronts.sign[n]:
@@ -299,7 +304,7 @@ def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
 def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
     """Push the remaining rows of the front of node n onto the stack; return the new top of the stack.
 
-    They are triangularized before if there are more rows than columns.
+    If there are more rows than columns, they are first made triangular.
     """
     front, stack, stride, first = triangle.front, triangle.stack, front_stride(fronts, n), fronts.first[n]
     triangle.where[n] = top
@@ -330,14 +335,20 @@ def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
 
 @kernel
 def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Solve S x = rhs for x (8 K,); `rhs` is overwritten, and entries of dropped rows are zero."""
+    """Solve S x = rhs; `rhs` is overwritten, and entries of dropped rows are zero.
+
+    x and rhs hold eight numbers for each node.
+    """
     forward_orthogonal(fronts, triangle.factor, rhs, x)
     backward_orthogonal(fronts, triangle.factor, x)
 
 
 @kernel
 def forward_orthogonal(fronts: Fronts, factor: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Solve L diag(1, -1) x = rhs for x (8 K,); `rhs` is overwritten."""
+    """Solve L diag(1, -1) x = rhs; `rhs` is overwritten.
+
+    x and rhs hold eight numbers for each node.
+    """
     for n in range(fronts.rows.shape[0]):
         m, d = fronts.rows[n], fronts.start[fronts.first[n]]
         store(x, 8 * n, splat(0.0))

@@ -1,8 +1,8 @@
 """Projection of a state onto the constraints, and of an error onto their tangent space.
 
-The projection is the nearest state in the mass metric: poses are corrected by steps delta = -W (A W)^+ Phi, velocities
-likewise with Phi_dot. Rows and factorization of a nearby state are used (chord steps) and renewed if the steps contract
-too slowly.
+The projection is the nearest state in the mass metric. Poses are corrected by steps delta = -W (A W)^+ Phi, with the
+constraint residuals Phi, the constraint rows A and the mass matrix (W W^T)^-1; velocities are corrected likewise with
+Phi_dot. Rows and factorization of a nearby state are used (chord steps) and renewed if the steps contract too slowly.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ CORRECTIONS, FACTORISATIONS = range(2)
 
 @kernel
 def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: np.ndarray, away: bool) -> bool:
-    """Project the state y onto the constraints, in place; return False if it is too far from them.
+    """Project the state y at time t onto the constraints, in place; return False if it is too far from them.
 
     The factorization in `work` belongs to a nearby state, or is replaced. If `away` is true, it belongs to a more
-    distant state, such as the start of a long step: it is replaced unless one step with it suffices, and convergence
-    with the new factorization is estimated instead of tested by another step. Numbers of steps and factorizations are
-    added to `counts`.
+    distant state, such as the start of a long step. It is then replaced unless one step with it suffices, and
+    convergence with the new factorization is estimated instead of tested by another step. Numbers of steps and
+    factorizations are added to `counts`; `length` is the length of the system, m.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length
@@ -98,9 +98,10 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
 
 @kernel
 def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: int, constrained: bool) -> None:
-    """Convert a variation `change` of the state y to work.motion, for poses or velocities, as `level` selects.
+    """Convert the variation `change` of the state y to work.motion, the form in which rows multiply it.
 
-    If `constrained`, the variation is projected onto the tangent space of the constraints.
+    `level` selects poses or velocities. If `constrained`, the variation is first projected onto the tangent space of
+    the constraints.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     motion_of(constants, y, change, level, work.motion)

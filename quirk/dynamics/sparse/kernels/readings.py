@@ -81,7 +81,10 @@ def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> 
 
 @kernel
 def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> float:
-    """Return force number `force` of reading r, which is a linear combination of multipliers, N or N m."""
+    """Return a joint force or torque of reading r that is a linear combination of multipliers, N or N m.
+
+    `force` is its number among those of the reading.
+    """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
     total_force = at(readings.numbers, NUMBERS * r + OFFSETS + force)
@@ -94,7 +97,10 @@ def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> floa
 
 @kernel
 def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
-    """Return by how much the force of sticking friction is below its limit, N."""
+    """Return the limit of a sticking friction force minus its magnitude, N.
+
+    It is negative when the bodies start to slide.
+    """
     o, rubbing = READING * r, mechanism.frictions
     k, load = readings.entries[o + PLACE], shared(mechanism, readings, r, 0)
     if k >= 0:
@@ -108,7 +114,7 @@ def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> flo
 
 @kernel
 def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
-    """Return the largest margin inside the friction cones with which dependent contacts can share their load, N."""
+    """Return the largest margin to the friction cones with which dependent contacts can share their load, N."""
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
     contacts, ways, start = (

@@ -1,9 +1,9 @@
 """Redundant constraint rows: detection of rows that depend linearly on others, and selection of independent rows.
 
 A row is redundant if its distance from the span of the independent rows before it, in the order of elimination, is at
-most `rank_tolerance` times its length. Lengths and distances are those of A W in the uniform metric
-(`quirk.dynamics.model.metric`), which does not depend on masses; the orthogonal factorization computes them to
-round-off.
+most `rank_tolerance` times its length. A is the matrix of constraint rows, and the mass matrix is (W W^T)^-1. Lengths
+and distances are those of A W in the uniform metric (`quirk.dynamics.model.metric`), which does not depend on masses;
+the orthogonal factorization computes them to round-off.
 
 The rows that are kept are selected at a state that satisfies the constraints, and used until the next selection. Stages
 of a step violate the constraints slightly; redundant rows then contradict each other and appear independent, so no
@@ -73,12 +73,10 @@ REFLECTED = 1e-6
 
 @kernel
 def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarray, work: Workspace) -> None:
-    """Compute the squared lengths of the rows A W in work.G, for K nodes of up to six rows.
+    """Compute the squared lengths of the rows A W in work.G, and write them to work.lengths.
 
-    They are written to work.lengths (8 K,).
-
-    `inverse_mass` (K,) is the sum of 1/m over both bodies of each node, `side_inverse_mass` is 1/m of the body of each
-    side of a relation.
+    `inverse_mass` (K,) is the sum of 1/m over both bodies of each of K nodes, groups of up to six rows;
+    `side_inverse_mass` is 1/m of the body of each side of a relation.
     """
     for n in range(nodes.rows.shape[0]):
         lengths = splat(0.0)
@@ -106,8 +104,8 @@ def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 def judge(work: Workspace, tolerance: float) -> int:
     """Factorize the rows in work.G in the uniform metric; return the number of independent rows.
 
-    A row is independent if its distance, relative to its length, is above the tolerance. On return work.triangle holds
-    the distance of each row from the span of the rows before it.
+    A row is independent if its distance from the rows before it, relative to its length, is above the tolerance. The
+    distances are written to work.triangle.
     """
     clear(work.x)
     alike = work.uniform
@@ -211,7 +209,7 @@ def adapt(work: Workspace) -> None:
     """Choose the factorization and the number of solves from the smallest pivot and the convergence rate.
 
     They are stored as METHOD and PASSES. A forest whose smallest pivot is at most SQUARED is eliminated by freedoms
-    from then on. The residual of such a solve is assumed not to exceed that of reflections, unless RATE is larger.
+    from then on; for the residual of its solves, that of reflections is assumed, or RATE if it is larger.
     """
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > SQUARED:
@@ -260,10 +258,10 @@ def count(mechanism: Mechanism) -> int:
 
 @kernel
 def watch(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
-    """Check the selected rows at a state y on the constraints, where y' has been evaluated.
+    """Check the selected rows at a state y on the constraints, at which y' has been evaluated.
 
-    Makes a new selection if the smallest pivot has become too small, and adapts method and passes. Returns whether y'
-    must be evaluated again because rows, method or number of passes have changed.
+    If the smallest pivot has become too small, rows are selected again; the method and the number of solves are
+    adapted. Returns whether any of these has changed, so that y' must be evaluated again.
     """
     work = mechanism.work
     method, passes = work.summary[METHOD], work.summary[PASSES]

@@ -1,10 +1,11 @@
-"""Constraint rows of relations, constraints given by functions, in compiled code.
+"""Constraint rows of relations, which are constraints given by functions, in compiled code.
 
-The functions are called by address and compute rows and right-hand sides.
+The functions are called by address. They compute residuals Phi, the rows A of the Jacobian, and the right-hand sides b
+of A a = b for the accelerations a. The mass matrix is (W W^T)^-1.
 
 A side of a relation is the load that a unit multiplier of each of its rows exerts on one of its bodies: a force and a
-scaled moment. There is one side for each frame of the relation. In G the sides are stored behind the rows of nodes made
-of primitives, where one force serves both bodies with opposite signs.
+scaled moment. There is one side for each frame of the relation. The array G stores the sides behind the rows of
+constraints made of primitives, where one force serves both bodies with opposite signs.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def relation_rows(
     rhs: np.ndarray,
     o: int,
 ) -> None:
-    """Compute the sides of relation r in G, and its right-hand sides b - A a, from element o of `rhs` on.
+    """Compute the sides of relation r in G, and its right-hand sides b - A a, which are written from rhs[o] on.
 
     a are the accelerations in `kin`; Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are subtracted from b.
     """
@@ -152,7 +153,10 @@ def relation_residuals(
 
 @kernel
 def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, o: int) -> None:
-    """Write the products of the rows of relation r and a motion to `out`, from element o on; see `along`."""
+    """Write the product of each row of relation r and a motion of the bodies to `out`, from element o on.
+
+    The motion is as for `along` in `rows`.
+    """
     row = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]
@@ -165,7 +169,10 @@ def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarr
 def relation_along_with_terms(
     relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray, o: int
 ) -> None:
-    """Write products as `relation_along` does, and add the magnitudes of their summands to `terms`."""
+    """Write the product of each row of relation r and a motion to `out`, from element o on.
+
+    The sum of the absolute values of the terms of each product is added to `terms`.
+    """
     row, size = splat(0.0), load(terms, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]

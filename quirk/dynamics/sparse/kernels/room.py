@@ -1,8 +1,9 @@
 """Largest margin inside the friction cones with which dependent contacts can share a load, in compiled code.
 
 Dependent contacts may share the same load in many ways, z = z0 + N y. Bodies can stay at rest if there is a y with n_k
-- |t_k| / mu_k >= 0 in each contact. The largest s for which all of these are at least s is computed by an
-interior-point method: Newton's method for the maximum of
+- |t_k| / mu_k >= 0 in each contact k, with its normal force n_k, tangential force t_k and friction coefficient mu_k.
+The largest s for which all of these are at least s is computed by an interior-point method: Newton's method for the
+maximum of
 
     tau s + sum_k log((n_k - s)^2 - |t_k|^2 / mu_k^2) + log(bound - sum_k n_k)
 
@@ -32,7 +33,7 @@ REGULAR = 1e-14
 
 
 def scratch_of(count: int, free: int) -> int:
-    """Return the size of the scratch array of `room` for `count` contacts with `free` redistributions of load."""
+    """Return the size of the scratch array of `room`, for `count` contacts and a vector y of size `free`."""
     return 2 * (free + 1) + (free + 1) ** 2 + free + 1
 
 
@@ -43,7 +44,7 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
     Parameters
     ----------
     z : (3 count,) an initial distribution of the load
-    basis : (3 count free,) redistributions of load: `free` numbers for each component of z
+    basis : (3 count free,) the matrix N, row by row
     inverse : (count,) inverse coefficients of friction
     scratch : array of size `scratch_of(count, free)`
     """
@@ -83,7 +84,7 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
 
 @kernel
 def slack(z: np.ndarray, k: int, inverse: np.ndarray) -> float:
-    """Return by how much the load of contact k is inside its friction cone, N."""
+    """Return n_k - |t_k| / mu_k of contact k, N: how far its load is inside the friction cone."""
     o = LOADS * k
     return at(z, o) - at(inverse, k) * math.sqrt(at(z, o + 1) ** 2 + at(z, o + 2) ** 2)
 
@@ -105,7 +106,7 @@ def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inver
 
 @kernel
 def along(z: np.ndarray, basis: np.ndarray, part: float, count: int, free: int, scratch: np.ndarray) -> None:
-    """Add a fraction of the Newton step, which is in the scratch array, to the loads z."""
+    """Add a fraction `part` of the Newton step, which is in the scratch array, to the loads z."""
     for o in range(LOADS * count):
         change = 0.0
         for f in range(free):
@@ -118,7 +119,7 @@ def newton(
     z: np.ndarray, basis: np.ndarray, s: float, tau: float, bound: float, count: int, free: int,
     inverse: np.ndarray, scratch: np.ndarray,
 ) -> float:  # fmt: skip
-    """Compute the Newton step (free + 1,) of y and s, in the scratch array; return its decrement."""
+    """Compute the Newton step of y and s, in the scratch array; return the product of gradient and step."""
     n = free + 1
     matrix, slope = n, n + n * n
     for o in range(n):
@@ -168,7 +169,10 @@ def newton(
 
 @kernel
 def solved(scratch: np.ndarray, n: int) -> float:
-    """Solve for the Newton step by Cholesky factorization; return its decrement, the product of gradient and step."""
+    """Solve for the Newton step by Cholesky factorization; return the product of gradient and step.
+
+    n is the number of unknowns.
+    """
     matrix, slope = n, n + n * n
     for f in range(n):
         whole = at(scratch, matrix + n * f + f)
@@ -200,5 +204,5 @@ def solved(scratch: np.ndarray, n: int) -> float:
 def most_room(
     z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray
 ) -> float:
-    """Compute `room` when called from Python."""
+    """Return the largest margin as `room` does; this function is called from Python."""
     return room(z, basis, count, free, inverse, scratch)

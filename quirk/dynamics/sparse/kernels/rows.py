@@ -1,9 +1,10 @@
-"""Constraint rows of all nodes at one state, up to eight rows at a time, in the entries (lanes) of vector registers.
+"""Constraint rows of all joints at one state, up to eight rows at a time in the entries (lanes) of vector registers.
 
-A node is the rows of one joint, or a hub, a body with many joints.
+A node is the group of rows of one joint, or a hub, a body with many joints. The residuals of the rows are Phi; the
+accelerations a satisfy A a = b. The mass matrix is (W W^T)^-1, and scaled moments are multiplied by W^T.
 
 Every row has the form Phi = x . y - c, where x is a direction fixed in body i, an inertial axis or d = p_j - p_i, and y
-is a direction fixed in body j or d: `quirk.constraints.primitives`, without distinction of cases.
+is a direction fixed in body j or d; p_i and p_j are the joint points. See `quirk.constraints.primitives`.
 """
 
 from __future__ import annotations
@@ -48,9 +49,8 @@ class Nodes(NamedTuple):
     direction : (48 K,) for each row the direction fixed in body i and the direction fixed in body j, or zero
     offset : (8 K,) constants c of the rows
     inverse_mass : (K,) 1/m_i + 1/m_j, 1/kg
-    patterns : for each kind of joint five times eight numbers, 1 for rows in which x is an inertial axis (x, y, z) or
-        d, and
-        for rows in which y is d
+    patterns : for each kind of joint five times eight numbers, 1 for rows in which x is an inertial axis (x, y, z), x
+        is d, or y is d
     relations : all rows that are not made of primitives
     """
 
@@ -180,7 +180,7 @@ def constraint_rows(
 
 @kernel
 def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray) -> None:
-    """Write Phi of all nodes, or Phi_dot for `order` 1, to `out` (8 K,)."""
+    """Write the residuals Phi of all rows, or their rates for `order` 1, to `out`, eight numbers for each node."""
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             store(out, 8 * n, splat(0.0))
@@ -217,9 +217,9 @@ def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int
 
 @kernel
 def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> None:
-    """Write the products of all rows and a motion of the bodies to `out` (8 K,).
+    """Write the product of each row and a motion of the bodies to `out`, eight numbers for each node.
 
-    The motion is a translation in the inertial frame, and W^-1 times a rotation in body axes, of each body.
+    The motion consists of a translation of each body in the inertial frame, and W^-1 times a rotation in body axes.
     """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
@@ -237,7 +237,10 @@ def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> N
 
 @kernel
 def along_with_terms(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray) -> None:
-    """Write products as `along` does to `out` (8 K,), and add the magnitudes of their summands to `terms` (8 K,)."""
+    """Write the product of each row and a motion of the bodies to `out`, eight numbers for each node.
+
+    The sum of the absolute values of the terms of each product is added to `terms`.
+    """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             store(out, 8 * n, splat(0.0))

@@ -1,7 +1,8 @@
-"""Tables of a forest of joints that are eliminated by their freedoms, the directions in which they can move.
+"""Tables of a forest of joints, a system in which no joint closes a loop.
 
-Each joint joins a child to a parent, which is nearer to the root; roots are the ground and, in parts of a system that
-are not held to it, one body each.
+Its equations of motion are solved by elimination of the freedoms, the directions in which joints can move. Each joint
+joins a child to a parent, which is nearer to the root. Roots are the ground and, in parts of a system that are not
+connected to it, one body each.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ ROOT_NUMBERS = 40
 
 @record
 class Tree(NamedTuple):
-    """A forest of T joints over n bodies, with R roots that are bodies; empty if joints are eliminated by rows.
+    """A forest of T joints over n bodies, R of which are roots; empty if another factorization is used.
 
     Attributes
     ----------

@@ -1,4 +1,8 @@
-"""The arrays of one solver that compiled code writes, and its selection of constraint rows."""
+"""The arrays of one solver that compiled code writes.
+
+Constraint rows are A, the mass matrix is (W W^T)^-1, and S = A W (A W)^T. A node is a group of up to six rows, or a
+body with many joints.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Error and tolerance of the work that a run integrates, per step.
+"""Error and tolerance of the integrated work of force elements and constraints, per step.
 
-The motion does not depend on work, so that its error has a separate tolerance, an energy: see
+The motion does not depend on this work. Its error therefore has a separate tolerance, an energy: see
 `quirk.dynamics.model.work_tolerance`.
 """
 
@@ -35,7 +35,7 @@ from .work import LEAST
 
 @kernel
 def exchanged(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
-    """Return the sum of the magnitudes of the work of each force element and constraint between two states, J."""
+    """Return the sum over force elements and constraints of the absolute value of their work between two states, J."""
     found = 0.0
     for o in range(forces.work, forces.work_end):
         found += abs(at(y_new, o) - at(y, o))
@@ -44,7 +44,7 @@ def exchanged(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
 
 @kernel
 def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
-    """Return the ratio of the sum of the errors of all work to `tolerance`, J; `change` holds the errors."""
+    """Return the sum of the errors of all work, divided by `tolerance`, J; `change` holds the errors."""
     error = 0.0
     for o in range(forces.work, forces.work_end):
         error += abs(at(change, o))
@@ -132,6 +132,6 @@ def scaled_loads(mechanism: Mechanism) -> float:
 
 @kernel
 def length(array: np.ndarray, o: int) -> float:
-    """Return the length of the vector at element o."""
+    """Return the length of the vector whose components begin at element o of an array."""
     x, y, z = at(array, o), at(array, o + 1), at(array, o + 2)
     return (x * x + y * y + z * z) ** 0.5

@@ -124,9 +124,9 @@ def _along(
     times: np.ndarray,
     states: State,
 ) -> np.ndarray:
-    """Return a quantity of each of m constraint rows, (nt, m, ...), at nt times and states.
+    """Return a quantity of each of m constraint rows at nt times and states, as an array (nt, m, ...).
 
-    `of` computes it at one state and time, with the given shape for each row.
+    `of` computes the quantity at one state and time, an array of the given shape for each row.
     """
     parts = np.concatenate(states.parts, axis=2)
     result = np.zeros((len(parts), solver.model.rows, *shape))

@@ -74,12 +74,12 @@ def require_order(model: Model, order: int) -> None:
 
 @dataclass(frozen=True)
 class FoundDerivatives:
-    """Time derivatives of the motion of n bodies with K joints at nt times; the order is also written K.
+    """Time derivatives of the motion of n bodies with J joints at nt times, up to order K of velocities.
 
     Attributes
     ----------
     states : (nt, 13 n) states of the bodies
-    quadrants : (nt, 2 K) quadrants of joint angles, counted along tracked states
+    quadrants : (nt, 2 J) quadrants of joint angles, counted along tracked states
     linear : (nt, K, n, 3) accelerations of the centers of mass and their derivatives, inertial frame
     angular : (nt, K, n, 3) derivatives of the components of angular velocities in body axes
     steps, corrections, factorisations : numbers of steps, projections and factorizations in tracking
@@ -319,7 +319,10 @@ class Differentiator:
         return lanes.reshape(orders, -1, KINEMATICS_SIZE)[:, slots.slot]
 
     def _apply_loads(self, t: float) -> None:
-        """Write the Taylor coefficient of order series.asked[0] of the applied loads at time t to series.bodies."""
+        """Write one Taylor coefficient of the applied loads at time t to series.bodies.
+
+        Its order is series.asked[0].
+        """
         solver, k = self.solver, int(self.series.asked[0])
         slots, terms = solver.slots, self._bodies(k + 2)
         factor = factorials(k + 1)[:, None, None]

@@ -253,10 +253,7 @@ class Solver:
         return near if on_constraints and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length) else y
 
     def count(self, y: np.ndarray, t: float) -> int:
-        """Return the number of independent rows at a state y.
-
-        Raise an InputError if the length of a row is out of range.
-        """
+        """Return the number of independent rows at a state y; InputError if the length of a row is out of range."""
         self._do(COUNT, y, t)
         lengths = self.work.lengths[self.tables.row_lane]
         if not ((lengths > SHORTEST**2) & (lengths < LONGEST**2)).all():
@@ -283,7 +280,7 @@ class Solver:
     def keep(self, y: np.ndarray, t: float, threshold: float) -> int:
         """Select the rows whose distance from other rows at state y exceeds a threshold; return the rank.
 
-        The selection is used by `respond`. The state may violate the constraints; runs must use `settle`.
+        The selection is used by `respond`. The state may violate the constraints; in runs, `settle` is used instead.
         """
         self._forget()
         self.work.summary[TOLERANCE] = threshold
@@ -333,16 +330,13 @@ class Solver:
         self.work.floor[:] = 0.0
 
     def _keep_all(self, y: np.ndarray, t: float) -> None:
-        """Set the least pivots in the uniform metric, so that the next factorizations drop dependent rows only."""
+        """Set the least allowed pivots in the uniform metric such that only dependent rows are dropped."""
         self.count(y, t)
         floor = self.model.rank_tolerance**2 if self.model.slack > 0 else 0.0
         self.work.floor[:] = max(ALIKE_FLOOR, floor) * self.work.lengths
 
     def _project_alike(self, y: np.ndarray, t: float) -> bool:
-        """Project a state y onto the constraints, in place, in the uniform metric.
-
-        Return whether the method converged.
-        """
+        """Project a state y onto the constraints, in place, in the uniform metric; return whether this succeeded."""
         alike, blocks = self.tables.uniform, self.tables.blocks
         work = self.work._replace(scale=alike.scale, weight=alike.weight)
         pattern = self.pattern
@@ -456,10 +450,10 @@ class Solver:
         return change, multipliers
 
     def left_free(self, y: np.ndarray, t: float, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the part of k loads that constraints do not balance, and the loads, in the mass metric, (k, 6 n) each.
+        """Return the part of k loads that constraints do not balance, and the loads themselves, both (k, 6 n).
 
-        In this metric a load is W^T times force and torque, with W W^T = M^-1; the unbalanced part is its projection
-        onto the motions allowed by the constraints.
+        In this metric form a load is W^T times force and torque, with W W^T = M^-1; the unbalanced part is its
+        projection onto the motions allowed by the constraints.
 
         Parameters
         ----------

@@ -108,8 +108,8 @@ def chosen_by_user(model: Model) -> bool:
 def may_jump(model: Model) -> bool:
     """Whether accelerations may be discontinuous while the enabled parts stay the same.
 
-    True with functions of time, user functions, and friction (which reverses with the slip); false with built-in force
-    laws without branches.
+    That is the case with functions of time, user functions, and friction, which reverses with the slip; not with
+    built-in force laws without branches.
     """
     if chosen_by_user(model) or any(placed.relation.motions for placed in model.relations):
         return True

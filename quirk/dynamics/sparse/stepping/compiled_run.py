@@ -184,7 +184,8 @@ class RunMemory:
     method : name of the present method
     attributes : attributes of the run, by name
     across : end, size and method of a step across a singular configuration taken by another method, or None
-    pacing, strikes, evaluations : data of `MethodSwitching`, `Functions.strikes` and `SparseFlow.evaluations`
+    pacing : data of `MethodSwitching` or `SlipPacing`
+    strikes, evaluations : `Functions.strikes` and `SparseFlow.evaluations`
     pieces, laws, arrays : copies of the intervals between breaks, of the inputs and outputs of laws, and of arrays
     """
 
@@ -344,7 +345,7 @@ class CompiledRun:
     def _refer_to(self, t: float) -> None:
         """Set the time scale for negligible times from the requested time t, s, and the step size.
 
-        A run that pauses has no end time from which it could be taken.
+        A run that pauses has no end time, from which the time scale is otherwise taken.
         """
         clock = self.run.clock
         clock[REQUESTED] = max(t, self.settings.start + PARTS * float(clock[H]))
@@ -392,7 +393,7 @@ class CompiledRun:
             run.clock[RESTART] = now
 
     def begin_anew(self) -> None:
-        """Discard the step after a call of `restart`, so that the run is between two steps."""
+        """Discard the rest of the present step after a call of `restart`; the run is then between two steps."""
         if self.run.counts[RESTARTS]:
             self.proceed(0)
         self.count()
@@ -462,7 +463,7 @@ class CompiledRun:
         put_back([self._functions.asked.limit, self._functions.asked.changes, self.watch.table.change], arrays)
 
     def _method_called(self, name: str) -> Method:
-        """Return the method with the given name, among the methods to which the run may switch."""
+        """Return the method with a given name; it is one of those to which the run may switch."""
         given = self._given_method
         further = [given.instead] if isinstance(given, Taylor) else []
         every = [given, *further, PASSING, *TABLEAUX.values(), *IMPLICIT_METHODS.values()]
@@ -478,7 +479,7 @@ class CompiledRun:
 
     @property
     def now(self) -> float:
-        """Time at which the run pauses, s; otherwise the time reached."""
+        """Time at which the run pauses, s; for a run that does not pause, the time it has reached."""
         return float(self.run.asked[0]) if self.paused else self.reached
 
     @property
@@ -537,7 +538,7 @@ class CompiledRun:
 
     @property
     def reached(self) -> float:
-        """Time up to which the motion is known, s."""
+        """Time that the run has reached, s."""
         return float(self.run.clock[T])
 
     @property
@@ -553,7 +554,7 @@ class CompiledRun:
     def undefined(self, t: float) -> Exception | None:
         """Return the exception for a force element whose loads at time t were not finite, or None.
 
-        An exception is also returned for friction whose equations are nearly unsolvable at the present state.
+        If the equations of friction are nearly unsolvable at the present state, the exception says so.
         """
         return self.solver.applied.undefined(t) or nearly_unsolvable(self.solver, self.run.y, self.reached)
 
@@ -714,7 +715,7 @@ class CompiledRun:
         return True
 
     def _change(self, change: MethodChange) -> None:
-        """Continue with the method and step size of `change`, and record the switch in the statistics."""
+        """Continue with the method and step size of `change`; the statistics record the switch."""
         if change.told:
             self.statistics.methods.append((self.reached, change.method.name))
         self._change_to(change.method)
@@ -730,7 +731,7 @@ class CompiledRun:
         return self._steppers[method.name]
 
     def _go_on_without_series(self) -> None:
-        """Switch to a Runge-Kutta method where the Taylor series do not converge, as at a jump or a pole of a force."""
+        """Switch to a Runge-Kutta method where the Taylor series does not converge, as at a jump of a force."""
         assert isinstance(self._method, Taylor)
         warnings.warn(
             f"simulate: at t = {self.reached:.6g} s the Taylor series of the motion reaches no further, for example "

@@ -42,12 +42,12 @@ def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) 
     functions : all user functions with their values at the stages of the step
     p : index of the function
     step : times of the step
-    seen : time, s, at which a function differs from its interpolation between stages
+    seen : time, s, at which the function differs from its interpolation between stages
         Infinite if values at the stages differ strongly from each other.
     """
 
     def held(t: float, at: float) -> np.ndarray:
-        """Return the outputs of the function at time t for the inputs of time `at`."""
+        """Return the outputs of the function when it is called at time t with its inputs of time `at`."""
         return functions.ask(p, min(max(t, step.low), step.high), functions.inputs(p, step.part(at)))
 
     def value(t: float) -> np.ndarray:

@@ -153,11 +153,10 @@ def spread(asked: Asked, p: int) -> tuple[float, float]:
 
 @kernel
 def roughness(asked: Asked, highest: np.ndarray) -> float:
-    """Return the size of the highest terms of polynomials through the outputs, relative to the range of the outputs.
+    """Return the size of the highest terms of polynomials through the outputs, over the range of the outputs.
 
-    The largest ratio over all functions is returned.
-
-    `highest` (2 n,) are the weights of the nodes in the two highest terms.
+    It is the largest such ratio over all functions. `highest` (2 n,) are the weights of the n nodes in the two highest
+    terms.
     """
     worst, nodes = 0.0, asked.stages.shape[0]
     for p in range(asked.limit.shape[0] // 2):
@@ -177,7 +176,7 @@ def roughness(asked: Asked, highest: np.ndarray) -> float:
 
 @kernel
 def failed(asked: Asked) -> bool:
-    """Whether a function returned NaN in this step; the run then reports an error, or takes a shorter step."""
+    """Whether a function returned NaN in this step."""
     total = 0.0
     for o in range(asked.outputs.shape[0]):
         total += 0.0 * at(asked.outputs, o)

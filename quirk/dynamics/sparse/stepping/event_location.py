@@ -5,7 +5,7 @@ cubic through both ends with their slopes. Only if these values indicate that a 
 twice, is the continuous extension of the step sampled, on the constraints, and each crossing located to round-off. A
 step with an event that has an action is repeated, to end at the event.
 
-The side of an event function is its sign. A stepper is the object with the data of an integration method.
+The side of an event function is its sign, 1 or -1. A stepper is the object with the data of an integration method.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def onto_constraints(mechanism: Mechanism, settings: Settings, run: RunState, t:
 
 @kernel
 def noise(settings: Settings, watched: WatchedTables, e: int) -> float:
-    """Return the magnitude that event function e may reach by round-off or, without projection, by constraint drift."""
+    """Return the magnitude of event function e that is not significant, because of round-off or constraint drift."""
     drifts = settings.interval <= 0 and (settings.alpha > 0.0 or settings.beta > 0.0)
     return (max(NOISE, settings.rtol) if drifts else NOISE) * watched.scale[e]
 
@@ -146,9 +146,9 @@ def dips(side: float, g0: float, g1: float, g2: float) -> bool:
 
 @kernel
 def on_side(side: float, ga: float, gb: float) -> float:
-    """Return the start value of a root search: `ga`, or a small value with the sign `side` if `ga` is zero.
+    """Return the start value of a root search: `ga`, or a small number with the sign `side` if `ga` is zero.
 
-    For a function that is zero at the start, leaves zero and returns, a search from zero would return the start.
+    If a function is zero at the start, leaves zero and returns, a search that began with zero would find the start.
     """
     return ga if side * ga > AS_GOOD_AS_ZERO * abs(gb) else side * abs(gb)
 
@@ -177,9 +177,8 @@ def sign(x: float) -> float:
 def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
     """Determine the sign of each event function at the start of a step; return the code EVENT, GONE_ON or UNDEFINED.
 
-    A function whose sign differs from that at the end of the last step has crossed by a jump of the state, unless the
-    jump is the action of its own event. A function that is zero, up to its change in a negligible time, gets the sign
-    of its rate.
+    If the sign differs from that at the end of the last step, the state has jumped across zero, which is recorded as a
+    crossing; but not for an event whose own action caused the jump. A function that is zero gets the sign of its rate.
     """
     watched, clock, reason = run.watched, run.clock, GONE_ON
     run.counts[UNSETTLED] = 0
@@ -270,10 +269,8 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
     ) -> float:
         """Return the first time between a and b, to round-off, at which event function e no longer has the sign `side`.
 
-        Its values there are ga and gb.
-
-        Uses the Illinois variant of false position, with bisection where that is slow. Reaching zero counts as a
-        crossing, but not if the function was zero initially.
+        ga and gb are its values at a and b. Uses the Illinois variant of false position, with bisection where that is
+        slow. A function that reaches zero has crossed, unless it was zero at the start.
         """
         width, onto, fresh = b - a, side * ga > 0.0, True
         ga = on_side(side, ga, gb) if gb != 0.0 else ga

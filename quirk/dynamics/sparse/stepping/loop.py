@@ -146,7 +146,10 @@ def pauses(run: RunState) -> bool:
 
 @kernel
 def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
-    """Begin a step at the time of the pause, and discard the rest of the present step, because loads have changed."""
+    """Begin a step at the time of the pause.
+
+    The rest of the present step is discarded, because loads have changed.
+    """
     clock, counts, work = run.clock, run.counts, mechanism.work
     if counts[RESTARTS] == AT_THE_PAUSE:
         state = run.states[: run.y.shape[0]]
@@ -175,11 +178,10 @@ def projects(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
 
 @kernel
 def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) -> bool:
-    """Normalize quaternions in run.y_new and, if required, project it onto the constraints; return False if that fails.
+    """Normalize the quaternions in run.y_new and, if required, project the state onto the constraints.
 
-    It fails if the state is too far from the constraints.
-
-    `away` is true if the factorization in `work` belongs to a state that is not close to y_new.
+    Returns False if the state is not finite, or too far from the constraints. `away` is true if the factorization in
+    `work` belongs to a state that is not close to y_new.
     """
     arrived, y = finite(run.y_new), run.y_new
     normalise(mechanism.constants, y)
@@ -209,9 +211,9 @@ def slope_at(
 def tolerance_of_work(
     mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, slope: np.ndarray
 ) -> tuple[float, float]:
-    """Return the tolerance of the work in a step, a part in J and a part per step size in W; see `work_error`.
+    """Return the tolerance of the work in a step: a part in J, and a part per step size in W; see `work_error`.
 
-    The state y, with its slope, must have been evaluated last.
+    The state y, whose rates are `slope`, must be the one evaluated last.
     """
     before = run.clock[EXCHANGED] + exchanged(mechanism.forces, run.y, y)
     h = run.clock[T_NEW] - run.clock[T]
@@ -267,9 +269,9 @@ def march_of(
 ) -> Kernel:
     """Return the step loop march(mechanism, stepper, settings, run, most_steps) of a method.
 
-    The loop takes steps until the run ends or fails, or `most_steps` have been tried, and returns a return code of
-    `run_state`. If `watching`, it searches for events; without, compilation takes a third less time. `planned` is true
-    if step ends near singular configurations are chosen by the stages of explicit methods.
+    The loop takes steps until the run ends or fails, or until `most_steps` steps have been tried, and returns a return
+    code of `run_state`. If `watching`, it searches for events; code without this search compiles faster. `planned` is
+    true if the ends of steps near singular configurations are chosen for the stages of explicit methods.
     """
     look = crossings_of(between, middle) if watching else look_at_nothing
     begin = take_sides if watching else take_no_sides

@@ -240,13 +240,13 @@ class MethodSwitching:
 
     @property
     def _needed(self) -> float:
-        """Work from the last decision to the next, in evaluations."""
+        """Cost of the work between the last decision and the next one, in evaluations of y'."""
         return max(FIRST_LOOK * self._explicit.stages, (GROWTH - 1) * self._judged.work)
 
     def _account(self, t: float, tried: int) -> None:
-        """Add the steps and the time since the last call to the progress.
+        """Add the cost of the steps since the last call, and the time advanced by them, to the progress.
 
-        T and `tried` are time and number of steps tried.
+        t is the present time, s, and `tried` the number of steps tried.
         """
         known, steps = self._judged, tried - self._tried
         cost = IMPLICIT_COST if known.implicit and self._trial is None else self._explicit.stages
@@ -276,7 +276,7 @@ class MethodSwitching:
         self._rough = False
 
     def _note(self, run: RunState) -> None:
-        """Record the state, the step size that the error allows, and the interval between breaks."""
+        """Record the present state, the step size that the error allows, and the interval between breaks."""
         t = float(run.clock[T])
         if not self._times or t > self._times[-1]:
             self._times.append(t)
@@ -353,7 +353,7 @@ class MethodSwitching:
         return MethodChange(self._explicit)
 
     def _return(self, t: float, tried: int) -> MethodChange:
-        """End a trial; return the switch back to the implicit method."""
+        """End a trial of the explicit method; return the switch back to the implicit method."""
         assert self._trial is not None and self._switch is not None
         h, _ = self._trial
         self._settled(t, tried)

@@ -38,7 +38,7 @@ class RungeKuttaStepper:
     ----------
     record : coefficients and arrays of the method
     march, watching : step loops without events, and with events
-    memory : arrays that a step leaves for the next step
+    memory : arrays whose contents the next step uses
     """
 
     march, watching = staticmethod(march_runge_kutta), staticmethod(march_runge_kutta_watching)
@@ -56,11 +56,11 @@ class RungeKuttaStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays that a step leaves for the next step."""
+        """Arrays whose contents the next step uses."""
         return [self.record.k, self.record.stage, self.record.change, self.record.round_off]
 
     def begin(self, slope: np.ndarray) -> None:
-        """Set the slope y' at the start of the run."""
+        """Store the slope at the start of the run."""
         self.record.k[: self._size] = slope
 
     @property
@@ -104,11 +104,11 @@ class RosenbrockStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays that a step leaves for the next step."""
+        """Arrays whose contents the next step uses."""
         return real_arrays(self.record, OF_TABLES)
 
     def begin(self, slope: np.ndarray) -> None:
-        """Set the slope y' at the start of the run; it is evaluated again, with all derivatives."""
+        """Store the slope at the start of the run; the first step evaluates it again, with all derivatives."""
         self.record.slope[:] = slope
         self.record.known[:] = np.nan
 
@@ -155,11 +155,11 @@ class RadauStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays that a step leaves for the next step."""
+        """Arrays whose contents the next step uses."""
         return real_arrays(self.record, OF_TABLES)
 
     def begin(self, slope: np.ndarray) -> None:
-        """Set the slope y' at the start of the run; it is evaluated again."""
+        """Store the slope at the start of the run; the first step evaluates it again."""
         self.record.slope[:] = slope
         self.record.known[:] = np.nan
 
@@ -190,11 +190,11 @@ class TaylorStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays that a step leaves for the next step."""
+        """Arrays whose contents the next step uses."""
         return real_arrays(self.record, ("motions", "handed"))
 
     def begin(self, slope: np.ndarray) -> None:
-        """Set the slope y' at the start of the run; it is evaluated again, with the series."""
+        """Store the slope at the start of the run; the first step evaluates it again, with the series."""
         self.record.slope[:] = slope
         self.record.known[0] = np.nan
 

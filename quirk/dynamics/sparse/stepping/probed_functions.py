@@ -158,7 +158,7 @@ class Functions:
         )
 
     def note(self) -> None:
-        """Record inputs and outputs of all functions at the start of a run; the state must have been evaluated."""
+        """Record the inputs and outputs of all functions at the start of a run, after the state has been evaluated."""
         for p, e in enumerate(self.table):
             at, out = e[PLACE_IN], e[PLACE_OUT]
             self.asked.inputs[at : at + e[INS]] = self.ins[e[KIND]][e[FIRST_IN] : e[FIRST_IN] + e[INS]]
@@ -244,7 +244,10 @@ class ProbedStretch:
 
 
 def nodes_of(tableau: Method) -> tuple[np.ndarray, np.ndarray]:
-    """Return the stages that have weight in a step, including start and end, and their fractions (n,) of the step."""
+    """Return the nodes: the stages that have weight in a step, and its start and end.
+
+    They are returned as indices of stages (n,) and as fractions (n,) of the step.
+    """
     stage_at = {float(c): s for s, c in enumerate(tableau.c) if tableau.b[s] != 0}
     stage_at |= {0.0: 0, 1.0: tableau.stages}
     fractions = sorted(stage_at)

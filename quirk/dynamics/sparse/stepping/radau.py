@@ -188,7 +188,10 @@ def holds_singular(stepper: Radau, settings: Settings, run: RunState) -> bool:
 
 @kernel
 def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> None:
-    """Compute all derivatives at the extrapolated state in the middle of the step, and choose the rotating axes."""
+    """Compute all derivatives for the linear systems, and choose the rotating axes.
+
+    The derivatives are taken at the extrapolated state in the middle of the step.
+    """
     t, known = run.clock[T], stepper.known
     if known[PAST_STEP] > 0.0:
         t += 0.5 * h
@@ -208,7 +211,7 @@ def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunStat
 
 @kernel
 def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
-    """Rotate the axes, and extrapolate the polynomial of the last step, if there is one, as initial guess."""
+    """Rotate the axes, and set the initial guess of the step by extrapolation of the polynomial of the last one."""
     size, blocks, turned = run.y.shape[0], mechanism.constants.shape[0] // CON, stepper.turned
     t = run.clock[T] - stepper.known[CENTRE]
     turn_axes(stepper.implicit.axes, t, turned, 0)
@@ -229,7 +232,10 @@ def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None
 
 @kernel
 def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
-    """Transform a state y to the rotating axes at the start of the step (`at_point` 0), or at a point (1 to s)."""
+    """Transform a state y to the rotating axes.
+
+    The axes are those at the start of the step for `at_point` = 0, or at collocation point 1 to s.
+    """
     blocks = mechanism.constants.shape[0] // CON
     for o in range(0, y.shape[0], 8):
         store(stepper.seen, o, load(y, o) - load(stepper.origin, o))
@@ -251,7 +257,7 @@ def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
 
 @kernel
 def weigh_points(stepper: Radau, x: float) -> None:
-    """Compute the weights of the points in the polynomial of increments at fraction x of the step, in `basis`."""
+    """Compute in `basis` the weights of the collocation points in the polynomial at fraction x of the step."""
     for i in range(stepper.points):
         weight = x / stepper.nodes[i]
         for j in range(stepper.points):
@@ -310,7 +316,7 @@ def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSt
 
 @kernel
 def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
-    """Compute the slopes y' at all points; return False if the run must stop."""
+    """Compute the slopes y' at all collocation points; return False if the run must stop."""
     size, known, least, greatest = run.y.shape[0], stepper.known, np.inf, 0.0
     for i in range(stepper.points):
         t = in_piece(run, run.clock[T] + stepper.nodes[i] * h)
@@ -328,7 +334,7 @@ def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSta
 
 @kernel
 def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> None:
-    """Compute the state at point i in the inertial frame, in `out`, and in rotating axes, in `seen`."""
+    """Compute the state at collocation point i: in the inertial frame, in `out`, and in rotating axes, in `seen`."""
     size, blocks = out.shape[0], mechanism.constants.shape[0] // CON
     for o in range(0, size, 8):
         store(stepper.seen, o, load(stepper.base, o) + load(stepper.z, i * size + o))
@@ -350,7 +356,10 @@ def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point:
 
 @kernel
 def corrections(mechanism: Mechanism, stepper: Radau, f: np.ndarray, z: np.ndarray, h: float) -> None:
-    """Solve the linear systems of one Newton iteration, for slopes f and increments z (s size,) at the points."""
+    """Solve the linear systems of one Newton iteration for corrections of the increments z.
+
+    z and the slopes f are (s size,), at the s collocation points.
+    """
     implicit, s, n = stepper.implicit, stepper.points, stepper.implicit.size
     size, constants, inverse = stepper.slope.shape[0], mechanism.constants, stepper.inverse
     y = stepper.centre
@@ -419,7 +428,7 @@ def remember(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> N
 
 @kernel
 def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
-    """Compute the increments of all work variables, on which no other quantity depends."""
+    """Compute the increments of all states that hold work; no other quantity depends on these."""
     s, size = stepper.points, stepper.slope.shape[0]
     for o in range(mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables, size):
         for i in range(s):
@@ -466,12 +475,12 @@ def of_estimate(points: int) -> float:
 def work_ratio(
     mechanism: Mechanism, stepper: Radau, change: np.ndarray, h: float, tolerance: float, least: float
 ) -> float:
-    """Return the ratio of the error of all work to `tolerance`, J, from the estimate in `change`.
+    """Return the ratio of the error of all work to `tolerance`, J, from the error estimate in `change`.
 
-    The estimate has lower order than the error, and is much larger: as for the motion, a power of the tolerance is
-    allowed for it, unless the fraction `least` is larger. The base of this power is the tolerance over the work that
-    the largest mechanical power in the step would do during the whole step, since loads may act for a part of it only.
-    For Gaussian pulses the error is then no larger than the estimate in nine of ten steps.
+    The estimate has lower order than the error and is much larger. Therefore it is compared with a power of the
+    relative tolerance instead, as for the motion, or with the fraction `least` if this is larger. Here the relative
+    tolerance is the tolerance over the work that the largest mechanical power in the step would do during the whole
+    step. For Gaussian pulses the error is then no larger than the estimate in nine of ten steps.
     """
     forces, size, largest = mechanism.forces, stepper.slope.shape[0], 0.0
     for o in range(forces.work, forces.work_end):
@@ -537,9 +546,9 @@ def clear(array: np.ndarray) -> None:
 
 @kernel
 def add_all(weights: np.ndarray, first: int, count: int, of: np.ndarray, factor: float, out: np.ndarray) -> None:
-    """Add `count` consecutive arrays in `of`, times `factor` and their weights, to `out`.
+    """Add a weighted sum of `count` consecutive arrays in `of`, times `factor`, to `out`.
 
-    The first weight has index `first`.
+    `first` is the index of the weight of the first array.
     """
     size = out.shape[0]
     for j in range(count):

@@ -151,7 +151,10 @@ def stages(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, 
 
 @kernel
 def learn(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: float, y: np.ndarray) -> None:
-    """Compute the Jacobian and the partial time derivative at the start of a step, which has been evaluated last."""
+    """Compute the Jacobian and the partial time derivative of y' at the start of a step.
+
+    The state y must be the one evaluated last.
+    """
     for o in range(0, stepper.drift.shape[0], 8):
         store(stepper.drift, o, splat(0.0))
     t_in = in_piece(run, t)
@@ -167,7 +170,7 @@ def learn(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: flo
 
 @kernel
 def add_stages(weights: np.ndarray, first: int, count: int, u: np.ndarray, factor: float, out: np.ndarray) -> None:
-    """Add `count` stages in u, times `factor` and their weights, to `out`; the first weight has index `first`."""
+    """Add a weighted sum of `count` stages in u, times `factor`, to `out`; the first weight has index `first`."""
     size = out.shape[0]
     for j in range(count):
         weight = factor * weights[first + j]
@@ -202,7 +205,7 @@ def first_work(mechanism: Mechanism, stepper: RosenbrockMethod) -> int:
 
 @kernel
 def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> bool:
-    """Compute the rates of all work variables at nodes within the step; return False if the run must stop."""
+    """Compute the rates of all work variables at times within the step; return False if the run must stop."""
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
         for node in range(1, NODES.shape[0] - 1):
@@ -226,7 +229,7 @@ def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> 
 
 @kernel
 def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: int) -> None:
-    """Store the rates of all work variables at a node; `first` is the index of the first one in `slope`."""
+    """Store the rates of all work variables at one of the NODES; `first` is the index of the first rate in `slope`."""
     count = stepper.power.shape[0] // NODES.shape[0]
     for n in range(count):
         put(stepper.power, node * count + n, at(slope, first + n))

@@ -173,7 +173,7 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
 
 @kernel
 def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Return a bound for the part of the error estimate that is due to round-off of accelerations, over the tolerance.
+    """Return a bound for the ratio of error to tolerance that is due to round-off of accelerations alone.
 
     If p is the smallest pivot of the rows, accelerations have a relative round-off of up to ROUND_OFF / p.
     """

@@ -31,7 +31,7 @@ UNSOLVABLE = 0.02
 
 
 class SlipPacing:
-    """Switches the method depending on the rate at which the slip direction settles, which is tested every few steps.
+    """Switches the method according to the rate at which the slip direction settles; it is tested every few steps.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class SlipPacing:
         return self._judged
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
-        """Restart the count of steps at a jump of the state, at time t after `tried` steps."""
+        """Restart the interval until the next test at a jump of the state, at time t after `tried` steps."""
         self._since, self._tried = t, tried
 
     def due(self, tried: int) -> int:
@@ -131,7 +131,8 @@ def slides_in_plane(solver: Solver) -> bool:
 def settling_rate(solver: Solver, y: np.ndarray, t: float) -> float:
     """Return the largest rate, 1/s, at which the slip direction of a body settles at a state y.
 
-    Slip below the floor of a friction element has a fixed direction.
+    If the slip speed of a friction element is below its smallest resolved speed, its direction is fixed and has no
+    rate.
     """
     solver.rates(t, y)
     table, outputs, inputs = solver.frictions, solver.applied.table.outputs, solver.applied.table.inputs

@@ -1,4 +1,8 @@
-"""Choice of the ends of steps (at breaks, output times, events), and step-size control."""
+"""Choice of the ends of steps (at breaks, output times, events), and step-size control.
+
+Breaks are times at which the motion or its derivatives may jump; steps end at them and do not cross them. At a singular
+configuration a constraint row becomes dependent on others: its pivot in the factorization vanishes.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +79,11 @@ def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
 
 @kernel
 def in_piece(run: RunState, t: float) -> float:
-    """Return the time at which to evaluate y' for time t, moved off a break into the interval of the step."""
+    """Return the time at which y' is evaluated for time t of the step.
+
+    It is t, limited to the interval between two breaks that contains the step, so that no stage is on the far side of a
+    jump.
+    """
     o = PIECE_SIZE * run.counts[PIECE]
     return min(max(t, run.pieces[o + LOW]), run.pieces[o + HIGH])
 
@@ -113,9 +121,7 @@ def whole_step(settings: Settings, run: RunState) -> float:
 def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
     """Return whether a step of size h is accepted, and set the size of the next step.
 
-    `error` is the ratio of error to tolerance.
-
-    The error grows as the step size to the power 1 / `exponent`.
+    `error` is the ratio of error to tolerance; the error is proportional to h to the power 1 / `exponent`.
     """
     clock, counts = run.clock, run.counts
     if not error <= 1.0:
@@ -134,9 +140,9 @@ def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
 def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
     """Whether a step with tolerable error ends close to a singular configuration; if so, another size is set for it.
 
-    At a distance d from the crossing of branches of motion, round-off of positions rotates velocities by EPSILON / d^2,
-    and no step from there across is within the tolerance: steps would become shorter and end ever closer, where they
-    follow either branch. Steps that must end at their time, at breaks and events, are accepted.
+    From there the next step would fail: at a distance d from the configuration, where several motions are possible,
+    round-off of positions rotates velocities by EPSILON / d^2. Steps would become ever shorter and might follow either
+    motion. Steps that must end at their time, at breaks and events, are accepted.
     """
     clock, counts, work = run.clock, run.counts, mechanism.work
     lost = 1.0
@@ -157,10 +163,10 @@ def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState
 
 @kernel
 def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool:
-    """Whether a step of size h leads across a configuration at which a row becomes dependent.
+    """Whether a step of size h leads across a singular configuration.
 
-    The square root of the pivot of a row is about linear in time; extrapolated from the last two steps it then becomes
-    zero within this step.
+    The square root of the pivot of a row is about linear in time. It is extrapolated from the last two steps, and
+    becomes zero within such a step.
     """
     work, part = mechanism.work, h / (h + run.clock[T] - run.clock[EARLIER])
     for row in range(work.pivots.shape[0]):
@@ -206,7 +212,7 @@ def passed_on(settings: Settings, run: RunState) -> None:
 
 @kernel
 def stalled(settings: Settings, run: RunState) -> bool:
-    """Whether the run makes no progress, with step sizes chosen by error control."""
+    """Whether step sizes chosen by error control have become so short that the run makes no progress."""
     clock, counts = run.clock, run.counts
     if settings.fixed > 0:
         return False

@@ -79,7 +79,11 @@ def coefficients(stepper: StepSeries, which: float) -> Pair:
 
 @kernel
 def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None:
-    """Copy the coefficients of `order` of poses, and of `order` - 1 of all other components, to `change`."""
+    """Copy one term of a Taylor series to `change`.
+
+    It is the coefficient of `order` for poses, and of `order` - 1 for all other components. The arrays `found` hold
+    `orders` coefficients of each component.
+    """
     bodies, carried = found
     blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
     for block in range(blocks):
@@ -114,9 +118,9 @@ def defect(
 ) -> float:
     """Return the difference between y', at time h after the start of a step, and the derivative of the series.
 
-    It is relative to the last term at the end of a step of size `whole`: order over size, times the tolerance of
-    velocities, or of internal variables. If force laws may change their branch in the step, the last term is evaluated
-    at y: any other difference has another cause, which may act during the whole step.
+    It is relative to the last term of that derivative at the end of a step of size `whole`, whose size is the order
+    over `whole`, times the tolerance. If force laws may change their branch in the step, the last term is evaluated at
+    y.
     """
     last, known = int(stepper.known[LAST]), stepper.known
     weight = whole / last
@@ -136,7 +140,10 @@ def defect(
 def allow_work(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, y: np.ndarray, slope: np.ndarray
 ) -> None:
-    """Store the tolerance of work at the state y, evaluated last; its multipliers must still be present."""
+    """Store the tolerance of work at the state y.
+
+    The state must be the one evaluated last, so that its multipliers are still stored; `slope` is its y'.
+    """
     energy, power = tolerance_of_work(mechanism, settings, run, y, slope)
     stepper.known[OF_WORK], stepper.known[OF_POWER] = energy, power
 
@@ -151,10 +158,9 @@ def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
 def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: float, atol: float) -> float:
     """Return the largest ratio of error to tolerance of the motion in work.motion, at the state y.
 
-    The motion is one of poses or velocities, as `level` selects.
-
-    `beside` is true where rows are nearly dependent: there velocities of all bodies have round-off proportional to the
-    largest one, and errors are measured relative to it; otherwise bodies at rest would never be within the tolerance.
+    The motion is one of poses or velocities, as `level` selects. `beside` is true where rows are nearly dependent.
+    There velocities of all bodies have round-off proportional to the largest one, and errors are measured relative to
+    it.
     """
     constants, motion = mechanism.constants, mechanism.work.motion
     if level == POSES or not beside:
@@ -174,7 +180,10 @@ def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: f
 
 @kernel
 def rates_apart(stepper: StepSeries, h: float, weight: float) -> None:
-    """Compute `weight` times the difference between `ahead` and the derivative of the series at time h, in `change`."""
+    """Compute `weight` times the difference between y' in `ahead` and the derivative of the series at time h.
+
+    The result is written to `change`.
+    """
     ahead, change, last = stepper.ahead, stepper.change, int(stepper.known[LAST])
     bodies, carried = coefficients(stepper, stepper.known[HALF])
     orders = stepper.elements.orders

@@ -51,7 +51,10 @@ def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.nd
 
 
 def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues (k,) and residuals (k,), by difference quotients for modes with time scales of about h, s."""
+    """Return eigenvalues (k,), 1/s, and residuals (k,) of k modes with time scales of about h, s.
+
+    They are computed with difference quotients of y'.
+    """
     slots, n = solver.slots, solver.slots.bodies
     length, bodies = solver.model.length, slice(0, solver.slots.first_carried)
     scale = slots.to_lanes(np.tile(np.repeat([length, 1.0, length / h, 1.0 / h], [3, 4, 3, 3]), (n, 1)))
@@ -105,11 +108,9 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
 
 
 def smooth(times: np.ndarray, states: np.ndarray, rtol: float, atol: float) -> bool:
-    """Whether the motion of n bodies is a polynomial of low degree in time, within the tolerances.
+    """Whether the velocities of n bodies are polynomials of low degree in time, within the tolerances.
 
-    `states` are (times, n, 13).
-
-    Positions are not tested, as they are integrals of velocities.
+    `states` are (times, n, 13). Positions are not tested, as they are integrals of velocities.
     """
     if len(times) < FEWEST:
         return False

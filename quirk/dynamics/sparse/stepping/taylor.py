@@ -88,20 +88,20 @@ def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Run
 
 @kernel
 def unseen(stepper: StepSeries, settings: Settings) -> float:
-    """Return the maximum size of a step without tests within it, if force laws may change their branch.
+    """Return the maximum size of a step, s, that need not be tested at times within it.
 
-    It is zero if the guards show that they may: for example, a damper may end an impact so fast that it is absent at
-    both ends of the step.
+    It is zero if guards show that force laws may change their branch: for example, a damper may end an impact so fast
+    that it is absent at both ends of the step.
     """
     return 0.0 if settings.look < np.inf and stepper.elements.guards.shape[0] > 0 else settings.look
 
 
 @kernel
 def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Return the time after the start of a step, at most h, up to which the series agrees with y' at all tested times.
+    """Return the time after the start of a step, at most h, up to which the series agrees with y'.
 
-    A load may act for a part of a step only, without effect on the series at either end, except where no force law
-    changes its branch. A shortened step is tested again, at more times.
+    y' is compared at several times, because a load may act for a part of a step only, without effect on the series at
+    either end. A shortened step is tested again, at more times.
     """
     for _ in range(MOST_TIMES):
         found = agreed_once(mechanism, stepper, settings, run, h)
@@ -115,8 +115,8 @@ def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
     """Return the time after the start of a step, at most h, up to which one series of tests finds agreement with y'.
 
-    The result is at least the first tested time: for such a short step the test at its end suffices. The first interval
-    is tested at more times if guards show that a law may change its branch there.
+    The result is at least the first tested time: for such a short step the test at its end suffices. If guards show
+    that a law may change its branch in the first interval, more times are tested there.
     """
     first, sure = min(h, settings.look), stepper.known[SURE]
     if stepper.elements.guards.shape[0] > 0:
@@ -189,7 +189,10 @@ def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
 
 @kernel
 def parts(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState) -> int:
-    """Return into how many Runge-Kutta steps of order nine this step must be divided for the same accuracy."""
+    """Return the number of parts into which a recorded step is divided.
+
+    A Runge-Kutta step of order nine over each part is then as accurate as the whole step.
+    """
     order = min(PARTS_ORDER, int(stepper.known[LAST]))
     longest = PART * reach(mechanism, stepper, settings, coefficients(stepper, stepper.known[HALF]), run.y, order)
     h = run.clock[T_NEW] - run.clock[T]

@@ -53,9 +53,9 @@ def find(
     y: np.ndarray,
     slope: np.ndarray,
 ) -> None:
-    """Compute the series of this step, or of the next one if `ahead`, at the state evaluated last.
+    """Compute the Taylor series of this step, or of the next one if `ahead`, and the maximum size of the step.
 
-    Set its maximum size.
+    The series starts from the state y at time t, evaluated last with the result `slope`.
     """
     known, orders = stepper.known, stepper.elements.orders
     which = 1.0 - known[HALF] if ahead else known[HALF]
@@ -84,10 +84,9 @@ def reach(
 ) -> float:
     """Return the maximum step size that the terms of one order allow.
 
-    The terms are those of `order` for poses, and of one order less for all other components.
-
-    Where rows are nearly dependent only terms tangential to the constraints must be within the tolerance: the normal
-    ones are small while their second-order effect is small, and projection removes them.
+    The terms are those of `order` for poses, and of one order less for all other components. Where constraint rows are
+    nearly dependent, only the part of the terms tangential to the constraints must be within the tolerance. The normal
+    part is removed by projection.
     """
     constants, change = mechanism.constants, stepper.change
     take_terms(found, stepper.elements.orders, order, change)
@@ -112,9 +111,8 @@ def reach(
 def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarray, size: float, order: int) -> float:
     """Return the maximum step size that one order of the series of the work allows.
 
-    The tolerance of these terms may grow with the step.
-
-    If nothing moves or acts yet there is no limit; the error is then tested at the end of the step.
+    The tolerance of these terms may grow with the step. If nothing moves or acts yet there is no limit; the error is
+    then tested at the end of the step.
     """
     energy, power, longest = stepper.known[OF_WORK], stepper.known[OF_POWER], 0.0
     if not energy + power > 0.0:
@@ -162,7 +160,10 @@ def scaled_down(change: np.ndarray) -> float:
 
 @kernel
 def length_for(ratio: float, size: float, order: int) -> float:
-    """Return the step size at which terms of `size` times `ratio` times the tolerance are small; 0 if not finite."""
+    """Return the step size at which terms are small; 0 if they are not finite.
+
+    At unit step size they are `size` times `ratio` times the tolerance.
+    """
     if ratio == 0.0:
         return np.inf
     return (LAST_TERMS / ratio / size) ** (1.0 / order) if ratio < np.inf else 0.0

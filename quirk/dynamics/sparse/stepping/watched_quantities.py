@@ -128,19 +128,18 @@ class EventMonitor:
 
 
 def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:
-    """Return the model with event functions in place of its force elements."""
+    """Return a copy of the model whose force elements are replaced by event functions."""
     number = {name: k for k, name in enumerate(model.body_names)}
     placed = [(one, tuple(number.get(body.name, len(number)) for body in one.bodies)) for one in quantities]
     return replace(model, forces=placed, carried=Carried.of(model.body_names, [], []))
 
 
 def distinct_crossings(noted: np.ndarray, h: float) -> np.ndarray:
-    """Return recorded zero crossings in the order of time, without repetitions by round-off.
-
-    An array of n crossings is (n, NOTED).
+    """Return recorded zero crossings (n, NOTED) in the order of time, without repetitions by round-off.
 
     Of two crossings of one quantity at the same time, the later is dropped, and so is the earlier if they are opposite.
-    Times, s, are resolved to SAME_TIME_ULPS units in the last place of the larger of the time and the step size h.
+    Times count as the same if they differ by less than SAME_TIME_ULPS units in the last place of the time or the step
+    size h, whichever is larger.
     """
     latest: dict[int, int] = {}
     kept: list[int] = []

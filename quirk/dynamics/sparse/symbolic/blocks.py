@@ -1,7 +1,7 @@
-"""Sparsity pattern of the blocks of S = A M^-1 A^T, and the products that form each block in the elimination.
+"""Sparsity pattern of the blocks of S = A M^-1 A^T, and the products that form each block.
 
-A node is a group of up to six rows, or a hub: a body with many joints whose acceleration stays an unknown. There are
-K nodes; "later" refers to the order of elimination.
+A is the matrix of constraint rows and M the mass matrix. A node is a group of up to six rows, or a hub: a body with
+many joints whose acceleration stays an unknown. There are K nodes; "later" refers to the order of elimination.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Blocks:
         return self.of(np.zeros(len(self.rows), dtype=bool))
 
     def of(self, kept: np.ndarray) -> Pattern:
-        """Return the pattern in which only the nodes in the mask `kept` (K,) have rows and blocks."""
+        """Return the pattern in which only the nodes selected by the mask `kept` (K,) have rows and blocks."""
         if kept.all():
             return self.whole
         rows = np.where(kept, self.rows, 0)

@@ -18,7 +18,7 @@ from ..kernels.orthogonal import Fronts, Triangle
 
 @dataclass(frozen=True)
 class BodySides:
-    """The joints at one body.
+    """The joints at one body, and where their rows are stored.
 
     Attributes
     ----------

@@ -129,7 +129,7 @@ def flatten(model: Model) -> Tables:
 
 
 def _most_joints(model: Model) -> int:
-    """Return the maximum number of joints of a body that does not become a hub.
+    """Return the number of joints up to which a body does not become a hub.
 
     A light hub between heavy branches is almost determined by them: as an unknown it would square the ratio of the
     masses.
@@ -256,7 +256,11 @@ def _orthogonal(
     hubs: dict[int, int],
     products: Products,
 ) -> Orthogonal:
-    """Return the pattern of the orthogonal factorization, from the sides at each body and the couplings with hubs."""
+    """Return the sparsity pattern of the orthogonal factorization.
+
+    `at_body` lists the sides of each body, `hubs` the node of each hub body, and `products` gives the couplings of
+    joints with hubs.
+    """
     bodies = [
         BodySides(
             nodes=[side.node for side in sides],

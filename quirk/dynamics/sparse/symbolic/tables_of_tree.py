@@ -28,10 +28,7 @@ from .placed_joint import PlacedJoint
 
 
 def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> Tree:
-    """Return the tables of a system whose joints form a forest and consist of primitives.
-
-    Empty tables for any other.
-    """
+    """Return the tables of a system whose joints form a forest and consist of primitives; otherwise empty tables."""
     n = len(model.mass)
     nodes = [k for k, joint in enumerate(placed) if joint is not None]
     joints = [joint for joint in placed if joint is not None]

@@ -87,7 +87,7 @@ def move(
 def share_out(
     tangents: Tangents, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, count: int
 ) -> None:
-    """Fill the wrenches of the first `count` directions with the derivatives of loads minus inertial forces.
+    """Compute the derivatives of loads minus inertial forces in the first `count` directions, in tangents.wrenches.
 
     The loads are applied loads, constraint loads at constant multipliers, and gravity; inertial forces are
     differentiated at the present accelerations.

@@ -125,16 +125,20 @@ def displace_change(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, le
 
 @kernel
 def copy_all(source: np.ndarray, target: np.ndarray, count: int, stride: int, first: int, size: int) -> None:
-    """Copy `count` variations of `size` elements to an array in which they are `stride` apart, from element `first`."""
+    """Copy `count` variations of `size` elements to another array.
+
+    There they begin at element `first` and are `stride` elements apart.
+    """
     for d in range(count):
         copy(source[d * size : (d + 1) * size], target[d * stride + first : d * stride + first + size])
 
 
 @kernel
 def extent(blocks: int, change: np.ndarray, length: float, h: float) -> float:
-    """Return the maximum norm of a variation; translations are divided by `length`, velocities multiplied by h.
+    """Return the maximum norm of a variation, over the vectors of all bodies.
 
-    `blocks` is the number of blocks of eight bodies.
+    Translations are divided by `length` and velocities multiplied by the time h; `blocks` is the number of blocks of
+    eight bodies.
     """
     found = 0.0
     for slot in range(8 * blocks):

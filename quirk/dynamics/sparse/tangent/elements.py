@@ -62,9 +62,9 @@ OF_RELATIONS, OF_LAWS = 2, 1
 
 @kernel
 def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> None:
-    """Add the derivatives of all applied loads, and compute the derivatives of the rates of internal variables.
+    """Add the derivatives of all applied loads, and compute those of the rates of internal variables.
 
-    `timed` states that a direction has a component in time.
+    `timed` is true if a direction has a component in time.
     """
     laws = tangents.laws
     for e in range(laws.entries.shape[0] // ELEMENT):
@@ -99,7 +99,7 @@ def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> N
 def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarray, timed: bool) -> None:
     """Compute the derivatives of all rows, and add the derivatives of the constraint loads.
 
-    `timed` states that a direction has a component in time.
+    `timed` is true if a direction has a component in time.
     """
     relations, lanes = tangents.relations, tangents.lanes
     for r in range(relations.entries.shape[0] // ELEMENT):
@@ -172,7 +172,10 @@ def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
 
 @kernel
 def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float, order: int, timed: bool) -> None:
-    """Write prescribed motions to the inputs of an element, and the derivatives of time and of these motions."""
+    """Write the prescribed motions of an element at time t to its inputs, with their derivatives up to `order`.
+
+    `time` holds the eight directions of time, and `timed` is true if any of them is not zero.
+    """
     first, count = elements.entries[o + INPUT], elements.entries[o + INPUTS]
     store(elements.inputs, first + 9 * count, load(time, 0))
     place = elements.entries[o + PROFILES]
@@ -211,7 +214,7 @@ def hold_motions(elements: TangentElements, order: int) -> None:
 def run_dual(elements: TangentElements, o: int, t: float, leading: int) -> None:
     """Call the function of dual numbers of an element.
 
-    The first `leading` derivatives are set to NaN before, so that they are NaN if the function fails.
+    If it fails, the first `leading` derivatives of its outputs are NaN.
     """
     first, out = elements.entries[o + INPUT], elements.entries[o + OUTPUT]
     deltas = out + elements.entries[o + OUTPUTS]
@@ -229,5 +232,5 @@ def run_relations(relations: TangentElements, t: float) -> None:
 
 @traced
 def add_lanes(array: np.ndarray, o: int, lanes: Any) -> None:
-    """Add eight numbers to eight adjacent elements, from element o."""
+    """Add eight numbers to eight adjacent elements of an array, from element o on."""
     store(array, o, load(array, o) + lanes)

@@ -1,8 +1,9 @@
 """Derivatives of friction proportional to constraint loads in eight directions, in compiled code.
 
-The magnitudes f of all friction solve f = mu N(f, ...), so that (I - mu dN/df) df = dmu N + mu dN, with dN the
-variation of the normal loads at constant magnitudes. The matrix, and the response of the constraints to a unit force of
-each friction, are those of the evaluation (`quirk.dynamics.sparse.kernels.friction`).
+The magnitudes f of all friction forces solve f = mu N(f, ...), so that (I - mu dN/df) df = dmu N + mu dN, with the
+coefficients of friction mu and the variation dN of the normal loads N at constant magnitudes. The matrix, and the
+response of the constraints to a unit force of each friction, are those of the evaluation
+(`quirk.dynamics.sparse.kernels.friction`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ BEARING = 72
 def give_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> None:
     """Set the friction magnitudes in the inputs of force laws.
 
-    They are 1 if `unit`, which evaluations require, otherwise those of the last evaluation.
+    They are set to 1 if `unit`, as evaluations of y' require, otherwise to those of the last evaluation.
     """
     for k in range(mechanism.frictions.element.shape[0]):
         size = 1.0 if unit else at(mechanism.frictions.magnitude, k)
@@ -105,7 +106,10 @@ def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
 
 @kernel
 def rub_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray, d: int) -> None:
-    """Add the effect of varying friction magnitudes to the derivatives in work.x and work.wrench for direction d."""
+    """Add the effect of varying friction magnitudes to the derivatives in direction d.
+
+    These are the derivatives of multipliers, in work.x, and of loads, in work.wrench.
+    """
     rubbing, bearings, work = mechanism.frictions, tangents.bearings, mechanism.work
     count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
     linearise(mechanism)

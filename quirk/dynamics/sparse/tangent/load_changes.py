@@ -156,7 +156,7 @@ def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return arrays of values and eight derivatives, joined to one array with all derivatives."""
+    """Return arrays (..., 9) of a value and eight derivatives, joined to one array with all derivatives."""
     return np.concatenate([parts[0][..., :1], *(part[..., 1:] for part in parts)], axis=-1)
 
 

@@ -109,7 +109,7 @@ def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int)
 
 @kernel
 def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Compute the loads of all constraints and their derivatives, from rows and multipliers and their derivatives."""
+    """Compute the loads of all constraints and their derivatives at the state of index `row`."""
     relations, lanes = tangents.relations, mechanism.work.x.shape[0]
     count = loads.joints.shape[0] // max(1, loads.times.shape[0])
     for o in range(row * count, (row + 1) * count):
@@ -134,7 +134,10 @@ def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: 
 
 @kernel
 def read_forces(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Store the loads of all force elements on the bodies of their last frames, and energies, with derivatives."""
+    """Store the loads and energies of all force elements at the state of index `row`, with their derivatives.
+
+    The loads are those on the bodies of the last frames.
+    """
     laws, forces, numbers = tangents.laws, mechanism.forces, WITH_ENERGY * WITH_CHANGES
     count = forces.entries.shape[0] // ELEMENT_SIZE
     for e in range(count):
@@ -158,7 +161,7 @@ def add(array: np.ndarray, o: int, x: float) -> None:
 
 @entry(needed_by="derivatives of loads of redundant constraints need", effort=3)
 def shared_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> None:
-    """Compute the loads of all constraints and their derivatives at the only state, from the present multipliers."""
+    """Compute the loads of all constraints, and their derivatives, from the present multipliers, at a single state."""
     relations = tangents.relations
     for o in range(0, relations.entries.shape[0], ELEMENT):
         hand_over_multipliers(tangents, o)

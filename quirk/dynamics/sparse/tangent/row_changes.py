@@ -70,7 +70,10 @@ class ChangedRows:
         self._scale = np.concatenate([inverse_root(solver.model.inertia), np.zeros((1, 3, 3))])
 
     def _start(self, r: int, placed: PlacedRelation, frame: int) -> int:
-        """Return the index of the first output with derivatives of the load of relation r on the body of a frame."""
+        """Return the index of the first output that is a derivative of the load of relation r.
+
+        The load is that on the body of a frame.
+        """
         entries = self._elements.entries[ELEMENT * r : ELEMENT * (r + 1)]
         loads = LEVELS * len(placed.relation.labels) + LANES * frame
         return int(entries[OUTPUT] + entries[OUTPUTS] + WIDTH * loads)

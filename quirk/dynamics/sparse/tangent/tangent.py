@@ -172,9 +172,9 @@ class Differential:
         return shared[0][0], np.array([change for _, change in shared])
 
     def _seed(self, elements: TangentElements, changes: Any, eight: Any) -> None:
-        """Write the directions of parameters to the inputs of all elements; all others are zero.
+        """Write the directions of parameters to the inputs of all elements; the other directions are zero.
 
-        Compiled code adds the directions of prescribed motions that are due to time.
+        Directions of prescribed motions that are due to time are added by compiled code.
         """
         entries = elements.entries.reshape(-1, ELEMENT)
         terms = len(elements.taylor) - 1

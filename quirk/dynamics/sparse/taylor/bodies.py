@@ -3,8 +3,9 @@
 A block is a group of eight bodies; order m means Taylor coefficient m. The coefficients of a block are contiguous, one
 order after the other, so that sums over orders read memory sequentially. The recurrences are those of r'' = F / m + g,
 J omega' = R^T T + J omega x omega in body axes, and q' = q omega / 2, with R a product of components of q. Loads of the
-highest order enter linearly: their contributions are added to coefficients computed without them. Sums over orders are
-accumulated in several independent parts for instruction-level parallelism.
+highest order enter linearly: their contributions are added to coefficients computed without them. `k` and `c` are the
+first elements of a block in the arrays of coefficients and of constants. Sums over orders are accumulated in several
+independent parts for instruction-level parallelism.
 """
 
 from __future__ import annotations
@@ -190,7 +191,8 @@ def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
 def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int, whole: int) -> None:
     """Add the constraint loads in `wrench` to coefficient `order` of the loads, and their effect to the motion.
 
-    The effect is that on the coefficients of the motion two orders higher.
+    They affect the coefficients of poses that are two orders higher. Only the first `whole` blocks have more than four
+    bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, f, k = block * CON, block * WRENCH, block * KIN * orders
@@ -223,7 +225,10 @@ def release_block(
 
 @inlined
 def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
-    """Add the effect of a rotation vector theta, in body axes, to the coefficients of quaternion and rotation at o."""
+    """Add the effect of a rotation vector theta to the coefficients of quaternion and rotation matrix at element o.
+
+    theta is in body axes.
+    """
     w, v = load(bodies, k + 8 * QUATERNION), load3(bodies, k + 8 * (QUATERNION + 1))
     half = times(theta, 0.5)
     store(bodies, o + 8 * QUATERNION, load(bodies, o + 8 * QUATERNION) - dot(v, half))

@@ -1,7 +1,7 @@
 """Code generation for Taylor coefficients of any order, for several elements per SIMD vector.
 
-A form is a list of operations (tape lines) that elements of equal structure share; an element is a constraint or a
-force law. A program computes a part of these operations for one order k.
+An element is a constraint or a force law. A form is a list of operations, the lines of a tape, that elements of equal
+structure share. A program computes a part of these operations for one order k.
 
 Operations become straight-line code, and the sums over lower orders in the recurrences as a few loops. So one function
 serves all orders, and it does not branch at run time except for these loops.
@@ -169,7 +169,7 @@ class _Writer:
         return self.build.inttoptr(self.desk[which], DOUBLE.as_pointer())
 
     def _lanes(self, first: Any) -> Any:
-        """Return a pointer to the vector stored at index `first`, with a number for each element."""
+        """Return a pointer to the vector stored at index `first`, which has one number for each element."""
         return self.build.bitcast(self.build.gep(self.numbers, [first]), self.vector.as_pointer())
 
     def _slot(self, place: int, order: Any) -> Any:
@@ -187,14 +187,17 @@ class _Writer:
         return self.build.load(pointer, align=8)
 
     def _place(self, slot: int, lane: int) -> Any:
-        """Return the entry of `places` for one element; entries are loaded once, at the start of each program."""
+        """Return the entry of `places` for one element; all entries are loaded once, at the start of a program."""
         if (slot, lane) not in self._entries:
             pointer = self.build.gep(self.places, [_word(WIDTH * slot + lane)])
             self._entries[slot, lane] = self.build.load(pointer)
         return self._entries[slot, lane]
 
     def _gathered(self, array: int, slot: int, offset: Any) -> Any:
-        """Generate loads of one number per element from an array: at the element's entry of `places` plus an offset."""
+        """Generate loads of one number per element from an array.
+
+        The index of the number is the element's entry of `places` plus an offset.
+        """
         base, lanes = self._array(array), ir.Constant(self.vector, ir.Undefined)
         for lane in range(self.width):
             pointer = self.build.gep(base, [self.build.add(self._place(slot, lane), offset)])
@@ -464,7 +467,7 @@ class _Writer:
         return self._minus(self._filled(0.0), found) if code == COSINE else found
 
     def _now(self, place: int) -> Any:
-        """Return coefficient k of a line, where k is the order that is being computed."""
+        """Return coefficient k of a line; k is the order that is being computed."""
         if self.tape.steady[place]:
             return self._filled(0.0)
         if place not in self.values:
@@ -472,7 +475,7 @@ class _Writer:
         return self.values[place]
 
     def _first(self, place: int) -> Any:
-        """Return coefficient 0, the value, of a line."""
+        """Return coefficient 0 of a line, its value at the start of the step."""
         if place in self.tape.constants:
             return self._filled(self.tape.constants[place])
         if self.tape.steady[place]:
@@ -513,7 +516,7 @@ class _Writer:
         return self._variable_slot({RATE: 0, POWER_OF_LOADS: 1}.get(kind, 2 + which))
 
     def _hand_on(self, outputs: Sequence[tuple[int, Any]]) -> None:
-        """Generate code that adds loads, rates and powers to arrays, and stores right-hand sides, for all elements."""
+        """Generate code that adds loads, rates and powers to the arrays of the system, and stores right-hand sides."""
         if not outputs:
             return
         build = self.build
@@ -567,7 +570,7 @@ class _Writer:
         return self._times(factor, self._now(place))
 
     def _added(self, place: int, kind: int) -> Any:
-        """Return the coefficient to be added to an output.
+        """Return the coefficient that is added to the destination of an output.
 
         It is coefficient k of a load, or coefficient k + 1 of the integral of a rate.
         """

@@ -43,7 +43,7 @@ def level_of(elements: TaylorElements, g: int) -> int:
 
 @kernel
 def run(elements: TaylorElements, g: int, program: int, t: float, k: int) -> None:
-    """Run one program of group g for the coefficients of order k."""
+    """Run one program of group g at time t, for the coefficients of order k."""
     desk, group = elements.desk, GROUP * g
     desk[PROGRAM], desk[ORDER] = program, k
     desk[AT_PLACES] = elements.first_places + BYTES * elements.groups[group + PLACES]

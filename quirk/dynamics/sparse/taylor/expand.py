@@ -1,12 +1,14 @@
 """Taylor series of a constrained motion, from one evaluation, with its factorization for all orders.
 
-Coefficient k of accelerations a and multipliers lambda solves the same equations as the accelerations,
+Coefficient k of the accelerations a and of the multipliers lambda solves the same equations as the accelerations
+themselves, with the mass matrix M, loads Q and constraint rows A,
 
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
-where Phi_(k+2) is computed along the motion without lambda_k; for rows on velocities A_0 a_k = -(k + 1) psi_(k+1).
-Loads, Phi and psi are evaluated by lists of operations (tapes), which store the coefficients of all operations, each
-computed once; those of the highest order are computed without lambda_k first and replaced when lambda_k is known.
+where the residual Phi_(k+2) is computed along the motion without lambda_k; for rows on velocities A_0 a_k = -(k + 1)
+psi_(k+1). Loads, Phi and psi are evaluated by lists of operations (tapes), which store the coefficients of all
+operations, each computed once; those of the highest order are computed without lambda_k first and replaced when
+lambda_k is known.
 """
 
 from __future__ import annotations
@@ -100,7 +102,7 @@ def next_order(
 
 @kernel
 def answer(mechanism: Mechanism, left: float) -> None:
-    """Compute the constraint loads, in work.wrench, and multipliers, in work.x, for right-hand sides work.rhs.
+    """Compute the constraint loads, in work.wrench, and multipliers, in work.x, for the right-hand sides work.rhs.
 
     `left` is the allowed relative residual.
     """

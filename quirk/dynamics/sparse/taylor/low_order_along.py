@@ -166,7 +166,10 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
 
 @kernel
 def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
-    """Whether projection changed the velocities of `trial` only slightly; otherwise the state is on another branch."""
+    """Whether projection changed the velocities of `trial` only slightly.
+
+    If not, the positions may belong to another branch of the motion.
+    """
     largest, length = splat(0.0), path.length
     for block in range(constants.shape[0] // CON):
         v, w = block * STATE + 8 * VELOCITY, block * STATE + 8 * OMEGA
@@ -180,9 +183,9 @@ def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
 
 @kernel
 def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bool:
-    """Fill `trial` with the state at a time h later, by the Taylor polynomials of the motion.
+    """Compute the state after a time h from the Taylor polynomials of the motion, in `trial`.
 
-    Returns whether their last terms are below LAST_TERM, and rotations close to those at the mean angular velocity.
+    Returns whether the last terms are below LAST_TERM, and rotations close to those at the mean angular velocity.
     `size` is the number of elements of one order of the coefficients.
     """
     bodies, order, length, whole = series.bodies, series.order, path.length, path.present.shape[0]

@@ -46,7 +46,7 @@ def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -
 
 @kernel
 def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, present: np.ndarray) -> None:
-    """Add the constraint loads in `wrench` to FORCE and TORQUE of one order, `present`, in the inertial frame."""
+    """Add the constraint loads in `wrench` to FORCE and TORQUE of the coefficients `present`, in the inertial frame."""
     for block in range(wrench.shape[0] // WRENCH):
         k, f = block * KIN, block * WRENCH
         # The moment is W^T R^T tau.

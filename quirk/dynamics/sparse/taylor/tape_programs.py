@@ -73,7 +73,7 @@ class Programs:
         }
 
     def _depending(self, places: Sequence[int]) -> set[int]:
-        """Return those of the lines `places` whose results depend on multipliers."""
+        """Return those of the lines `places` whose results depend on multipliers of constraint rows."""
         dependent: set[int] = set()
         for place in places:
             code, *operands = self.tape.lines[place]

@@ -107,7 +107,7 @@ class _Recording:
         return line
 
     def velocity(self, frame: int) -> list[Recorded]:
-        """Return velocity and angular velocity of a frame's body in the inertial frame, as six inputs."""
+        """Return the velocity and angular velocity of a frame's body, in the inertial frame, as six inputs."""
         moving = [self.input(BODY_RATE, POSITION_TERM + c, frame) for c in range(3)]
         return moving + [self.input(BODY, SPIN + c, frame) for c in range(3)]
 
@@ -117,7 +117,10 @@ class _Recording:
 
 
 def relation_form(relation: Relation, layout: relations.RelationLayout, working: bool) -> Form:
-    """Return the recorded form of a relation; if `working`, the power of its rows is an output."""
+    """Return the operations of a relation (constraint function), recorded on a tape.
+
+    If `working`, the power of its rows is an output.
+    """
     if relation.of_user:
         return _recorded_relation(relation.function, relation.of_velocities, layout, working, of_user=True)
     return _shared_relation(relation.function, relation.of_velocities, layout, working)
@@ -182,7 +185,10 @@ def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
 
 
 def law_form(element: ForceElement, layout: laws.LawLayout, working: bool) -> Form:
-    """Return the recorded form of the law of a force element; if `working`, the power of its loads is an output."""
+    """Return the operations of the law of a force element, recorded on a tape.
+
+    If `working`, the power of its loads is an output.
+    """
     prints = prints_of(element)
     if prints is None:
         return _recorded_law(element, layout, working)

@@ -90,7 +90,7 @@ def resolution_of(rtol: float, sizes: np.ndarray) -> Resolution:
 
 @kernel
 def larger(a: float, b: float) -> float:
-    """Return the larger of two sizes; infinity if the second is NaN."""
+    """Return the larger of two nonnegative numbers; infinity if the second is NaN."""
     return max(a, b) if b == b else np.inf
 
 
@@ -128,7 +128,7 @@ def weigh_estimates(resolution: Resolution, o: int) -> None:
 
 @kernel
 def begin_attempts(resolution: Resolution) -> None:
-    """Reset the record of attempts for the next step."""
+    """Reset the data of previous attempts, before a new step."""
     for k in range(resolution.before.shape[0]):
         put(resolution.before, k, np.inf)
         put(resolution.stalled, k, 0.0)
@@ -136,7 +136,7 @@ def begin_attempts(resolution: Resolution) -> None:
 
 @kernel
 def worst_error(resolution: Resolution, directions: int, h: float, h_before: float) -> float:
-    """Return the largest ratio of error to tolerance of a step; a shorter step is needed if it exceeds 1.
+    """Return the largest ratio of error to tolerance in a substep; the substep must be shorter if it exceeds 1.
 
     `h` and `h_before` are the lengths of this and the previous attempt, s.
     """
@@ -176,7 +176,7 @@ def end_of_part(resolution: Resolution, begin: float, end: float, again: bool) -
 
 @kernel
 def begin_pivots(resolution: Resolution) -> None:
-    """Reset the record of pivots at the stages for the next substep."""
+    """Reset the smallest and largest pivots at the stages, before a new substep."""
     put(resolution.clock, LEAST, np.inf)
     put(resolution.clock, GREATEST, 0.0)
 

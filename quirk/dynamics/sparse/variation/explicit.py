@@ -211,9 +211,9 @@ def between_changes(
     t: float,
     first: bool,
 ) -> None:
-    """Fill changes_at with the variations at time t within the step, by dense output.
+    """Compute in changes_at the variations at time t within the step, by dense output.
 
-    The additional stages of the extension are computed at the `first` output time of a step.
+    The additional stages of the dense output are computed if this is the `first` output time of a step.
     """
     size = variation.stage.shape[0]
     start, y = at(step, STEP_START), step[STEP_HEAD : step.shape[0]]

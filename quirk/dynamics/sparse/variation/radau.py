@@ -71,7 +71,7 @@ def between_points(
     t: float,
     first: bool,
 ) -> None:
-    """Fill changes_at with the variations at time t within the step, by the collocation polynomial."""
+    """Compute in changes_at the variations at time t within the step, by the collocation polynomial."""
     s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
     start = at(step, STEP_START)
     weigh_points(stepper, (t - start) / (at(step, STEP_END) - start))
@@ -90,7 +90,7 @@ write_changes = writer_of(between_points)
 
 @kernel
 def arrive(mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, end: float) -> None:
-    """Project the variations at the end of a step, whose state is known, onto the linearized constraints."""
+    """Project the variations at the end of a substep, whose state is known, onto the linearized constraints."""
     s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
     turned = s * TURNED * blocks
     for d in range(variation.directions):

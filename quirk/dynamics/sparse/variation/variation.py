@@ -109,7 +109,7 @@ class Varied:
     Attributes
     ----------
     rank : number of independent rows
-    extents : (D, steps) norm of the pose variations at the end of each step, see `extent`
+    extents : (D, steps) norm of the pose variations at the end of each step
     pivots : (steps,) smallest pivot of the constraint rows at the end of each step
     coarse : time from which even the shortest substeps did not resolve the variations, s
     worst : largest relative error of the variations in an undivided step, estimated

@@ -1,4 +1,4 @@
-"""The constant-velocity joint."""
+"""The constant-velocity joint, which transmits rotation between two intersecting shafts at equal rates."""
 
 from __future__ import annotations
 

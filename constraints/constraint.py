@@ -96,10 +96,7 @@ class Constraint(Immutable):
 
     @property
     def effort_unit(self) -> str | None:
-        """Unit of the driving force or torque of a driver of one coordinate, "N" or "N m".
-
-        None for other constraints.
-        """
+        """Unit, "N" or "N m", of the force or torque of a driver of one coordinate; None for other constraints."""
         if len(self.primitives) != 1 or not isinstance(row := self.primitives[0], Relation):
             return None
         single = len(row.labels) == len(row.motions) == 1 and not row.of_user

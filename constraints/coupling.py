@@ -133,10 +133,10 @@ def _checked_coefficients(owner: str, value: Any) -> tuple[float, ...]:
 
 
 def _leading(frames: list[MovingFrame], path: tuple[int, int], numbers: Sequence[Jet]) -> list[MovingFrame]:
-    """Return the moving frames i and j of the leading joint.
+    """Return frames i and j of joint i of a coupling, as moving frames.
 
-    Each is fixed in one of the `frames` of the constraint; `path` holds the two indices, and the first `numbers` hold
-    origin and axes.
+    Either one is fixed in one of the `frames` of the constraint. `path` holds their indices, and the first constants in
+    `numbers` their origins and axes.
     """
     return [
         frames[end].carried(

@@ -1,4 +1,4 @@
-"""The screw joint."""
+"""The screw joint: a translation proportional to a rotation."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class AlongAxis:
 
 @dataclass(frozen=True)
 class AboutPoint:
-    """Slip of a ball joint."""
+    """Slip of a ball joint, which rotates about its center."""
 
     size = 3
 

@@ -154,9 +154,9 @@ class Breaks:
         )
 
     def late(self, t: float) -> IntegrationError | None:
-        """Return an IntegrationError if adjacent floats near t are too far apart for the steps of this run.
+        """Return an IntegrationError for a time t near which floats are too far apart for the steps of this run.
 
-        Otherwise None.
+        The result is None if they are not.
         """
         if self.shortest(t) <= LATE * (self.end - self.start):
             return None

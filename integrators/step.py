@@ -138,9 +138,9 @@ class Step:
 def closed(
     f: Function, t: float, y: np.ndarray, tableau: Tableau, k: np.ndarray, manifold: Manifold | None
 ) -> np.ndarray | None:
-    """Return the projected end state y of a step, and store f there as the first stage of the next step.
+    """Return the end state y of a step after projection, and store f there as the first stage of the next step.
 
-    Returns None if the state is not finite or too far from the manifold.
+    The result is None if the state is not finite or too far from the manifold.
     """
     if not np.isfinite(y).all():
         return None

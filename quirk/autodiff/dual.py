@@ -85,7 +85,7 @@ class Dual(Scalar):
         return Dual(other * inverse, times(self.delta, -other * inverse * inverse))
 
     def function(self, name: str, *numbers: Any) -> Dual:
-        """Return the function `name` of numbers, such as "sin", as a dual number; NaN where it is undefined."""
+        """Evaluate the function called `name`, such as "sin", for dual or other numbers; NaN where it is undefined."""
         x = [number if isinstance(number, Dual) else Dual(number, 0) for number in numbers]
         values = [one.value for one in x]
         found = apply(name, *values)
@@ -149,7 +149,7 @@ class DualArray(Scalar):
 
     @property
     def zero(self) -> Dual:
-        """The dual number zero."""
+        """The dual number zero, an element of such an array."""
         return Dual(0.0, 0)
 
     def __getitem__(self, index: int) -> Dual:

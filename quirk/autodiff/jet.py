@@ -42,7 +42,7 @@ class Jet:
 
     @property
     def value(self) -> Any:
-        """Value of the quantity."""
+        """Value of the quantity, without derivatives."""
         return self.taylor[0]
 
     @property
@@ -148,13 +148,13 @@ class Jet:
         return self._chain(_powers(self.taylor, exponent, len(self.taylor)), slope)
 
     def reciprocal(self) -> Jet:
-        """Return 1 / x."""
+        """Return 1 / x for this jet x."""
         taylor = _reciprocal(self.taylor, len(self.taylor))
         slope = [times(_convolution(taylor, taylor, 0, k), -1.0) for k in range(self._slopes)]
         return self._chain(taylor, slope)
 
     def sqrt(self) -> Jet:
-        """Return the square root."""
+        """Return the square root of this jet."""
         taylor = [apply("sqrt", self.value)]
         half = 0.5 * _inverse(taylor[0])
         for k in range(1, len(self.taylor)):
@@ -163,14 +163,14 @@ class Jet:
         return self._chain(taylor, [times(c, 0.5) for c in _reciprocal(taylor, self._slopes)])
 
     def exp(self) -> Jet:
-        """Return the exponential function e^x."""
+        """Return the exponential function of this jet."""
         taylor = [apply("exp", self.value)]
         for k in range(1, len(self.taylor)):
             taylor.append(_convolution(_weighted(self.taylor, k), taylor, 1, k))
         return self._chain(taylor, taylor)
 
     def log(self) -> Jet:
-        """Return the natural logarithm."""
+        """Return the natural logarithm of this jet."""
         inverse = _inverse(self.value)
         taylor = [apply("log", self.value)]
         for k in range(1, len(self.taylor)):
@@ -189,15 +189,15 @@ class Jet:
         return self._chain(sine, cosine), self._chain(cosine, slope)
 
     def sin(self) -> Jet:
-        """Return the sine."""
+        """Return the sine of this jet, an angle in rad."""
         return self.sine_and_cosine()[0]
 
     def cos(self) -> Jet:
-        """Return the cosine."""
+        """Return the cosine of this jet, an angle in rad."""
         return self.sine_and_cosine()[1]
 
     def tan(self) -> Jet:
-        """Return the tangent."""
+        """Return the tangent of this jet, an angle in rad."""
         sine, cosine = self.sine_and_cosine()
         return sine / cosine
 
@@ -211,15 +211,15 @@ class Jet:
         return self._chain(sine, cosine), self._chain(cosine, sine)
 
     def sinh(self) -> Jet:
-        """Return the hyperbolic sine."""
+        """Return the hyperbolic sine of this jet."""
         return self.hyperbolic_sine_and_cosine()[0]
 
     def cosh(self) -> Jet:
-        """Return the hyperbolic cosine."""
+        """Return the hyperbolic cosine of this jet."""
         return self.hyperbolic_sine_and_cosine()[1]
 
     def tanh(self) -> Jet:
-        """Return the hyperbolic tangent."""
+        """Return the hyperbolic tangent of this jet."""
         taylor = [apply("tanh", self.value)]
         slope = [1.0 - taylor[0] * taylor[0]]
         for k in range(1, len(self.taylor)):
@@ -243,15 +243,15 @@ class Jet:
         return Jet(taylor, _added(self._times_slope(by_y.taylor), x._times_slope(by_x.taylor)))
 
     def arctan(self) -> Jet:
-        """Return the arc tangent."""
+        """Return the arc tangent of this jet, rad."""
         return self.arctan2(1.0)
 
     def arcsin(self) -> Jet:
-        """Return the arc sine."""
+        """Return the arc sine of this jet, rad."""
         return self.arctan2((1.0 - self * self).sqrt())
 
     def arccos(self) -> Jet:
-        """Return the arc cosine."""
+        """Return the arc cosine of this jet, rad."""
         return (1.0 - self * self).sqrt().arctan2(self)
 
     def wrapped(self, period: Any) -> Jet:
@@ -454,9 +454,9 @@ def _powers(x: Sequence[Any], exponent: float, count: int) -> list[Any]:
 
 
 def apply(name: str, *numbers: Any) -> Any:
-    """Return the function `name` of numbers, such as "sin"; NaN where it is undefined.
+    """Evaluate the function called `name`, such as "sin"; the result is NaN where it is undefined.
 
-    The numbers are floats, coefficients of jets or traced values.
+    The arguments are floats, coefficients of jets or traced values.
     """
     scalars = [x for x in numbers if isinstance(x, Scalar)]
     if scalars:

@@ -249,7 +249,10 @@ class Recorded(Scalar):
         return self.tape.operation(DIVIDE, other, self) if isinstance(other, NUMBERS) else NotImplemented
 
     def function(self, name: str, *numbers: Any) -> Any:
-        """Record the function `name` of numbers, and return its result; it is a function of `math`, or "rint"."""
+        """Record the function called `name`, and return its result.
+
+        It is a function of the module `math`, or "rint".
+        """
         values = [_value(x) for x in numbers]
         if None not in values:
             return apply(name, *values)
@@ -325,7 +328,7 @@ class RecordedArray(Scalar):
 
     @property
     def zero(self) -> Recorded:
-        """The number zero."""
+        """The number zero, as a constant on the tape."""
         return self.tape.constant(0.0)
 
     def __getitem__(self, index: int) -> Any:

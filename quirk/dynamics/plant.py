@@ -31,7 +31,7 @@ class CompiledModel:
 
     @cached_property
     def metric(self) -> Metric:
-        """The mass metric."""
+        """The mass metric of the model, in which projections and accelerations are nearest."""
         return Metric.of_masses(self.model)
 
     @cached_property

@@ -301,7 +301,7 @@ class Motion(Immutable):
                 )
 
     def __call__(self, t: float) -> float:
-        """Return the value c(t)."""
+        """Return the value c(t) of the motion at time t, s."""
         return float(self.derivatives(t, 0)[0])
 
     def __repr__(self) -> str:

@@ -11,11 +11,11 @@ KINK = 1e-10
 
 
 def interpolated(x: np.ndarray, y: np.ndarray, degree: int, periodic: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the spline through n values y (n, ...) at increasing x (n,).
+    """Return the spline through n values y (n, ...) at increasing x (n,), as p polynomial pieces.
 
-    Returns the boundaries of its p pieces (p + 1,) and their coefficients (p, ..., degree + 1), by ascending powers of
-    x since the start of the piece. A periodic spline requires y[0] = y[-1]; others have fewer than n - 1 pieces,
-    because of the not-a-knot conditions at the ends.
+    The results are the boundaries (p + 1,) of the pieces and their coefficients (p, ..., degree + 1), by ascending
+    powers of x since the start of the piece. A periodic spline requires y[0] = y[-1]; others have fewer than n - 1
+    pieces, because of the not-a-knot conditions at the ends.
     """
     from scipy.interpolate import make_interp_spline  # its import takes 0.2 s
 

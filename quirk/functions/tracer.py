@@ -223,9 +223,10 @@ def _compared(name: str, one: Tracer, other: Any) -> Any:
 
 
 def value_of(name: str, *arguments: Any) -> Any:
-    """Return the result of the C library's function `name` for jets and floats.
+    """Evaluate the function `name` of the C library for jets and floats.
 
-    None is returned if the values of the jets are neither floats nor traced values; these compute their own results.
+    The result is None if the values of the jets are neither floats nor traced values, but numbers that compute their
+    own functions.
     """
     values = [x.value if isinstance(x, Jet) else x for x in arguments]
     first = next((x for x in values if isinstance(x, TracedValue)), None)
@@ -240,9 +241,9 @@ def value_of(name: str, *arguments: Any) -> Any:
 
 
 def with_value(jet: Jet, name: str, *arguments: Any) -> Jet:
-    """Return a jet whose value is replaced by the C library's function `name` of `arguments`.
+    """Return a copy of a jet with another value: that of the C library's function `name` of `arguments`.
 
-    Its derivatives are kept.
+    The derivatives of the jet are kept.
     """
     value = value_of(name, *arguments)
     return jet if value is None else Jet([value, *jet.taylor[1:]], jet.gradient)

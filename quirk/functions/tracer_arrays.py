@@ -43,7 +43,7 @@ class TracerArray(_Opaque):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes."""
+        """Lengths of the axes, as a tuple."""
         return self._quirk_data.shape
 
     @property
@@ -58,7 +58,7 @@ class TracerArray(_Opaque):
 
     @property
     def T(self) -> TracerArray:
-        """The transposed array."""
+        """The transposed array; it shares its elements."""
         return TracerArray(self._quirk_data.T)
 
     def __len__(self) -> int:

@@ -246,13 +246,13 @@ class Compiler(CompilerBase):
 
 
 class KernelCompiler(Compiler):
-    """Compiler of kernels."""
+    """numba's compiler for kernels, which leaves their code unoptimized."""
 
     lowering = KernelLowering
 
 
 class EntryCompiler(Compiler):
-    """Compiler of entries."""
+    """numba's compiler for entries, which optimizes an entry with all its kernels."""
 
     lowering = EntryLowering
 

@@ -127,7 +127,7 @@ class _BetweenFunctions(event.Listener):
         hand_on()
 
     def on_end(self, event: Any) -> None:
-        """Do nothing."""
+        """Do nothing; numba's interface requires the method."""
 
 
 event.register("numba:compile", _BetweenFunctions())

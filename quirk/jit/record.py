@@ -35,7 +35,7 @@ DATA, COUNT = range(2)
 
 
 class RecordType(types.Type):
-    """numba type of a record."""
+    """numba type of a record, with the types of all its members."""
 
     def __init__(self, made_by: type, members: tuple[types.Type, ...]) -> None:
         self.made_by, self.members = made_by, members

@@ -38,7 +38,10 @@ class Scalar:
         raise NotImplementedError
 
     def function(self, name: str, *numbers: Any) -> Any:
-        """Return the function `name` of numbers: a function of the module `math`, or "rint"."""
+        """Evaluate the function called `name` for the given numbers.
+
+        It is a function of the module `math`, or "rint".
+        """
         raise NotImplementedError
 
     def compared(self, operator: str, other: Any) -> Any:

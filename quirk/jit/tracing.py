@@ -284,7 +284,7 @@ class TracedValue(Scalar):
         return self.like(LANES, self.builder.call(function, [self.value]))
 
     def function(self, name: str, *numbers: Any) -> TracedValue:
-        """Return the function `name` of doubles: a function of the module `math`, or "rint"."""
+        """Emit a call of the function called `name` for doubles; it is a function of the module `math`, or "rint"."""
         values = [self._constant(x).number().value for x in numbers]
         kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
         # Three functions are instructions of the processor; all others are in the C library.

@@ -1,7 +1,7 @@
 """Entries that release Python's global interpreter lock, so that several threads compute at the same time.
 
-The same source is compiled a second time, on first use. Only threads that own all arrays that they hand over may call
-such an entry.
+The same source is compiled a second time, on first use. Only threads that own all arrays that they pass may call such
+an entry.
 """
 
 from __future__ import annotations

@@ -176,9 +176,9 @@ def _unopposed(g: np.ndarray, K: np.ndarray) -> np.ndarray:
 
 
 def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
-    """Return the contact forces (c,) at an equilibrium, N or N m; closed gaps may share a load.
+    """Return the contact forces (c,) at an equilibrium, N or N m.
 
-    The forces are then those of least norm.
+    If several closed gaps share a load, the forces are those of least norm.
     """
     x = pushes.at(state)
     if not len(x):

@@ -92,9 +92,9 @@ def _dependent(problem: Problem, contacts: Sequence[int]) -> bool:
 
 
 def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """Return modes in which all contacts and all non-sliding friction are at rest.
+    """Return contact modes in which all contacts and all non-sliding friction are at rest.
 
-    None if their loads violate a limit.
+    The result is None if the loads violate a limit.
     """
     if any(grip.at_limit for grip in problem.grips):
         return None
@@ -231,9 +231,9 @@ def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: 
 
 
 def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -> bool:
-    """Change a friction element from sliding to sticking if its slip opposes its direction e.
+    """Change a friction element whose slip opposes its direction e from sliding to sticking.
 
-    Return False if there is none.
+    Returns False if there is no such element.
     """
     for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
         if e is None or grip.moving is not None or not acts(grip, case):

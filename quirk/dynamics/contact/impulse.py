@@ -87,9 +87,9 @@ def impulses(solver: Solver, y: np.ndarray, multipliers: np.ndarray) -> dict[str
 
 
 def moved_onto(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
-    """Return the state y with the nearest poses that satisfy all rows; velocities are unchanged.
+    """Return the state y moved to the nearest poses that satisfy all rows, with unchanged velocities.
 
-    None if the projection fails.
+    The result is None if the projection fails.
     """
     lanes = solver.slots.state_to_lanes(y)
     if not solver.project(lanes, t):

@@ -19,9 +19,9 @@ AHEAD = np.geomspace(1e-7, 1e-2, 11)
 
 
 def without_value(model: Model, state: State, t: float) -> str | None:
-    """Return a clause for messages that names a constraint that is undefined at a state, and why.
+    """Return a clause for messages that names a constraint which is undefined at a state, and the reason.
 
-    None if there is none.
+    None without one.
     """
     if not model.relations:
         return None

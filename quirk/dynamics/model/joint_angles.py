@@ -194,9 +194,9 @@ class Turns:
         return cls.since(joints, state.orientation, joints.next_to(state, _known(joints, state)), first)
 
     def angles(self, orientation: np.ndarray, row: int | slice = slice(None)) -> np.ndarray:
-        """Return angles (nt, K, 3), rad, at orientations (nt, n, 4).
+        """Return the angles (nt, K, 3), rad, at orientations (nt, n, 4) of n bodies.
 
-        Or (K, 3) at orientations (n, 4) of output time `row`.
+        `row` selects an output time; orientations are then (n, 4), and the angles (K, 3).
         """
         return self.joints.angles(self.joints.plane_vectors(orientation), self.quadrants[row]) + self.whole
 

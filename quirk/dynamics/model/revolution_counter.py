@@ -281,10 +281,10 @@ def on_one_side(
 
 @shared
 def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> float:
-    """Return the polar angle of a plane vector after a time h, extrapolated with the mean rate of both ends, rad.
+    """Return the polar angle of a plane vector after a time h, rad, extrapolated with the mean of two rates.
 
-    Its components are entries a and a + 1 of u, with quadrant q, and of u_new; v and v_new are their rates. The rate of
-    a vector of zero length counts as zero.
+    The vector is given by the entries a and a + 1 of u, and after the time h of u_new; v and v_new are their rates. q
+    is the quadrant of u. The rate of a vector of zero length counts as zero.
     """
     b = a + 1
     size, size_new = u[a] * u[a] + u[b] * u[b], u_new[a] * u_new[a] + u_new[b] * u_new[b]

@@ -210,10 +210,7 @@ class Reversed:
         return numbers[:, 0] @ directions.mass + by_inertia + pull.gravity[:3] @ directions.gravity
 
     def _to_lanes(self, sources: np.ndarray) -> np.ndarray:
-        """Return state gradients (nt, 13 n + k) in the layout of compiled code, one after the other.
-
-        Empty slots are zero.
-        """
+        """Return state gradients (nt, 13 n + k) one after the other, in the layout of compiled code."""
         slots, size = self.solver.slots, self.solver.size
         flat = aligned(len(sources) * size)
         for n, source in enumerate(sources):

@@ -118,7 +118,7 @@ class Applied:
     def check(self, t: float) -> None:
         """Raise the exception of a user function or force law that failed in its last evaluation, at time t.
 
-        Used for single states; in a run a failure may only mean that a step was too long.
+        It is called for single states only: in a run a failure may just mean that a step was too long.
         """
         trouble = self.trouble or self.undefined(t)
         if trouble is not None:

@@ -3,7 +3,8 @@
 A block is eight bodies; s, k and c are the first elements of a block in arrays of states y, kinematics `kin` and
 `constants`. W is the metric of a body: W W^T = J^-1, with the inertia matrix J. The spin is the angular velocity in the
 inertial frame. `wrench` holds a force and a scaled moment, W^T times the moment in body axes, for each body. M is the
-mass matrix. The number of bodies follows from the size of `constants`, because y also contains auxiliary states.
+mass matrix. The functions take the number of bodies from the size of `constants`, because y also contains auxiliary
+states.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from quirk.jit.simd import at, load, put, splat, store, total
 
 @record
 class Fronts(NamedTuple):
-    """Pattern of the fronts, the dense matrices in which K nodes are eliminated, with L blocks; see `Pattern`.
+    """Tables of the fronts, the dense matrices in which K nodes with L blocks are eliminated.
 
     Attributes
     ----------
@@ -42,9 +42,8 @@ class Fronts(NamedTuple):
     term_first : (L + 1,) index of the first product of each block
     left, right, left_force, right_force : products that form the couplings of joints with hubs, see `Pattern`
     pair_first : (K + 1,) index of the first pair of each node
-    one, two, target, pair_rows : for each pair, the product of blocks `one` and `two` is subtracted from block
-        `target`,
-        which has `pair_rows` rows
+    one, two, target, pair_rows : the product of blocks `one` and `two` of a pair is subtracted from block `target` with
+        `pair_rows` rows
     """
 
     rows: np.ndarray

@@ -195,7 +195,7 @@ def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def every_row(mechanism: Mechanism) -> bool:
-    """Whether all rows are selected."""
+    """Whether all constraint rows of the system are selected."""
     nodes, work = mechanism.nodes, mechanism.work
     for n in range(nodes.rows.shape[0]):
         for r in range(nodes.rows[n]):

@@ -517,9 +517,10 @@ class Solver:
     def _factorised(
         self, of: Orthogonal, G: np.ndarray, lengths: np.ndarray, rank: int
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Factorize other rows G of given rank over K nodes.
+        """Factorize other rows G, and return a function that solves for right-hand sides (8 K,).
 
-        Return a function that solves for right-hand sides (8 K,).
+        `of` is the pattern of the factorization, `lengths` (8 K,) are the squared lengths of the rows, and `rank` is
+        the number of independent ones.
         """
         work = self.work._replace(
             G=G, lengths=lengths, floor=np.zeros_like(lengths), rhs=np.zeros_like(lengths), x=np.zeros_like(lengths),

@@ -47,7 +47,7 @@ class Blocks:
 
     @cached_property
     def whole(self) -> Pattern:
-        """Pattern of all nodes."""
+        """Block pattern in which all nodes have rows."""
         return block_pattern(self.neighbours, self.rows, self.sign, self.products)
 
     @cached_property

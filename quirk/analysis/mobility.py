@@ -136,7 +136,7 @@ def said_nearly(rows: dict[str, float]) -> str:
 def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
     """Return the independent rows that nearly depend on others, with their distances from these, by label.
 
-    The smallest distance is first.
+    The smallest distance is first. `verdict` says which rows are independent, and how far each is from the others.
     """
     near = np.flatnonzero(verdict.kept & (verdict.distance < NEARLY))
     return {model.labels[row]: float(verdict.distance[row]) for row in near[np.argsort(verdict.distance[near])]}
@@ -204,7 +204,7 @@ def _orthonormal(metric: Metric, motions: np.ndarray) -> np.ndarray:
 def _motions(metric: Metric, free: np.ndarray) -> np.ndarray:
     """Return velocities of n bodies (f, n, 6) for f vectors (f, 6 n) in coordinates of a metric.
 
-    Linear parts are in the inertial frame, angular ones in body axes.
+    Linear parts are in the inertial frame, angular ones in body axes. `free` are the f vectors.
     """
     n = len(metric.translation)
     return np.array([np.concatenate(metric.vector(z), axis=1) for z in free]).reshape(-1, n, 6)
@@ -295,7 +295,7 @@ def _uniqueness(
 
     `rows` (m, n + 1, 6) are the result of `spatial_rows`, and `idle` (k, m) the null multipliers, which redistribute
     loads without effect on the motion. Redistributions are tested for each constraint, and for the sum over the
-    constraints between the same two bodies.
+    constraints between the same two bodies. `kin` has the poses of the bodies.
     """
     length = model.length
     changes: dict[str, np.ndarray] = {}

@@ -58,7 +58,8 @@ class VariedNumber:
 def checked_variation(system: System, count: int, vary: Any) -> list[VariedNumber]:
     """Return the parameters that differ between members.
 
-    An InputError is raised if a name or an array does not fit.
+    An InputError is raised if a name or an array does not fit. `vary` is the argument of `Batch`, and `count` the
+    number of members.
     """
     if not isinstance(vary, Mapping):
         raise InputError(
@@ -120,7 +121,10 @@ def _value_of(part: Any, parameter: str) -> np.ndarray:
 
 
 def changes_of(varied: list[VariedNumber], k: int) -> dict[str, dict[str, Any]]:
-    """Return the changed arguments of member k, by name of the part."""
+    """Return the changed arguments of member k, by name of the part.
+
+    `varied` are the parameters that differ between members.
+    """
     changes: dict[str, dict[str, Any]] = {}
     for one in varied:
         if one.part and not one.of_state:

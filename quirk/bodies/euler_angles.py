@@ -58,7 +58,7 @@ def continued(sequence: str, time: np.ndarray, q: np.ndarray, omega: np.ndarray)
 def plane_forms(sequence: str) -> np.ndarray:
     """Return the matrix (4, 4) that maps a quaternion to the two plane vectors; see the beginning of the module.
 
-    The first two rows give the first vector, the others the second.
+    The first two rows give the first vector, the others the second. `sequence` names the axes, such as "zyx".
     """
     w, *axes = np.eye(4)
     a, b, c = (axes["xyz".index(letter)] for letter in sequence)

@@ -121,7 +121,10 @@ def _flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _print(found: Any) -> None:
-    """Print the status of each run of a data set; for many runs only their number by status and error."""
+    """Print the status of each run of a data set; for many runs only their number by status and error.
+
+    `found` is the data set.
+    """
     names = [str(name) for name in found.coords if found[name].dims == ("run",) and name not in ("run", "error")]
     if found.sizes["run"] <= MOST_LISTED:
         rows = [names, *([f"{x:.6g}" if isinstance(x, float) else str(x) for x in row]

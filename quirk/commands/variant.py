@@ -73,7 +73,7 @@ def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
 def _of(place: Any, key: str, name: str) -> Any:
     """Return the entry of a table for a key, or the entry of a list for an index written as text.
 
-    `name` is the whole dotted name, for errors.
+    `name` is the whole dotted name, for errors. `place` is the table or list.
     """
     if isinstance(place, dict) and key in place:
         return place[key]

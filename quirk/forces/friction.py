@@ -168,7 +168,10 @@ class Friction(OfSlip):
         return sum(int(np.size(getattr(self, name))) for name in before)
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the friction force, N, and its moment, N m, on both bodies, in the inertial frame."""
+        """Return the friction force, N, and its moment, N m, on both bodies, in the inertial frame.
+
+        `i` and `j` are its moving frames.
+        """
         components = self.slip(t, i, j, list(self.radii))
         sizes = [-self.size * part for part in self._direction([one.rate for one in components])]
         return [
@@ -190,7 +193,10 @@ class Friction(OfSlip):
         return [where(fast, s / size, e) for s, e in zip(slip, self.direction, strict=True)]
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the slip along the stored direction of slip, followed by its components, m/s."""
+        """Return the slip along the stored direction of slip, followed by its components, m/s.
+
+        `i` and `j` are its moving frames.
+        """
         slip = [one.rate for one in self.slip(t, i, j, list(self.radii))]
         return [sum(s * e for s, e in zip(slip, self.direction, strict=True)), *slip]
 
@@ -285,7 +291,10 @@ class SlipComponent(OfSlip):
     radii: np.ndarray
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return force and torque on both bodies, inertial frame, for a unit force along the component of slip."""
+        """Return force and torque on both bodies, inertial frame, for a unit force along the component of slip.
+
+        `i` and `j` are its moving frames.
+        """
         one = self._component(t, i, j)
         return [(one.force_i, one.torque_i), (one.force, one.torque)]
 

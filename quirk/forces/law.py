@@ -165,7 +165,8 @@ def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list
     """Add the loads of the energy that is stored in the coordinates to `loads`, and return this energy, J.
 
     The energy is differentiated with respect to the coordinates, and the coordinates with respect to the poses. This
-    takes fewer derivatives than the gradient of the energy with respect to all poses.
+    takes fewer derivatives than the gradient of the energy with respect to all poses. `law` is the element with its
+    values at the time.
     """
     if len(coordinates) > LANES:
         stored = law.stored(time, list(coordinates))
@@ -202,7 +203,8 @@ def _act_along(
 ) -> None:
     """Add the loads given by the method `along` to `loads`.
 
-    The coordinates, their rates and the forces or torques along them are written to `outputs`.
+    The coordinates, their rates and the forces or torques along them are written to `outputs`. `law` is the element
+    with its values at the time.
     """
     rates = [x.rate for x in coordinates]
     multipliers: list[Any] = [0.0] * len(rates)
@@ -268,7 +270,10 @@ def _with_rates(
 def _internal_rates(
     element: ForceElement, law: Any, layout: LawLayout, time: Jet, frames: Sequence[Place], inputs: Any
 ) -> list[Any]:
-    """Return the rates of the internal variables as a list of jets."""
+    """Return the rates of the internal variables as a list of jets.
+
+    `law` is the element with its values at the time, and `frames` are its moving frames.
+    """
     given: Sequence[Any] = frames
     if element.has("coordinate"):
         found = _counted("coordinate", law.coordinate(time, *frames), layout.coordinates)
@@ -277,7 +282,10 @@ def _internal_rates(
 
 
 def _term(x: Any, k: int) -> Any:
-    """Return Taylor coefficient k of a jet; a number is a constant."""
+    """Return Taylor coefficient k of a jet; a number is a constant.
+
+    `x` is the jet or number.
+    """
     taylor = x.taylor if isinstance(x, Jet) else [x]
     return taylor[k] if k < len(taylor) else 0.0
 
@@ -334,7 +342,10 @@ def _listed(x: Any) -> list[Any]:
 
 
 def _counted(method: str, given: Any, count: int) -> list[Any]:
-    """Return the result of a method of the law as a list of `count` numbers; any other number is a ValueError."""
+    """Return the result of a method of the law as a list of `count` numbers; any other number is a ValueError.
+
+    `given` is this result, and `method` the name of the method.
+    """
     found = _listed(given)
     wanted = "a number" if count == 1 else f"{count} numbers, one for each name in coordinates"
     if method == "internal_rates":
@@ -347,7 +358,7 @@ def _counted(method: str, given: Any, count: int) -> list[Any]:
 def _pairs(given: Any, frames: int) -> list[tuple[Any, Any]]:
     """Return the result of `load` as a list with one pair of force and torque for each frame.
 
-    For one frame, `load` may return a single pair.
+    For one frame, `load` may return a single pair. `given` is this result.
     """
     pairs = [given] if frames == 1 and len(given) == 2 and not _is_pair(given[0]) else list(given)
     if len(pairs) != frames or not all(len(pair) == 2 for pair in pairs):

@@ -133,7 +133,8 @@ def _check_time(which: str, before: Result, after: Result) -> None:
 def _check_state(which: str, before: State, after: State, length: float) -> None:
     """Raise an InputError if a run does not start in the final state of the previous one.
 
-    `which` names the run in the message; `length` is the length of the system, m.
+    `which` names the run in the message; `length` is the length of the system, m. `before` is the final state, and
+    `after` the initial one.
     """
     cure = "start it there, with initial_state=before.state_at()"
     speed = max(float(np.abs(before.velocity).max()), length * float(np.abs(before.angular_velocity).max()))
@@ -160,7 +161,10 @@ def _check_state(which: str, before: State, after: State, length: float) -> None
 
 
 def _add(total: Statistics, more: Statistics) -> None:
-    """Add the statistics of one run to a total, which is changed."""
+    """Add the statistics of one run to a total, which is changed.
+
+    `more` are the added statistics.
+    """
     for part in fields(Statistics):
         if part.name != "in_python":
             setattr(total, part.name, getattr(total, part.name) + getattr(more, part.name))

@@ -171,6 +171,7 @@ def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str,
     """Return the work (nt,), J, by name since the first of the selected times of a run, and its estimated error.
 
     `rows` are the output indices at or before the selected times. Jumps of energy between the times are included.
+    `instants` is the result at these times.
     """
     run, integrated, work = instants.run, instants.work, {}
     weight, weight_now = run.energy.potential_of["gravity"], instants.energy.potential_of["gravity"]
@@ -191,7 +192,7 @@ def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str,
 def _energies(run: Result, instants: ResampledResult, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the energy stored in a force element, J, at all output times and at the selected times.
 
-    It is zero for constraints.
+    It is zero for constraints. `run` is the original result, and `instants` the one at the selected times.
     """
     none = np.zeros_like(run.time), np.zeros_like(instants.time)
     kept, now = (result._exerted.get(name) for result in (run, instants))

@@ -94,13 +94,19 @@ def rebuilt_configuration(description: Mapping[str, Any], system: System, events
 
 
 def lost_parts(descriptions: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the titles of constraints and forces that user functions have created; they cannot be reconstructed."""
+    """Return the titles of constraints and forces that user functions have created; they cannot be reconstructed.
+
+    `descriptions` are the data of segments from `described`.
+    """
     others = [one for each in descriptions for one in each["others"] if one["by"] == "function"]
     return list(dict.fromkeys(one["what"] for one in others))
 
 
 def used_events(descriptions: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the names of events whose actions have replaced constraints or forces."""
+    """Return the names of events whose actions have replaced constraints or forces.
+
+    `descriptions` are the data of segments from `described`.
+    """
     return {part["event"] for description in descriptions for part in description["others"] if part["by"] == "action"}
 
 
@@ -168,7 +174,10 @@ def _side(slip: Any) -> int:
 
 
 def _made(one: Mapping[str, Any], system: System, actions: Mapping[tuple[str, int], Any]) -> Any:
-    """Return the constraint or force described by the plain data `one`."""
+    """Return the constraint or force described by the plain data `one`.
+
+    `actions` are the replacing actions, by the name of their event and their index in it.
+    """
     own: Any = system[one["name"]]
     match one["by"]:
         case "sticking":

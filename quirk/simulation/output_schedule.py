@@ -69,7 +69,10 @@ def checked_breaks(
     step: float | None,
     owner: str = "simulate",
 ) -> Breaks:
-    """Return the times at which steps must end, with the largest step size; the duration, s, may be infinite."""
+    """Return the times at which steps must end, with the largest step size; the duration, s, may be infinite.
+
+    `breaks` and `max_step` are the user's arguments.
+    """
     longest = np.inf
     if max_step is not None:
         longest = validate.positive(owner, "max_step", max_step)
@@ -117,7 +120,8 @@ def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:
 def _check_resolution(breaks: Breaks, duration: float, step: float | None) -> None:
     """Raise an InputError if steps would be too short for the spacing of floating-point times.
 
-    This happens if a short run starts at a very late time.
+    This happens if a short run starts at a very late time. `breaks` are the times at which steps must end, `duration`
+    is that of the run, and `step` the fixed step size, s, or None.
     """
     start, shortest = breaks.start, breaks.shortest(breaks.start)
     apart = f"times around {start:g} s are {np.spacing(max(abs(start), abs(breaks.end))):.1e} s apart"

@@ -151,7 +151,8 @@ def begun(
 ) -> HybridRun | CheckpointedRun:
     """Return a run at its initial state, projected onto the constraints, or at the restart point of a checkpoint.
 
-    `written` is the checkpoint or None, and `owner` the name of the caller in errors.
+    `written` is the checkpoint or None, and `owner` the name of the caller in errors. `phases` is the factory of the
+    runs.
     """
     run = HybridRun(system, phases) if written is None else CheckpointedRun(system, phases, written)
     if written is not None and written.leg is not None:

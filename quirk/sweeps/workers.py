@@ -197,7 +197,10 @@ class Crew:
 
 
 def _copies(count: int) -> list[Forked]:
-    """Return forks of this process; they are created before other threads start."""
+    """Return forks of this process; they are created before other threads start.
+
+    `count` is their number.
+    """
     made: list[Forked] = []
     with contextlib.suppress(OSError):  # memory or process limits may prevent more forks
         while len(made) < count and safe():

@@ -81,7 +81,10 @@ def differences(one: Any, other: Any, where: str = "") -> list[str]:
 
 
 def _alike(one: list[float], other: list[float]) -> bool:
-    """Whether two lists of numbers are equal up to round-off of the largest."""
+    """Whether two lists of numbers are equal up to round-off of the largest.
+
+    These are `one` and `other`.
+    """
     largest = np.abs([one, other]).max(initial=0.0)
     return one == other or bool((np.abs(np.subtract(one, other)) <= SAME * largest).all())
 

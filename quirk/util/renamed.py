@@ -42,7 +42,10 @@ def with_earlier_arguments(**now: str) -> Callable[[F], F]:
 
 
 def present_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return keyword arguments with deprecated names replaced by the present ones, each with a warning."""
+    """Return keyword arguments with deprecated names replaced by the present ones, each with a warning.
+
+    `given` are the arguments of the call.
+    """
     earlier: Mapping[str, str] = getattr(function, "earlier_arguments", {})
     for name in given.keys() & earlier.keys():
         said = f"{function.__name__}: the argument {name} is called {earlier[name]} now"

@@ -66,13 +66,16 @@ class Frictions:
         self.names = frozenset(friction.name for friction in self.all)
 
     def bare(self, base: Configuration) -> Configuration:
-        """Return the configuration with all friction elements disabled."""
+        """Return the configuration with all friction elements disabled.
+
+        It is otherwise like the configuration `base`.
+        """
         return base.with_forces(off=self.names) if self.all else base
 
     def acting(self, base: Configuration, pushing: Container[str]) -> list[Friction]:
         """Return the enabled friction elements whose joint is active or whose contact carries a load.
 
-        `pushing` contains the names of the closed contacts.
+        `pushing` contains the names of the closed contacts. `base` is the configuration without contacts.
         """
         return [
             one
@@ -85,7 +88,8 @@ class Frictions:
     ) -> Configuration:
         """Return the configuration in which each friction element slides or sticks as `rubbing` says.
 
-        `parts` gives the touched part of each bounded surface, by name of contact.
+        `parts` gives the touched part of each bounded surface, by name of contact. `base` is the configuration without
+        friction.
         """
         found = self.bare(base)
         for friction in self.all:

@@ -164,7 +164,10 @@ class Gaps:
             self.parts[one.name] = part_at(self._system, one, state, before.get(one.name))
 
     def row_of(self, touch: ContactPoint) -> int:
-        """Return the index of the constraint row for a closed gap, among the rows of its constraint."""
+        """Return the index of the constraint row for a closed gap, among the rows of its constraint.
+
+        `touch` is the gap.
+        """
         return self.parts.get(touch.constraint.name, touch.number)
 
     def at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> Opening:
@@ -206,7 +209,10 @@ class Gaps:
         return Opening(values, rates, push, in_body)
 
     def push_on_j(self, opening: Opening, c: int) -> np.ndarray:
-        """Return the force (3,) on body j for a unit multiplier of the gap with index c, inertial frame."""
+        """Return the force (3,) on body j for a unit multiplier of the gap with index c, inertial frame.
+
+        `opening` has the force directions at a state.
+        """
         i, j = self.touches[c].rows[:2]
         push: np.ndarray = opening.push[c, j, :3] if j < opening.push.shape[1] else -opening.push[c, i, :3]
         return push
@@ -216,7 +222,8 @@ class Gaps:
 
         The gap must be a length, and its force must pass through the contact point. This is tested as follows: the load
         f = u x v, with u and v the tangents, has at an arm a the moment a x f = u (a v) - v (a u), where a v = -(a x u)
-        f and a u = (a x v) f. `slips` are the indices of the slip components.
+        f and a u = (a x v) f. `slips` are the indices of the slip components. `opening` has the force directions at a
+        state.
         """
         i, j = self.touches[c].rows[:2]
         body = j if j < opening.push.shape[1] else i
@@ -265,7 +272,8 @@ class Gaps:
     def _numbers(self, on: Any, parameter: str) -> dict[str, np.ndarray]:
         """Return the numbers that describe the touched part of a bounded surface, as {parameter: numbers}.
 
-        The dict is empty for other surfaces.
+        The dict is empty for other surfaces. `on` is the contact, and `parameter` the name of the parameter that has
+        them.
         """
         part = self.parts.get(on.name)
         return {} if part is None else {parameter: np.array(on.numbers_of(part))}
@@ -307,5 +315,8 @@ class Gaps:
 
 
 def _at_rest(gap: Gap, constraint: Unilateral, number: int) -> Gap:
-    """Return the gap function of a single part of a bounded surface; for other constraints the gap itself."""
+    """Return the gap function of a single part of a bounded surface; for other constraints the gap itself.
+
+    `number` is the index of the gap in its constraint.
+    """
     return gap if constraint.parts is None else Gap(constraint, number, relation=constraint.resting_gaps[0])

@@ -136,7 +136,8 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
 def _not_found(pushes: Pushes, state: State, left: float, t: float) -> ConvergenceError:
     """Return the ConvergenceError of a search that has failed.
 
-    It contains the best state, and names the body with the largest acceleration there. `left` is the residual.
+    It contains the best state, and names the body with the largest acceleration there. `left` is the residual. `pushes`
+    are the gaps of the system.
     """
     free = NullSpaceBasis.at(Point(pushes.system, state, t))
     model, (g, K, _) = free.point.model, accelerations(free, len(pushes.at(state)))
@@ -178,7 +179,7 @@ def _unopposed(g: np.ndarray, K: np.ndarray) -> np.ndarray:
 def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
     """Return the contact forces (c,) at an equilibrium, N or N m.
 
-    If several closed gaps share a load, the forces are those of least norm.
+    If several closed gaps share a load, the forces are those of least norm. `pushes` are the gaps of the system.
     """
     x = pushes.at(state)
     if not len(x):
@@ -193,6 +194,7 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
     """Return the best state that the search finds, and its residual.
 
     The residual is the largest acceleration, relative to the accelerations that the largest loads so far would cause.
+    `pushes` are the gaps of the system.
 
     Steps (k - K) du = g + G x are Newton steps for k = 0. If K has growing directions, k exceeds their rates. The step
     is then an implicit step of a strongly damped descent (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)), unless the

@@ -190,7 +190,8 @@ class _Follower:
     def _derivatives(self, at: _Place, slope: _Slope) -> np.ndarray:
         """Return the derivatives [K, g_p] of the accelerations with respect to free coordinates and parameter.
 
-        Displacements are relative to the length of the system, and the parameter is relative to its range.
+        Displacements are relative to the length of the system, and the parameter is relative to its range. `slope` is
+        g_p.
         """
         return np.column_stack([at.K * self._unit(at), self._inner(at, *slope)])
 
@@ -206,12 +207,15 @@ class _Follower:
     def _way(self, at: _Place, slope: _Slope, row: np.ndarray) -> float:
         """Return the sign of the determinant of [K, g_p] with the tangent as its last row, `row`.
 
-        A path keeps this sign across corners.
+        A path keeps this sign across corners. `slope` is g_p.
         """
         return float(np.linalg.slogdet(np.vstack([self._derivatives(at, slope), row]))[0])
 
     def past_corner(self, here: _Place, tangent: _Tangent) -> _Step | None:
-        """Return a step across a corner of the path close to `here`, or None if no stiffness jumps there."""
+        """Return a step across a corner of the path close to `here`, or None if no stiffness jumps there.
+
+        `tangent` is that of the path at `here`.
+        """
         beyond = self.predicted(here, tangent, BEYOND)
         elements = switched(here.free.point, beyond.free.point)
         if not elements:
@@ -229,14 +233,17 @@ class _Follower:
         return _Step(self, here, there, turned, slope, BEYOND)
 
     def predicted(self, at: _Place, tangent: _Tangent, length: float) -> _Place:
-        """Return the point reached by a step of `length` along a tangent."""
+        """Return the point reached by a step of `length` along a tangent.
+
+        The step starts at the point `at`.
+        """
         state = displaced(at.state, length * tangent[0][:, :3], length * tangent[0][:, 3:])
         return self._with(at, state, length * tangent[1], at.value + length * tangent[2] * self.span)
 
     def corrected(self, now: _Place, tangent: _Tangent, slope: _Slope) -> _Place:
         """Return the point of the path next to `now`, corrected perpendicular to a tangent.
 
-        Raises an AssemblyError if none is found.
+        Raises an AssemblyError if none is found. `slope` is the derivative g_p, which is kept constant.
         """
         best = now
         for _ in range(MOST_ITERATIONS):

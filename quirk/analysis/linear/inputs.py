@@ -135,7 +135,10 @@ def _law_input(name: str, number: int, place: int) -> Input:
 
 
 def _of_driver(model: Model, driver: Constraint, parameter: str) -> list[Input]:
-    """Return three inputs for the motion of a driver: its value, its rate and its acceleration."""
+    """Return three inputs for the motion of a driver: its value, its rate and its acceleration.
+
+    `parameter` is the name of the motion.
+    """
     motion = getattr(driver, parameter, None)
     rows = model.joint_rows[driver.name]
     for number, placed in enumerate(as_relations(model)):

@@ -95,14 +95,17 @@ class Modes:
     def animate(self, number: int, path: str | Path, *, amplitude: float = 0.2, **options: Any) -> Path:
         """Write an animation of a mode to a file; one period takes two seconds.
 
-        `options` are those of `Result.animate`.
+        `options` are those of `Result.animate`. `number` and `amplitude` are as for `result`.
         """
         motion = self.result(number, amplitude)
         options.setdefault("speed", float(motion.time[-1]) / 2)
         return Path(motion.animate(path, **options))
 
     def plot(self, number: int, *, amplitude: float = 0.2, **options: Any) -> Any:
-        """Plot a mode at both extremes and at rest; `options` are those of `Result.plot.ghosts`."""
+        """Plot a mode at both extremes and at rest; `options` are those of `Result.plot.ghosts`.
+
+        `number` and `amplitude` are as for `result`.
+        """
         motion = self.result(number, amplitude)
         period = float(motion.time[-1])
         figure = motion.plot.ghosts([0.25 * period, 0.5 * period, 0.75 * period], **options)

@@ -42,7 +42,10 @@ class Named:
     owner: str
 
     def read(self, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
-        """Return the value of the quantity, and its derivatives (D,) along D directions."""
+        """Return the value of the quantity, and its derivatives (D,) along D directions.
+
+        `changes` has the derivatives of the motion.
+        """
         if isinstance(self.of, Reading):
             return self._reading(self.of, changes)
         value, moved = changes.coordinate(self.of, rows_of(changes.point, self.of))
@@ -137,7 +140,7 @@ def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[f
 def _energy(what: str, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
     """Return an energy of the system, J, and its derivatives (D,) along D directions.
 
-    `what` is "kinetic", "potential" or "total".
+    `what` is "kinetic", "potential" or "total". `changes` has the derivatives of the motion.
     """
     point, model, state = changes.point, changes.point.model, changes.point.state
     given = changes.variation.directions.bodies

@@ -168,7 +168,8 @@ class QuantityDerivatives:
     def _origin_of_j(self, number: int, placed: PlacedRelation) -> np.ndarray:
         """Return the derivatives (3, D) of the origin of frame j of a constraint, in body coordinates.
 
-        `number` is the index of the constraint among the relations of the model.
+        `number` is the index of the constraint among the relations of the model. `placed` is the constraint with its
+        bodies.
         """
         layout = layout_of(placed.relation, len(placed.bodies), 2)
         given = self.variation.directions.relations.get(number, {})

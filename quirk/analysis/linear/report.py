@@ -28,7 +28,10 @@ FREE = (("angle", "rotation", "rad"), ("travel", "translation", "m"))
 
 
 def report(found: Equilibrium) -> str:
-    """Return the text that `print(equilibrium)` shows, about thirty lines at most for any system."""
+    """Return the text that `print(equilibrium)` shows, about thirty lines at most for any system.
+
+    `found` is the equilibrium.
+    """
     model, count = found.system.model, len(found.position)
     errors = residuals(model, Kinematics.of(found), found.time, 0)[:, 0] if model.rows else np.zeros(0)
     lines = [
@@ -66,7 +69,10 @@ def _number(real: float, imaginary: float) -> str:
 
 
 def _place(found: Equilibrium) -> list[str]:
-    """Return lines of text with the free joint coordinates, or with positions of bodies if there are no joints."""
+    """Return lines of text with the free joint coordinates, or with positions of bodies if there are no joints.
+
+    `found` is the equilibrium.
+    """
     system = found.system
     joints = [c for c in system.constraints if isinstance(c, Joint) and system.is_active(c.name)]
     free = [
@@ -87,7 +93,7 @@ def _place(found: Equilibrium) -> list[str]:
 def _loads(found: Equilibrium) -> list[str]:
     """Return lines of text with the loads of the constraints, and whether they are unique.
 
-    If there are many, only the largest are listed.
+    If there are many, only the largest are listed. `found` is the equilibrium.
     """
     loads, model = found.loads, found.system.model
     if not loads:

@@ -87,7 +87,10 @@ def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLo
 
 
 def _continued(before: list[np.ndarray], now: np.ndarray) -> np.ndarray:
-    """Return eigenvalues sorted to match the previous ones, or their linear extrapolation if there are two."""
+    """Return eigenvalues sorted to match the previous ones, or their linear extrapolation if there are two.
+
+    `before` are the eigenvalues at earlier values of the parameter, `now` those to be sorted.
+    """
     from scipy.optimize import linear_sum_assignment
 
     if not before:

@@ -147,7 +147,8 @@ def _pattern(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> Any:
 def _colors(near: Any) -> list[np.ndarray]:
     """Return sets of bodies that can be varied together, because no body depends on two bodies of a set.
 
-    It is a greedy coloring of the distance-2 graph.
+    It is a greedy coloring of the distance-2 graph. `near` is a sparse matrix of bodies and the bodies on which they
+    depend.
     """
     apart = (near @ near).tocsr()
     color = np.full(apart.shape[0], -1)
@@ -158,7 +159,10 @@ def _colors(near: Any) -> list[np.ndarray]:
 
 
 def _owners(touching: Any, members: np.ndarray) -> np.ndarray:
-    """Return for each row of a sparse matrix the body among `members` on which the row depends, or -1."""
+    """Return for each row of a sparse matrix the body among `members` on which the row depends, or -1.
+
+    `touching` is that matrix.
+    """
     found = np.full(touching.shape[0], -1)
     part = touching[:, members].tocoo()
     found[part.coords[0]] = members[part.coords[1]]

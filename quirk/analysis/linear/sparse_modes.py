@@ -68,7 +68,8 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
 def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: float) -> Found:
     """Return the eigenvalues nearest to zero, with the motions of bodies and internal variables.
 
-    There are `wanted` - 2 of them; `rate` is a typical rate of the system, 1/s.
+    There are `wanted` - 2 of them; `rate` is a typical rate of the system, 1/s. `local` are the Jacobians, and `steady`
+    is the steady motion.
     """
     from scipy.sparse import diags_array
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
@@ -131,7 +132,7 @@ def _largest(A: Any, axis: int) -> np.ndarray:
 def _same(found: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
     """Whether modes of a steady motion are also modes at its later point, a time `tau`, s, afterwards.
 
-    `rate` is a typical rate, 1/s.
+    `rate` is a typical rate, 1/s. `found` are the modes.
     """
     values, shapes, inside = found
     moved = steady.carried_later(Directions.of_shapes(later.model, shapes, inside), tau)
@@ -149,7 +150,8 @@ def _same(found: Found, steady: Steady, later: Point, tau: float, rate: float) -
 def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
     """Return the sparse matrices E and F of the equations s E y = F y of small motions.
 
-    y contains 12 coordinates of each body, the internal variables, and the multipliers of the independent rows.
+    y contains 12 coordinates of each body, the internal variables, and the multipliers of the independent rows. `local`
+    are the Jacobians at the point, and `steady` is the steady motion.
     """
     from scipy.sparse import block_array, block_diag, coo_array, csr_array, eye_array
 
@@ -207,7 +209,7 @@ def _of_velocities(point: Point) -> np.ndarray:
 def _rate(local: Local, length: float) -> float:
     """Return a typical rate of the system, 1/s, from its stiffness, or from its damping if it has no stiffness.
 
-    `length` is the length of the system, m.
+    `length` is the length of the system, m. `local` are the Jacobians.
     """
     from scipy.sparse import csr_array, diags_array
 

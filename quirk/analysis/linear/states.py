@@ -104,7 +104,7 @@ class States:
 def _changes(chosen: list[Named], changes: QuantityDerivatives) -> np.ndarray:
     """Return the derivatives (c, 3, D) of c coordinates, their rates and their second time derivatives.
 
-    They are taken along D directions.
+    They are taken along D directions. `chosen` are the coordinates, and `changes` has the derivatives of the motion.
     """
     point = changes.point
     found = [changes.coordinate(one.of, rows_of(point, one.of))[1] for one in chosen]  # type: ignore[arg-type]
@@ -147,7 +147,7 @@ def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: n
     """Raise an InputError unless c coordinates determine all poses.
 
     `values` (c, F) are their derivatives with respect to the states; `moved` (n, 6, p) are the motions of the bodies
-    along the p free pose coordinates.
+    along the p free pose coordinates. `chosen` are the coordinates.
     """
     p = moved.shape[2]
     for one, row in zip(chosen, values, strict=True):
@@ -182,7 +182,8 @@ def _most(point: Point, chosen: list[Named], moved: np.ndarray) -> np.ndarray:
     """Return upper bounds (c,) of the variations of c coordinates for any combination of motions of the bodies.
 
     `moved` (n, 6, p) are p motions. Translation and rotation of each body are bounded separately, by the product of the
-    norms of gradient and motion. The bounds therefore do not depend on units or on other bodies.
+    norms of gradient and motion. The bounds therefore do not depend on units or on other bodies. `chosen` are the
+    coordinates.
     """
     rows = sorted({row for one in chosen for row in rows_of(point, one.of) if row < len(moved)})  # type: ignore[arg-type]
     alone = Directions.none(point.model, 6 * len(rows))

@@ -143,7 +143,10 @@ class Painter:
             setter([values[k] for k in order])
 
     def _add_planes(self, frame: int, anchor: np.ndarray) -> None:
-        """Add unbounded planes fixed in bodies, behind everything else."""
+        """Add unbounded planes fixed in bodies, behind everything else.
+
+        `frame` is the index of the picture, and `anchor` (3,), m, the point in its center.
+        """
         for plane in self.scene.planes:
             if not isinstance(plane.body, Body):
                 continue
@@ -207,7 +210,10 @@ class Painter:
             self._add_line(line, TRAIL_COLOR, TRAIL, self._thick[name], piece)
 
     def _add_joints(self, frame: int, anchor: np.ndarray) -> None:
-        """Add marks and axes of joints, just in front of the bodies that they connect."""
+        """Add marks and axes of joints, just in front of the bodies that they connect.
+
+        `frame` is the index of the picture, and `anchor` (3,), m, the point in its center.
+        """
         joints = self._joints
         if not len(joints.nearer):
             return

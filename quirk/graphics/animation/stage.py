@@ -139,7 +139,10 @@ class Stage:
         return lines
 
     def _ticks(self, axis: int, anchor: np.ndarray) -> np.ndarray:
-        """Return round tick values along one inertial axis, m; none if the axis points toward the viewer."""
+        """Return round tick values along one inertial axis, m; none if the axis points toward the viewer.
+
+        `anchor` (3,), m, is the point in the center of the picture.
+        """
         low, high = self._bounds[axis]
         if self._moves:
             first, last = np.ceil((low + anchor[axis]) / self.mesh), np.floor((high + anchor[axis]) / self.mesh)
@@ -155,7 +158,8 @@ class Stage:
     def _number(self, ticks: list[np.ndarray], anchor: np.ndarray, level: float | None) -> None:
         """Write tick labels and axis names at the edges of the box that are at the border of the picture.
 
-        `ticks` are the tick values of each axis, m.
+        `ticks` are the tick values of each axis, m. `anchor` (3,), m, is the point in the center of the picture, and
+        `level` the height of level ground.
         """
         low, high = self._extent(level)
         written: list[tuple[np.ndarray, str, bool]] = []
@@ -184,7 +188,8 @@ class Stage:
     def _edge(self, axis: int, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return a point (3,) on the edge of the box for tick labels of an axis, and the edge's outward normal.
 
-        It is the lowest or leftmost edge in the picture; the normal (2,) is in the picture.
+        It is the lowest or leftmost edge in the picture; the normal (2,) is in the picture. `low` and `high` (3,) are
+        the corners of the box.
         """
         right, up = self._camera.axes[:2, axis]
         out = np.array([up, -right]) / np.hypot(right, up)

@@ -49,7 +49,10 @@ def is_mark(artist: Any) -> bool:
 
 
 def _by_name(happenings: EventLog) -> dict[str, np.ndarray]:
-    """Return the times of events, s, by name; all but the most frequent names are combined."""
+    """Return the times of events, s, by name; all but the most frequent names are combined.
+
+    `happenings` are the records of the events.
+    """
     names = list(dict.fromkeys(happenings.name))
     times = {name: happenings.of(name).time for name in names}
     kept = sorted(names, key=lambda name: -len(times[name]))[:MOST_NAMES]

@@ -59,7 +59,7 @@ def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
 def cut(pairs: Pairs, count: int, kept: int = 0) -> Pairs:
     """Return at most `count` entries of a legend; if some are left out, one entry gives their number.
 
-    The last `kept` entries always remain.
+    The last `kept` entries always remain. `pairs` are all entries.
     """
     if len(pairs) <= count or count - kept < 1:
         return pairs[:count]
@@ -104,7 +104,8 @@ def place(ax: Any, pairs: Pairs, room: float, own: bool, again: bool = False) ->
 def _inside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
     """Place a legend in free space inside the axes; return False if there is none.
 
-    `scale` is a factor on the font size, and `room` the width available around the axes, pixels.
+    `scale` is a factor on the font size, and `room` the width available around the axes, pixels. `pairs` are its
+    entries.
     """
     if ax.name == "polar":  # the corners are used by angle labels
         return False
@@ -130,7 +131,8 @@ def _just_above(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
 def _above(ax: Any, pairs: Pairs, scale: float, room: float, most: float = AT_MOST) -> bool:
     """Place a legend in space added above the curves; return False if it would take too much.
 
-    The space is at most the fraction `most` of the height of the axes.
+    The space is at most the fraction `most` of the height of the axes. `pairs` are the entries; `scale` and `room` are
+    as for `_inside`.
     """
     if ax.name != "rectilinear" or ax.get_aspect() != "auto":
         return False
@@ -151,7 +153,10 @@ def _above(ax: Any, pairs: Pairs, scale: float, room: float, most: float = AT_MO
 
 
 def _beside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
-    """Place a legend beside the axes; return False if the axes would become too narrow, or it is too high."""
+    """Place a legend beside the axes; return False if the axes would become too narrow, or it is too high.
+
+    `pairs` are the entries; `scale` and `room` are as for `_inside`.
+    """
     box = ax.get_window_extent()
     for columns in (1, 2):
         legend = _make(ax, pairs, columns, scale, loc="upper left", bbox_to_anchor=(1, 1))
@@ -166,7 +171,8 @@ def _beside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
 def _below(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
     """Place a legend below axes with equal scales, or return False if they leave no part of the figure free.
 
-    `scale` is a factor on the font size, and `room` the width available around the axes, pixels.
+    `scale` is a factor on the font size, and `room` the width available around the axes, pixels. `pairs` are the
+    entries.
     """
     if ax.name == "3d" or ax.get_aspect() == "auto":
         return False

@@ -89,7 +89,10 @@ def draw_ground(ax: Any, scene: Scene, directions: Sequence[int], number: int = 
 
 
 def _draw_plates(ax: Any, scene: Scene, directions: Sequence[int]) -> None:
-    """Draw plates fixed in the inertial frame, with their outlines."""
+    """Draw plates fixed in the inertial frame, with their outlines.
+
+    `directions` are the two or three coordinates that are shown.
+    """
     faces = [face[:, directions] for face in scene.plates]
     outline, solid = Outline(scene.plates), len(directions) == 3
     along = None if solid else np.eye(3)[3 - sum(directions)]

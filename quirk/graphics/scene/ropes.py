@@ -62,7 +62,8 @@ def _axes(scene: Paths, drum: Any) -> np.ndarray:
 def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) -> np.ndarray:
     """Return the points (k, 3) of a rope over sheaves, inertial frame, m, in the picture with index `t`.
 
-    It consists of straight parts and arcs. `centers` and `axes` are those of the sheaves.
+    It consists of straight parts and arcs. `centers` and `axes` are those of the sheaves. `pulley` is the constraint of
+    the rope.
     """
     parts = []
     for k, drum in enumerate(pulley.drums):

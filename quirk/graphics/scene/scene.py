@@ -104,7 +104,10 @@ class Scene:
         self.extent = np.max([np.ptp(x, axis=0).max(axis=0) for x in corners], axis=0)
 
     def _near(self, plates: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the parts of fixed faces near the motion, and enlarge the displayed box to contain them."""
+        """Return the parts of fixed faces near the motion, and enlarge the displayed box to contain them.
+
+        `plates` are the fixed faces.
+        """
         room = AROUND * float((self.high - self.low).max()) or 1.0
         box = self.low - room, self.high + room
         found = [face for plate in plates for face in quadrilaterals(inside(box, plate))]

@@ -135,7 +135,8 @@ def _wheels_of(system: System, constraint: Any) -> Iterator[Wheel]:
 def _pair(system: System, gear: Any, carrier: Body | Ground) -> Iterator[Wheel]:
     """Yield the pitch circles of two gears with parallel axes.
 
-    There are none if the axes coincide or are unknown.
+    There are none if the axes coincide or are unknown. `gear` is the constraint, and `carrier` the body on which both
+    gears rotate.
     """
     bodies, ratio = (gear.body_i, gear.body_j), gear.ratio
     axis = _in_inertial(gear.body_j, gear.frame_j.matrix[:, 2])

@@ -21,7 +21,10 @@ DISTANCE = 4.3
 
 
 def axes_of(extent: Extent) -> np.ndarray:
-    """Return the viewing axes (3, 3) as columns: right, away from the viewer, and up, inertial components."""
+    """Return the viewing axes (3, 3) as columns: right, away from the viewer, and up, inertial components.
+
+    `extent` is the size and position of what is displayed.
+    """
     up = extent.up
     widths = _box(extent)
     horizontal = np.argsort(np.abs(up), kind="stable")[:2].tolist()
@@ -35,7 +38,10 @@ def axes_of(extent: Extent) -> np.ndarray:
 
 
 def direction(extent: Extent) -> np.ndarray:
-    """Return the unit vector (3,) toward the viewer, in the viewing axes of `axes_of`."""
+    """Return the unit vector (3,) toward the viewer, in the viewing axes of `axes_of`.
+
+    `extent` is the size and position of what is displayed.
+    """
     widths = np.abs(axes_of(extent)).T @ _box(extent)
     most = widths.max()
     aside = ASIDE_OF_FLAT if widths[1] < FLAT * most else ASIDE

@@ -97,7 +97,10 @@ def checked_follow(owner: str, result: Result, follow: Any) -> str | None:
 
 
 def checked_trails(owner: str, result: Result, trails: Any) -> list[tuple[str, np.ndarray]]:
-    """Return the body points whose paths are shown, as pairs of a body name and a point (3,), body coordinates, m."""
+    """Return the body points whose paths are shown, as pairs of a body name and a point (3,), body coordinates, m.
+
+    `trails` is the user's argument.
+    """
     given = [trails] if isinstance(trails, str) else trails
     if not isinstance(given, list | tuple):
         raise InputError(f"{owner}: trails must be names of bodies, or pairs (name, point); got {trails!r}")

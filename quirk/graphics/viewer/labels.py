@@ -52,7 +52,7 @@ def place_of(part: Part, poses: Poses) -> np.ndarray:
 def on_screen(places: np.ndarray, viewer: np.ndarray) -> np.ndarray:
     """Return pixel coordinates (k, 2), right and down, of k points (k, 3).
 
-    `viewer` (3,) is the position of the viewer, who looks at the origin.
+    `viewer` (3,) is the position of the viewer, who looks at the origin. `places` are the points.
     """
     away = -viewer / np.linalg.norm(viewer)
     right = np.cross(away, [0.0, 0.0, 1.0])

@@ -105,7 +105,7 @@ def with_panel(page: str, result: Result, times: np.ndarray, fps: float, drawn: 
     """Return the HTML page of viser with the panel added.
 
     `times` (nt,) are the times of the pictures, s, and `fps` is their number per second; `drawn` are the plotted
-    quantities.
+    quantities. `dark` is whether the page is dark.
     """
     values = [in_between.linear(result, curve.values[:, None], times)[:, 0] for curve in drawn]
     step = float(np.diff(times[:2])[0]) if len(times) > 1 else 1.0

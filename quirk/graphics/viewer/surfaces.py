@@ -101,7 +101,10 @@ def _patches(places: np.ndarray, normals: np.ndarray) -> np.ndarray:
 
 
 def tube(path: np.ndarray, radius: float, sides: int = 8) -> SurfaceMesh:
-    """Return a tube around a path of n points (n, 3), closed at both ends."""
+    """Return a tube around a path of n points (n, 3), closed at both ends.
+
+    `sides` is the number of points around the path.
+    """
     along = np.gradient(path, axis=0)
     along /= np.linalg.norm(along, axis=1, keepdims=True)
     across = axes_with_z(along[0])[:, 0]
@@ -115,7 +118,10 @@ def tube(path: np.ndarray, radius: float, sides: int = 8) -> SurfaceMesh:
 
 
 def turned(radii: Sequence[float], heights: Sequence[float], sides: int = ROUND) -> SurfaceMesh:
-    """Return a surface of revolution about z with certain radii at certain heights, closed at both ends."""
+    """Return a surface of revolution about z with certain radii at certain heights, closed at both ends.
+
+    `sides` is the number of points around the axis.
+    """
     angle = np.arange(sides) * 2 * np.pi / sides
     circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(sides)], axis=1)
     rings = np.array([r * circle + [0, 0, z] for r, z in zip(radii, heights, strict=True)])

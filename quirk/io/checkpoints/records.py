@@ -32,6 +32,7 @@ def place_of(leg: Mapping[str, Any] | None) -> str:
     """Return the digest of a restart point as plain data; None is the start of the run.
 
     The continuation of a run depends only on its restart point, so a record with this digest continues from this point.
+    `leg` is the restart point.
     """
     text = json.dumps(leg, allow_nan=True, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -119,6 +119,8 @@ class RowFile:
 def rows_at(folder: Path, location: Location) -> Rows:
     """Return the rows of a segment after verification; states and turns are read when they are accessed.
 
+    `location` is where the rows are stored.
+
     Raises
     ------
     DamagedRowsError
@@ -149,7 +151,10 @@ def _read(folder: Path, location: Location) -> Rows:
 
 
 def _checksum(folder: Path, location: Location, k: int) -> int:
-    """Return the CRC-32 checksum of part number `k` of a segment's rows, as far as the file contains them."""
+    """Return the CRC-32 checksum of part number `k` of a segment's rows, as far as the file contains them.
+
+    `location` is where the rows are stored.
+    """
     left = location.rows * location.widths[k] * np.dtype(KINDS[k]).itemsize
     found = 0
     with open(path_of(folder, location.number, Rows._fields[k]), "rb") as file:
@@ -161,7 +166,10 @@ def _checksum(folder: Path, location: Location, k: int) -> int:
 
 
 def path_of(folder: Path, number: int, part: str) -> Path:
-    """Return the path of the file that contains one part of the rows."""
+    """Return the path of the file that contains one part of the rows.
+
+    `number` is the number of the file, and `part` the name of the part.
+    """
     return folder / f"rows-{number}.{part}"
 
 

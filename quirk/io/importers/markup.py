@@ -141,7 +141,10 @@ class Element:
         return self.text.strip()
 
     def child_number(self, tag: str, default: float, infinite: bool = False) -> float:
-        """Return the text of the child with this tag as a number, or the default if there is no such child."""
+        """Return the text of the child with this tag as a number, or the default if there is no such child.
+
+        `infinite` allows infinity.
+        """
         child = self.one(tag)
         return default if child is None else float(child.numbers(1, infinite=infinite)[0])
 

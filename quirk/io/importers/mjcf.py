@@ -189,7 +189,10 @@ def _lifted(model: MjcfModel, bodies: Bodies, names: DescriptionNames, gravity: 
 
 
 def _note_the_rest(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> None:
-    """Record as omissions all other properties of the MuJoCo model that affect the motion."""
+    """Record as omissions all other properties of the MuJoCo model that affect the motion.
+
+    `with_contacts` is whether contacts are imported.
+    """
     m, name = model.m, model.name
     for what, array, kind in (
         ("damping that is not linear", "dof_dampingpoly", "JOINT"),
@@ -216,7 +219,10 @@ def _note_the_rest(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> 
 
 
 def _set_turns(model: MjcfModel, made: MadeJoints, imported: Imported) -> None:
-    """Set those initial angles of joints that exceed half a turn, which the poses of bodies do not determine."""
+    """Set those initial angles of joints that exceed half a turn, which the poses of bodies do not determine.
+
+    `made` has the joints of the file, and `imported` the system.
+    """
     far = {
         joint.name: float(model.d.qpos[model.m.jnt_qposadr[k]])
         for k, joint in made.handle.items()

@@ -159,7 +159,7 @@ def flag(element: Element | None, default: bool) -> bool:
 def _collect(contents: SdfContents, outer: Element, scope: str, of_world: bool) -> None:
     """Add the contents of a model or world, with all models in it, to `contents`.
 
-    `outer` is its element; `of_world` says whether it is a world.
+    `outer` is its element; `of_world` says whether it is a world. `scope` is the scope of the names in it.
     """
     waiting = [(outer, scope)]
     while waiting:
@@ -209,7 +209,10 @@ def _canonical(model: Element, name: str) -> str | None:
 
 
 def _collect_parts(contents: SdfContents, model: Element, scope: str) -> None:
-    """Add the links, frames and joints of one model to `contents`."""
+    """Add the links, frames and joints of one model to `contents`.
+
+    `scope` is the scope of the names in it.
+    """
     own, frames = scope.removesuffix("::") or None, contents.frames
     for link in model.all("link"):
         name = scope + link.attribute("name")

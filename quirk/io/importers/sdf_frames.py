@@ -77,7 +77,10 @@ class Frames:
         self.named[name] = frame
 
     def full(self, element: Element, scope: str, name: str) -> str | None:
-        """Return the full name of the frame that an element of a model refers to by `name`; None for the world."""
+        """Return the full name of the frame that an element of a model refers to by `name`; None for the world.
+
+        `scope` is the scope of this name.
+        """
         found = full_name(scope, name)
         if found is None and name == WORLD:
             return None

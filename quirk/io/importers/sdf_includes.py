@@ -70,7 +70,10 @@ class Includes:
         scope.children[place:place] = _merged(model, scope) if merged else [model]
 
     def _find(self, uri: str, include: Element) -> Path | None:
-        """Return the file of a model: the file named by `uri`, or the newest one listed in the folder that it names."""
+        """Return the file of a model: the file named by `uri`, or the newest one listed in the folder that it names.
+
+        `include` is the element that names it.
+        """
         found = self._addresses.find(uri, include.root.folder, Path.exists)
         if found is None or found.is_file():
             return None if found is None else found.resolve()

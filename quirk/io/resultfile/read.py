@@ -78,7 +78,10 @@ def _checked_path(path: Any) -> Path:
 
 
 def _opened(xarray: Any, place: Path, group: str | None) -> Any:
-    """Return one group of a netCDF file, completely read; None is the root group."""
+    """Return one group of a netCDF file, completely read; None is the root group.
+
+    `xarray` is the library, and `place` the path of the file.
+    """
     # xarray interprets relative paths as URLs or as folders of users.
     with xarray.open_dataset(place.absolute(), group=group, engine="netcdf4", decode_times=False) as found:
         # Data are not compressed, so that arrays larger than the file indicate damage.
@@ -124,7 +127,8 @@ def _given(system: Any) -> tuple[System, dict[str, Event]]:
 def _as_it_was(system: System, details: Mapping[str, Any]) -> System:
     """Return the system as it was when the result was saved.
 
-    Events of single runs are removed, and parts are enabled or disabled as they were.
+    Events of single runs are removed, and parts are enabled or disabled as they were. `details` are the JSON data of
+    the result.
     """
     system = system.without(*details["run_events"])
     for name, on in details["switched_on"].items():
@@ -134,7 +138,10 @@ def _as_it_was(system: System, details: Mapping[str, Any]) -> System:
 
 
 def _check(system: System, details: Mapping[str, Any]) -> None:
-    """Raise an InputError if a system differs from that of the saved result."""
+    """Raise an InputError if a system differs from that of the saved result.
+
+    `details` are the JSON data of the result.
+    """
     found = differences(details["likeness"], likeness(system))
     if found:
         raise InputError(f"{OWNER}: the system differs from that of the result: {said(found)}")
@@ -167,7 +174,10 @@ def _result(root: Any, run: Any, details: Mapping[str, Any], system: System, eve
 
 
 def _options(given: Mapping[str, Any], events: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of the run, in which events replace their names; `events` are the events by name."""
+    """Return the arguments of the run, in which events replace their names; `events` are the events by name.
+
+    `given` are the saved arguments.
+    """
     return {**given, "events": [events.get(name, name) for name in given.get("events", ())]}
 
 
@@ -214,7 +224,7 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
 def _array(data: Any, name: str, shape: tuple[int | None, ...], finite: bool = True) -> np.ndarray:
     """Return an array of numbers after a check of its shape, in which None is any size.
 
-    `finite` requires finite numbers.
+    `finite` requires finite numbers. `data` is the group of the file that has it by `name`.
     """
     found = np.asarray(data[name].values)
     if found.dtype.kind not in "iuf":
@@ -262,7 +272,10 @@ def _events(root: Any) -> list[EventRecord]:
 
 
 def _add_derivatives(result: Result, run: Any) -> None:
-    """Add the derivatives of the accelerations that a kinematic analysis computed to the segments of its result."""
+    """Add the derivatives of the accelerations that a kinematic analysis computed to the segments of its result.
+
+    `run` is the group of the file that has them.
+    """
     n, nt = len(result.system.bodies), len(result.time)
     both = [_array(run, f"{name}_derivatives", (nt, None, n, 3)) for name in ("linear", "angular")]
     first = 0

@@ -108,7 +108,8 @@ def _of_run(result: Result, told: dict[str, Any], text: str, trouble: str) -> Va
 def _warn_of(target: Path, trouble: str, lost: list[str]) -> None:
     """Warn if a file lacks parts of the system, which would otherwise be noticed only when it is loaded.
 
-    `trouble` is the reason if the system is missing; `lost` are parts that functions of events have created.
+    `trouble` is the reason if the system is missing; `lost` are parts that functions of events have created. `target`
+    is the file.
     """
     said = []
     if trouble:

@@ -101,7 +101,10 @@ class Contacts:
         return base.with_constraints(on=frozenset(rows)).with_others(rows)
 
     def guards(self, base: Configuration, resting: ContactState) -> list[EventFunction]:
-        """Return the event functions to monitor in a contact state; disabled constraints have none."""
+        """Return the event functions to monitor in a contact state; disabled constraints have none.
+
+        `base` is the configuration without contacts, `resting` the contact state.
+        """
         functions = []
         for touch, unit in zip(self._touches, self._units, strict=True):
             if touch.constraint.name in base.idle:
@@ -125,7 +128,8 @@ class Contacts:
     def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:
         """Raise an InputError if an event depends on a load that several contacts share, as `resting` says.
 
-        Rigid bodies determine only sums of such loads.
+        Rigid bodies determine only sums of such loads. `guards` are the event functions, and `resting` is the contact
+        state.
         """
         for guard in guards:
             of = guard.quantity.of if isinstance(guard.quantity, Reading) else None
@@ -136,7 +140,10 @@ class Contacts:
                 )
 
     def head(self, plant: CompiledModel, resting: ContactState) -> None:
-        """Set the direction of each sliding friction in the solver to the present direction of slip."""
+        """Set the direction of each sliding friction in the solver to the present direction of slip.
+
+        `resting` is the contact state.
+        """
         if resting.rubbing:
             head(self._phases.solver_of(plant), resting.rubbing)
 
@@ -376,7 +383,10 @@ class Contacts:
         return ImpactOutcome(y, at_rest, impulse, kept)
 
     def _check_rims(self, closed: list[int], state: State) -> None:
-        """Raise a SwitchingError if the rim of a disk lies flat on the plane that it touches."""
+        """Raise a SwitchingError if the rim of a disk lies flat on the plane that it touches.
+
+        `closed` are the indices of the closed gaps.
+        """
         for c in closed:
             contact, rows = self._touches[c].constraint, self._touches[c].rows
             if not isinstance(contact, Contact) or all(surface.kind != "rim" for surface in contact.surfaces):

@@ -182,7 +182,10 @@ class ActionExecutor:
         return self._onto(replace(now, configuration=configuration), sorted(fresh), action.tolerance)
 
     def missed(self, now: EventState) -> tuple[float, float]:
-        """Return the largest violation of the active constraints, m or rad, and of their rates, m/s or rad/s."""
+        """Return the largest violation of the active constraints, m or rad, and of their rates, m/s or rad/s.
+
+        They are those in the state `now`.
+        """
         system = self.system.as_computed_by(self.system.plant_for(now.configuration))
         amount, rate, _ = violations(system, system.model.carried.state(now.y), now.t)
         return float(amount.max(initial=0.0)), float(rate.max(initial=0.0))
@@ -282,7 +285,10 @@ class ActionExecutor:
         return np.isin(group[:n], [group[i] for i, _ in ends])
 
     def _jumped(self, now: EventState, solver: Solver | None = None) -> EventState:
-        """Return the state with the nearest velocities that satisfy the active constraints."""
+        """Return the state with the nearest velocities that satisfy the active constraints.
+
+        `now` is the state before.
+        """
         plant = self.system.plant_for(now.configuration)
         solver = self._solver_of(plant, now.y, now.t) if solver is None else solver
         y, impulse = jump(solver, now.y, now.t)

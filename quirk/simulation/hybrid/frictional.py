@@ -96,7 +96,8 @@ class Frictional:
         """Return the rows of closed gaps and of friction elements.
 
         `closed` are the indices of the gaps, `acting` the friction elements. With `loads` the dependence of the normal
-        loads of joints on the row forces is included.
+        loads of joints on the row forces is included. `opening` has the values, rates and force directions of all gaps
+        and slip components.
         """
         state, touches, slips = solver.model.carried.state(y), self._gaps.touches, self._gaps.slips
         numbers, grips, sides = list(closed), [], []
@@ -310,7 +311,10 @@ def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray
 
 
 def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
-    """Return the jump of each row's rate (r,) due to a unit impulse along it, for bodies without constraints."""
+    """Return the jump of each row's rate (r,) due to a unit impulse along it, for bodies without constraints.
+
+    `opening` has the force directions of the rows.
+    """
     push, model = opening.push_in_body, solver.model
     by_force = np.einsum("cni,cni,n->c", push[..., :3], push[..., :3], 1 / model.mass)
     turned = np.linalg.solve(model.inertia[None], push[..., 3:, None])[..., 0]
@@ -440,7 +444,8 @@ def rubbing_of(
 ) -> dict[str, SlidingContact]:
     """Return the state of each friction element after a change of contacts, by name.
 
-    `slow` (r,) is the slip, m/s, below which friction counts as not slipping; `before` are the previous states.
+    `slow` (r,) is the slip, m/s, below which friction counts as not slipping; `before` are the previous states. `rows`
+    are the rows, `found` is the solution of the contact problem, and `shares` expresses loads by multipliers.
     """
     rubbing = {}
     for k, (grip, friction) in enumerate(zip(rows.grips, rows.frictions, strict=True)):

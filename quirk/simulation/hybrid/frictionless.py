@@ -96,7 +96,10 @@ class Frictionless:
 
 
 def response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
-    """Return W (c, c): the jump of the rate of each gap due to a unit impulse at each gap."""
+    """Return W (c, c): the jump of the rate of each gap due to a unit impulse at each gap.
+
+    `opening` has the force directions of the gaps.
+    """
     lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
     W = np.array([opening.changed(solver.respond(lanes, t, none, push)[0]) for push in opening.push])
     return 0.5 * (W + W.T)
@@ -106,7 +109,7 @@ def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarra
     """Return impulses (c,) by Newton's law, the rates (c,) afterwards, and the factor on the restitution.
 
     `e` (c,) are the coefficients of restitution; the factor lowers them until the impact gains no energy. The impulses
-    are None if none prevent interpenetration.
+    are None if none prevent interpenetration. `W` (c, c) is the jump of each rate due to a unit impulse at each gap.
     """
     for part in np.linspace(1.0, 0.0, PARTS + 1):
         wanted = -part * e * np.minimum(rates, 0.0)
@@ -120,7 +123,10 @@ def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarra
 
 
 def _solved(W: np.ndarray, held: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Return the least-norm impulses of the contacts in the mask `held` that change their rates by `rates` (c,)."""
+    """Return the least-norm impulses of the contacts in the mask `held` that change their rates by `rates` (c,).
+
+    `W` (c, c) is the jump of each rate due to a unit impulse at each contact.
+    """
     if held.sum() == 1:
         return np.asarray(rates[held] / W[held][:, held].ravel())
     return np.asarray(np.linalg.lstsq(W[np.ix_(held, held)], rates[held], rcond=INDEPENDENT)[0])

@@ -156,7 +156,10 @@ class HybridRun:
         angles: np.ndarray,
         pace: ResumePoint,
     ) -> Any:
-        """Return the run of a configuration, made to continue at a flat state y; it is created when first needed."""
+        """Return the run of a configuration, made to continue at a flat state y; it is created when first needed.
+
+        `pace` has its step size and method.
+        """
         # Disabled unilateral constraints are not monitored, although the compiled model is the same.
         key = configuration, self._resting.key
         if key not in self._phases:
@@ -360,7 +363,10 @@ class HybridRun:
         return more and not self.stopped
 
     def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:
-        """Process all event functions that are zero now: first the contacts together, then events as declared."""
+        """Process all event functions that are zero now: first the contacts together, then events as declared.
+
+        `hit` are the keys of these functions, with their directions.
+        """
         phase, base, resting = self._phase, self._base, self._resting
         t, y, angles = phase.reached, phase.state, phase.angles
         now = EventState(t, y, base)
@@ -467,7 +473,10 @@ class HybridRun:
         return key[2] in ("faster", "return") or (key[2] == "push" and key[:2] in self._resting.returns)
 
     def _settled(self, now: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]) -> EventState:
-        """Return the state after the impacts of all closed contacts, and store the new contact state."""
+        """Return the state after the impacts of all closed contacts, and store the new contact state.
+
+        `now` is the state before, and `hit` are the event functions that are zero.
+        """
         try:
             settled = self._contacts.settle(now.t, now.y, angles, now.configuration, self._resting, hit)
         except SwitchingError as error:
@@ -476,7 +485,10 @@ class HybridRun:
         return replace(now, y=settled.y, impulse=settled.impulse, restitution_kept=settled.restitution_kept)
 
     def _done(self, event: Event, action: Any, now: EventState, angles: np.ndarray) -> EventState:
-        """Return the state after an action or, if it is a user function, after the actions that it returns."""
+        """Return the state after an action or, if it is a user function, after the actions that it returns.
+
+        `now` is the state before.
+        """
         if isinstance(action, After):
             for one in action.actions if self._often[event.name] >= action.count else ():
                 now = self._done(event, one, now, angles)

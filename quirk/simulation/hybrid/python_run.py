@@ -125,7 +125,10 @@ class SteppedRun:
         return True
 
     def proceed(self, most: int | None = None) -> bool:
-        """Take one step; return False at the end of the run."""
+        """Take one step; return False at the end of the run.
+
+        The argument `most` has no effect.
+        """
         # Trial steps may overflow; they are rejected, or end the run with an error. Ctrl-C takes effect in `flow`, and
         # at the end when all results are stored.
         self.hit = []

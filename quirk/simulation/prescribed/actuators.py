@@ -126,7 +126,10 @@ def _on_body(part: Force | Torque) -> Actuation:
 
 
 def actuated(system: System, found: Sequence[Actuation], efforts: Sequence[Effort]) -> System:
-    """Return the system with the given efforts over time at its actuators."""
+    """Return the system with the given efforts over time at its actuators.
+
+    `found` are the actuators.
+    """
     bare = system.without(*(actuation.element for actuation in found if actuation.replaces))
     return bare.with_parts(*(actuation.exerting(effort) for actuation, effort in zip(found, efforts, strict=True)))
 

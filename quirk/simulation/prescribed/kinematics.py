@@ -205,7 +205,8 @@ def said_moving(system: System, motions: np.ndarray) -> str:
 def _explained(system: System, trouble: UnreachedError, before: float, asked: float, rank: int) -> str:
     """Return an error message for a time `asked`, s, that cannot be reached from the time `before`, s.
 
-    It gives the reason, if it is known. `trouble` is the error of the computation.
+    It gives the reason, if it is known. `trouble` is the error of the computation. `rank` is the number of independent
+    rows.
     """
     state = system.model.carried.state(trouble.state)
     if trouble.reason == SINGULAR:
@@ -230,7 +231,10 @@ def _explained(system: System, trouble: UnreachedError, before: float, asked: fl
 
 
 def _hurried(system: System, trouble: UnreachedError, before: float, asked: float) -> str:
-    """Return an error message for an interval that takes too many steps; it names the fastest driver."""
+    """Return an error message for an interval that takes too many steps; it names the fastest driver.
+
+    It reaches from the time `before` to `asked`, s; `trouble` is the error of the computation.
+    """
     model, fastest, who = system.model, 0.0, "the mechanism"
     for placed in model.relations:
         angle = bool(model.row_torque[placed.rows.start])
@@ -249,7 +253,10 @@ def _hurried(system: System, trouble: UnreachedError, before: float, asked: floa
 
 
 def _singular(system: System, state: State, t: float, rank: int) -> str:
-    """Return a text that names the kind of a singular configuration and the rows that have become dependent."""
+    """Return a text that names the kind of a singular configuration and the rows that have become dependent.
+
+    `rank` is the number of rows that are independent at neighboring states.
+    """
     model = system.model
     if model.rows > MOST_ROWS:
         return "dead point or a branch point"

@@ -94,7 +94,7 @@ class ActuatorMap:
         """Return the k efforts (nt, k) that replace required loads (nt, n, 6), with the least weighted sum of squares.
 
         Loads are in the inertial frame. The constraints carry the difference between the required loads and those of
-        the efforts.
+        the efforts. `pushes` are the loads of the actuators for unit efforts.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class ActuatorMap:
     def reached(self, pushes: Sequence[Push], row: int) -> np.ndarray:
         """Return the accelerations (6 n, k) of n bodies for unit efforts of k actuators, at the time index `row`.
 
-        They are in coordinates of the mass metric.
+        They are in coordinates of the mass metric. `pushes` are the loads of the actuators for unit efforts.
         """
         return self._solver.left_free(*self._at(row), np.stack([push.at(row) for push in pushes]))[0].T
 

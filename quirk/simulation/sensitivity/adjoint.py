@@ -129,7 +129,10 @@ def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]
 
 
 def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> None:
-    """Warn if steps are too long for accurate variations; each interval is tested with a random variation."""
+    """Warn if steps are too long for accurate variations; each interval is tested with a random variation.
+
+    `stretches` are the intervals of steps, and `backwards` computes the derivatives.
+    """
     if any(not _serve(stretch, backwards) for stretch in stretches if stretch.steps):
         warnings.warn(
             f"{OWNER}: steps are too long for derivatives, for example of a stiff system, or of an oscillator at rest: "
@@ -142,7 +145,8 @@ def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> N
 def _serve(stretch: Stretch, backwards: Backwards) -> bool:
     """Whether the steps of an interval are short enough to compute a random variation accurately.
 
-    The final variation is compared with that of subdivided steps.
+    The final variation is compared with that of subdivided steps. `stretch` is the interval, and `backwards` provides
+    the integrators.
     """
     model, cut, uncut = stretch.plant.model, backwards.ahead(stretch.plant), backwards.ahead(stretch.plant, cuts=False)
     moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
@@ -166,13 +170,19 @@ def _serve(stretch: Stretch, backwards: Backwards) -> bool:
 
 
 def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the derivatives (D, 13 n + k) of the initial flat state, before its projection onto the constraints."""
+    """Return the derivatives (D, 13 n + k) of the initial flat state, before its projection onto the constraints.
+
+    `stretch` is the first interval of the run, and `changes` are the derivatives of the system.
+    """
     model = stretch.plant.model
     return as_changes(model, stretch.start, *start_of(model, changes))
 
 
 def _check(stretch: Stretch, phases: RunFactory, changes: Sequence[ParameterChange]) -> None:
-    """Raise an InputError if redundant rows contradict each other initially when a parameter varies."""
+    """Raise an InputError if redundant rows contradict each other initially when a parameter varies.
+
+    `stretch` is the first interval of the run, and `changes` are the derivatives of the system.
+    """
     if not changes:
         return
     model, start = stretch.plant.model, _start(stretch, changes)

@@ -60,7 +60,7 @@ class Instant:
     def _explicit(self, one: Named) -> np.ndarray:
         """Return the derivatives (D,) of a quantity at constant state.
 
-        They are not zero if parameters displace joint frames on which the quantity depends.
+        They are not zero if parameters displace joint frames on which the quantity depends. `one` is the quantity.
         """
         if not isinstance(one.of, Quantity) or not any(isinstance(part, Constraint) for part in one.of.parts.values()):
             return np.zeros(len(self._by))

@@ -116,7 +116,10 @@ def _closed(model: Model) -> bool:
 
 
 def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndarray:
-    """Return a mask (D,) of the parameters that affect constraint rows."""
+    """Return a mask (D,) of the parameters that affect constraint rows.
+
+    `directions` and `motions` are the D parameters as directions, and variations of prescribed motions.
+    """
     mask = np.zeros(directions.count, dtype=bool)
     for inputs in directions.relations.values():
         for change in inputs.values():
@@ -151,7 +154,8 @@ def _rows(
 ) -> SingularRows:
     """Return the smallest singular value of the constraint rows at the start of step n.
 
-    If n is the number of steps, it is that at the end of the last one.
+    If n is the number of steps, it is that at the end of the last one. `course`, `directions` and `motions` are as for
+    `warn_of_splits`; `rank` is the number of independent rows.
     """
     model, slots = course.solver.model, course.solver.slots
     last = n == len(steps.trail)

@@ -81,7 +81,10 @@ class Jump:
         return self._point(self._before, self._before.end, self._courses[0])
 
     def across(self, now: np.ndarray) -> np.ndarray:
-        """Return the variations (D, 13 n + k) after the event, from those before it."""
+        """Return the variations (D, 13 n + k) after the event, from those before it.
+
+        These are `now` (D, 13 n + k).
+        """
         before, after, model = self._before, self._after, self._before.plant.model
         point = self.point()
         bodies, internal = as_motions(model, before.end, now)
@@ -140,7 +143,10 @@ class Jump:
         return _flow(there), there.internal_rates
 
     def _continuous(self, guard: EventFunction) -> bool:
-        """Whether loads are continuous at the event, as when a contact opens because its load falls to zero."""
+        """Whether loads are continuous at the event, as when a contact opens because its load falls to zero.
+
+        `guard` is the event function.
+        """
         if not isinstance(guard.key, tuple):
             return False
         if guard.key[2] == "solvable":
@@ -252,7 +258,8 @@ def _of_border(guard: EventFunction) -> bool:
 def _jump_between(far_before: np.ndarray, before: np.ndarray, after: np.ndarray, far_after: np.ndarray) -> np.ndarray:
     """Return the jump of rates at an event, from two values on each side, extrapolated linearly to the event.
 
-    It is zero if it is no larger than the smooth changes.
+    It is zero if it is no larger than the smooth changes. All of them are arrays of rates: `far_before` and `before`
+    before the event, `after` and `far_after` after it.
     """
     jump = (2.0 * after - far_after) - (2.0 * before - far_before)
     smooth = np.maximum(np.abs(before - far_before), np.abs(after - far_after)).max(axis=0, initial=0.0)

@@ -128,7 +128,8 @@ def _asked(
     """Return times (nt,), s, and flat states (nt, 13 n + k) at which variations are needed.
 
     The times are the start of the first interval, its output times, its end, and so on, without the end of the last
-    interval. The indices of the ends of intervals are also returned.
+    interval. The indices of the ends of intervals are also returned. `stretches` are the intervals, and `rows` the
+    output indices in each.
     """
     times, states, ends = [np.array([stretches[0].t])], [stretches[0].start[None]], list[int]()
     for stretch, held in zip(stretches, rows, strict=True):
@@ -156,7 +157,10 @@ def _warn_of_fast_changes(t: float) -> None:
 
 
 def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the derivatives (D, 13 n + k) of the initial flat state, before its projection onto the constraints."""
+    """Return the derivatives (D, 13 n + k) of the initial flat state, before its projection onto the constraints.
+
+    `stretch` is the first interval of the run, and `changes` are the derivatives of the system.
+    """
     model = stretch.plant.model
     bodies, internal = start_of(model, changes)
     return as_changes(model, stretch.start, bodies, internal)
@@ -172,7 +176,8 @@ def check_rows(
 ) -> None:
     """Raise an InputError if redundant rows contradict the independent ones when a parameter varies.
 
-    `now` (D, 13 n + k) are the variations at the start of the interval.
+    `now` (D, 13 n + k) are the variations at the start of the interval. `course` is the integrator of variations;
+    `directions` and `motions` are the D parameters as directions, and variations of prescribed motions.
     """
     model, solver = stretch.plant.model, course.solver
     if not solver.redundant or solver.model.rows == 0:

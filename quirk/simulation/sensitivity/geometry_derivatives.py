@@ -28,7 +28,10 @@ STEP, HALVINGS = 1e-2, 4
 
 
 def gap_changes(gap: Gap, at: QuantityDerivatives, numbers: np.ndarray) -> np.ndarray:
-    """Return the variations (D,) of a gap at constant state, for variations (k, D) of its k parameters."""
+    """Return the variations (D,) of a gap at constant state, for variations (k, D) of its k parameters.
+
+    `numbers` are these variations.
+    """
     total = np.zeros(numbers.shape[1])
     for k, change in enumerate(numbers):
         if not change.any():
@@ -55,7 +58,10 @@ def _extrapolated(table: list[float]) -> float:
 
 
 def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the variations (D,) of a quantity at constant state, if parameters displace its joint frames."""
+    """Return the variations (D,) of a quantity at constant state, if parameters displace its joint frames.
+
+    `changes` are the derivatives of the system.
+    """
     total = np.zeros(len(changes))
     for d, change in enumerate(changes):
         moved = {name: _frames(part, change) for name, part in quantity.parts.items() if isinstance(part, Constraint)}

@@ -44,7 +44,8 @@ def after_impulse(
 ) -> np.ndarray:
     """Return variations (n, 12, D) of the bodies' states after an impulse.
 
-    `bodies` (n, 12, D) are the variations before it, and `later` (D,) those of its time, s.
+    `bodies` (n, 12, D) are the variations before it, and `later` (D,) those of its time, s. `before` and `after` are
+    the intervals of steps at the event, and `changes` the derivatives of the system.
     """
     _refuse_friction(system, before, after)
     plant, t = _plant(system, before, after), before.reached
@@ -91,7 +92,8 @@ def after_impulse(
 def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
     """Raise an InputError if a contact that closes has friction.
 
-    Its impulses depend on the slip, even if they are zero.
+    Its impulses depend on the slip, even if they are zero. `before` and `after` are the intervals of steps at the
+    event.
     """
     names = {guard.key[0] for guard in before.hit if isinstance(guard.key, tuple)} | {*after.resting.pushing}
     for force in system.forces:
@@ -102,7 +104,10 @@ def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
 
 
 def _plant(system: System, before: Stretch, after: Stretch) -> CompiledModel:
-    """Return the compiled model with rows for all contacts that may have exerted an impulse."""
+    """Return the compiled model with rows for all contacts that may have exerted an impulse.
+
+    `before` and `after` are the intervals of steps at the event.
+    """
     closed = {guard.key[0]: guard.key[1] for guard in before.hit if isinstance(guard.key, tuple)}
     for stretch in (before, after):
         closed.update({name: number for name, (number, _) in stretch.resting.pushing.items()})
@@ -129,7 +134,8 @@ def _bounces(
     """Return the coefficient of restitution (m,) of each row, and the effect of its variation.
 
     The coefficient is -1 for bilateral constraints. The effect (m, D) is the variation of the rates after the impulse.
-    Contacts in `resting` have no rebound, because their rate before is round-off.
+    Contacts in `resting` have no rebound, because their rate before is round-off. `states` are those before and after
+    the impulse, `multipliers` the impulses of the rows, and `changes` the derivatives of the system.
     """
     before, after = (residuals(model, Kinematics.of(state), t, 1)[:, 1] for state in states)
     bounce, by_restitution = -np.ones(model.rows), np.zeros((model.rows, len(changes)))

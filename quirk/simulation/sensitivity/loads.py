@@ -69,7 +69,10 @@ class SegmentLoads:
         return all(np.isfinite(part).all() for part in (loads.accelerations, loads.joints, loads.forces))
 
     def knows(self, reading: Reading) -> bool:
-        """Whether the derivatives of a load or energy are available, which those of friction are not."""
+        """Whether the derivatives of a load or energy are available, which those of friction are not.
+
+        `reading` is the quantity.
+        """
         if isinstance(reading.of, Constraint):
             return True
         assert isinstance(reading.of, ForceElement)
@@ -79,7 +82,10 @@ class SegmentLoads:
         return not isinstance(element, Friction) and reading.what not in element.coordinates
 
     def of(self, reading: Reading) -> np.ndarray:
-        """Return the derivatives (nt, D) of a load or energy; zero for disabled constraints and forces."""
+        """Return the derivatives (nt, D) of a load or energy; zero for disabled constraints and forces.
+
+        `reading` is the quantity.
+        """
         model, none = self._model, np.zeros(self._found.shape[:2])
         if isinstance(reading.of, Constraint):
             names = list(model.joint_rows)
@@ -113,7 +119,10 @@ class SegmentLoads:
         return self._inputs(inputs, layout.first_frame + layout.frame_size)
 
     def _inputs(self, given: Mapping[int, np.ndarray], first: int) -> np.ndarray:
-        """Return the derivatives (3, D) of three consecutive inputs of a law or relation, starting at `first`."""
+        """Return the derivatives (3, D) of three consecutive inputs of a law or relation, starting at `first`.
+
+        `given` has the derivatives of inputs by index.
+        """
         return np.array([given.get(first + c, np.zeros(self._directions.count)) for c in range(3)])
 
     def _at(self, loads: np.ndarray, body: int, origin: np.ndarray, moved: np.ndarray) -> np.ndarray:

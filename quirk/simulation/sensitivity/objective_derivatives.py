@@ -95,7 +95,10 @@ class ObjectiveDerivatives:
             )
 
     def _by_state(self, point: Point, one: Named, slope: float, into: np.ndarray) -> None:
-        """Add `slope` times the derivatives (13 n + k,) of a quantity with respect to the flat state to `into`."""
+        """Add `slope` times the derivatives (13 n + k,) of a quantity with respect to the flat state to `into`.
+
+        `one` is the quantity, and `point` the state.
+        """
         model = point.model
         bodies = [row for row in _rows(point, one) if row < len(model.mass)]
         internal = model.carried.size
@@ -109,12 +112,18 @@ class ObjectiveDerivatives:
         into += as_weights(point.state.orientation, by_motions, moved[FREEDOMS * len(bodies) :])
 
     def _varied(self, one: Named) -> list[int]:
-        """Return the indices of the parameters that affect the constraints and forces of a quantity."""
+        """Return the indices of the parameters that affect the constraints and forces of a quantity.
+
+        `one` is the quantity.
+        """
         names = {part.name for part in _parts(one) if not isinstance(part, Body)}
         return [d for d, change in enumerate(self._changes) if any(name in names for _, name, _ in change.numbers)]
 
     def _by_parameters(self, point: Point, one: Named, changes: Sequence[ParameterChange]) -> np.ndarray:
-        """Return the derivatives of a quantity with respect to parameters, at constant state."""
+        """Return the derivatives of a quantity with respect to parameters, at constant state.
+
+        `one` is the quantity, `point` the state, and `changes` are the derivatives of the system.
+        """
         along = _changes(point, directions_of(point.model, changes))
         moved = one.read(along)[1]
         return moved + explicit_changes(one.of, along, changes) if isinstance(one.of, Quantity) else moved

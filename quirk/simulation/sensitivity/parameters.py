@@ -286,7 +286,8 @@ def _by_remaking(
 ) -> tuple[tuple[int, ...], list[ParameterChange]]:
     """Return the shape of an argument of a part, and the derivatives with respect to its elements.
 
-    The part, and all parts that depend on it, are constructed again with varied arguments.
+    The part, and all parts that depend on it, are constructed again with varied arguments. `check` is called with each
+    of the new parts, if it is given.
     """
     constructed = made_with(part)
     known = [] if constructed is None else _numbers_among(part, constructed)

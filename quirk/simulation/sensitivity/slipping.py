@@ -75,7 +75,7 @@ def _room(
 ) -> np.ndarray:
     """Return the variation (D,) of the margin of a sticking friction element to its limit, N.
 
-    `higher` and `longer` (D,) are the variations of its coefficient and of its length.
+    `higher` and `longer` (D,) are the variations of its coefficient and of its length. `cone` is the margin.
     """
     model, weights = at.point.model, np.array(cone.weights).reshape(len(cone.offsets), -1)
     rows = [model.joint_rows[name].start + row for name, row in cone.rows]

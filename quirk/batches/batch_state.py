@@ -47,9 +47,9 @@ class BatchState:
         return cls(*map(tiled, state.parts), *named)
 
     def member(self, k: int, switched: Mapping[str, bool], replaced: Mapping[str, Any]) -> State:
-        """Return the state of member k, with the parts that events have enabled, disabled or replaced.
+        """Return the state of member k, with the constraints and forces that events have changed.
 
-        These are given by `switched` and `replaced`, as in `State`.
+        `switched` says which of them are enabled, `replaced` has the new ones by name, as in `State`.
         """
         angles, internal = ({name: array[k] for name, array in of.items()} for of in (self.angles, self.internal))
         parts = (np.array(getattr(self, name)[k]) for name in PARTS)

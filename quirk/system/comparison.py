@@ -81,10 +81,7 @@ def differences(one: Any, other: Any, where: str = "") -> list[str]:
 
 
 def _alike(one: list[float], other: list[float]) -> bool:
-    """Whether two lists of numbers are equal up to round-off of the largest.
-
-    These are `one` and `other`.
-    """
+    """Whether two lists of numbers, `one` and `other`, are equal up to round-off of the largest."""
     largest = np.abs([one, other]).max(initial=0.0)
     return one == other or bool((np.abs(np.subtract(one, other)) <= SAME * largest).all())
 

@@ -14,10 +14,7 @@ class LeftOut:
         self._found: dict[str, dict[str, None]] = {}  # places in order, without duplicates
 
     def note(self, what: str, where: str) -> None:
-        """Record an omission: what is left out, and the element of the file in which it occurs.
-
-        These are `what` and `where`.
-        """
+        """Record an omission: `what` is left out, and `where`, the element of the file in which it occurs."""
         self._found.setdefault(what, {})[where] = None
 
     def note_unread(self, root: Element, reasons: Mapping[str, str]) -> None:

@@ -182,9 +182,9 @@ class ActionExecutor:
         return self._onto(replace(now, configuration=configuration), sorted(fresh), action.tolerance)
 
     def missed(self, now: EventState) -> tuple[float, float]:
-        """Return the largest violation of the active constraints, m or rad, and of their rates, m/s or rad/s.
+        """Return the largest violation of the active constraints in the state `now`, m or rad.
 
-        They are those in the state `now`.
+        The largest violation of their rates, m/s or rad/s, is returned as well.
         """
         system = self.system.as_computed_by(self.system.plant_for(now.configuration))
         amount, rate, _ = violations(system, system.model.carried.state(now.y), now.t)

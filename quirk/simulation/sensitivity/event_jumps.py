@@ -81,9 +81,9 @@ class Jump:
         return self._point(self._before, self._before.end, self._courses[0])
 
     def across(self, now: np.ndarray) -> np.ndarray:
-        """Return the variations (D, 13 n + k) after the event, from those before it.
+        """Return the variations (D, 13 n + k) after the event.
 
-        These are `now` (D, 13 n + k).
+        `now` (D, 13 n + k) are those before it.
         """
         before, after, model = self._before, self._after, self._before.plant.model
         point = self.point()

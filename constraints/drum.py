@@ -1,9 +1,9 @@
 """Drums: contact points of a rope with a circular body, and wrapped angles.
 
-In the plane through a drum's center perpendicular to its axis, with the center as origin, let u be a unit vector along
-the rope and i the quarter turn by the right-hand rule about the axis. A rope that winds in that sense touches the drum
-at -i r u. For a straight part of length s, from a drum of radius r to one of radius R at the relative position d, it
-follows that
+Vectors are in the plane through a drum's center perpendicular to its axis, with the center as origin. u is a unit
+vector along the rope, and i rotates a vector by a quarter turn, by the right-hand rule about the axis. A rope that
+winds in that sense touches the drum at -i r u. A straight part of length s leads from a drum of radius r to one of
+radius R at the relative position d:
 
  d = s u + i (R - r) u,   s^2 = |d|^2 - (R - r)^2,   u = d (s - i (R - r)) / |d|^2
 
@@ -42,7 +42,7 @@ class Drum(Immutable):
     axis : (3,) or "x", "y", "z"
         Axis in body axes. From its first to its last point, the rope winds about it by the right-hand rule.
     radius : float
-        Radius of the rope's center line, m.
+        Radius of the rope's center line on the drum, m.
 
     Examples
     --------

@@ -93,7 +93,8 @@ class Generic(Joint):
     constrained : six flags
         Flags of the translations along x, y, z and of the rotations about x, y, z of frame i.
     offset : six numbers or Motions, or a function, optional
-        m and rad. A function ``offset(t, parameters)`` returns six quantities; it is differentiated exactly, and must
+        Values of the constrained coordinates, m and rad. A function ``offset(t, parameters)`` returns six quantities;
+        it is differentiated exactly, and must
         therefore use only + - * / ** and numpy's functions. An offset about a free axis has no effect unless two
         rotations are constrained.
     parameters : numbers, optional

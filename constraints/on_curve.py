@@ -38,7 +38,10 @@ def off_curve(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list
     place, *piece = NEAREST(numbers.array, SPACE_NUMBERS, *(x.value for x in point))
 
     def foot(unknowns: Sequence[Jet], without: bool) -> tuple[list[Jet], list[list[Jet]]]:
-        """Return the residual, which vanishes where the vector from curve to point is perpendicular to the curve."""
+        """Return the residual of the condition that the vector from curve to point is perpendicular to the curve.
+
+        Its derivative with respect to the curve parameter is returned, too.
+        """
         c, tangent, second = along(piece, unknowns[0])
         d = (bare if without else point) - c
         return [d @ tangent], [[d @ second - tangent @ tangent]]

@@ -31,7 +31,8 @@ class Screw(Joint):
     Parameters
     ----------
     lead : float
-        m per turn, nonzero; positive for a right-handed thread. Other parameters as for `Joint`. The angle is zero
+        Displacement per turn, m, nonzero; positive for a right-handed thread. Other parameters as for `Joint`. The
+        angle is zero
         where both frames are parallel, which is the initial pose unless frames are given.
 
     Examples

@@ -261,7 +261,7 @@ class OneSided(OfBodies, Unilateral):
 
 
 def _both(one: Callable[..., Any], two: Any) -> Callable[..., Any]:
-    """Return a function that calls both functions `one` and `two`, so that its closure contains both."""
+    """Return a function that calls the functions `one` and `two`; its closure then contains both."""
 
     def both(*arguments: Any) -> Any:
         return one(*arguments), two(*arguments)

@@ -134,7 +134,7 @@ class Breaks:
             self._until = until
 
     def piece(self, t: float) -> Piece:
-        """Return the piece that contains a step which starts at time t."""
+        """Return the piece for a step that starts at time t."""
         self._look_ahead(t)
         near = APART_ULPS * self._unit(t)
         k = bisect_right(self._times, t + near)

@@ -14,10 +14,10 @@ from .tableau import CHECK_TOLERANCE
 class RadauIIA:
     """Collocation at s points 0 < c_1 < ... < c_s = 1, of order 2 s - 1 and of stage order s; L-stable.
 
-    The increments Z = h A f(y + Z) are computed by Newton's method, which the eigenvalues mu of A^-1, one of them real,
-    decouple into systems I - (h / mu) J (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8). The
-    error estimate is (I - h gamma J)^-1 (gamma h f(y) + sum e_i Z_i), of order h^(s + 1), with gamma the inverse of the
-    real eigenvalue.
+    The increments Z = h A f(y + Z) are computed by Newton's method. A transformation decouples its linear systems into
+    systems with the matrices I - (h / mu) J, with the Jacobian J and the eigenvalues mu of A^-1, one of them real
+    (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8). The error estimate is (I - h gamma J)^-1
+    (gamma h f(y) + sum e_i Z_i), of order h^(s + 1), with gamma the inverse of the real eigenvalue.
 
     Attributes
     ----------

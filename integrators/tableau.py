@@ -104,7 +104,7 @@ class Tableau:
 
     @property
     def buffers(self) -> int:
-        """Number of slopes of a step: of the stages, of the end of the step, and of the stages for dense output."""
+        """Number of slopes of a step: at its stages, at its end, and at further stages for dense output."""
         return len(self.dense)
 
     @property

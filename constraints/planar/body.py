@@ -53,7 +53,7 @@ class PlanarBody(Body):
     name : str
         Unique in a system.
     mass : float
-        kg, positive.
+        Mass, kg, positive.
     inertia : float, (3,) or (3, 3)
         Moment about the plane's normal through the center of mass, kg m^2, for which the body is taken as a thin
         plate. Or principal moments, or the tensor, in body axes.

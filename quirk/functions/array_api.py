@@ -79,7 +79,7 @@ def _several(values: tuple[Any, ...]) -> Any:
 
 
 def _elementwise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Return a version of `function` that also accepts arrays, to whose elements it is applied.
+    """Return a version of `function` that is applied to each element if an argument is an array.
 
     `count` is its argument count.
     """
@@ -88,7 +88,7 @@ def _elementwise(function: Callable[..., Any], count: int) -> Callable[..., Any]
 
 
 def _method(name: str) -> Callable[[Any], Any]:
-    """Return a function that calls the numpy function `name`, which calls the method of a jet with the same name."""
+    """Return a function that calls the numpy function `name`; for a jet, numpy calls its method of the same name."""
     return lambda x: getattr(np, name)(x)
 
 

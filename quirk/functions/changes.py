@@ -1,4 +1,4 @@
-"""Detection of values that a user function reads and that other functions may modify during a run.
+"""Detection of user functions that read values which other functions may modify during a run.
 
 An outside value is a global variable, closure variable or attribute that a function uses.
 """
@@ -50,7 +50,7 @@ class Changes:
         return self._known[id(function)][1] is None
 
     def remembers(self, function: Any) -> bool:
-        """Whether a function that is called in Python sets a variable or attribute that it also reads."""
+        """Whether a function called in Python sets a variable or attribute and reads it again."""
         effects = self._others.get(id(function))
         return effects is not None and effects.remembers
 
@@ -60,7 +60,7 @@ class Changes:
         return any(self._others[id(function)].may_change(reader) for reader in readers)
 
     def unforeseen(self) -> list[str]:
-        """Return the names of compiled functions that read a value which has changed against the analysis."""
+        """Return the names of compiled functions that read a changed value, against the result of the analysis."""
         kept = [(function, reads, before) for function, reads, before in self._known.values() if reads is not None]
         return [_said(function) for function, reads, before in kept if not _same(before, _read_by(reads))]
 

@@ -324,7 +324,7 @@ def machine_code(entry: Callable[..., Any], *given: Any) -> Callable[..., Any]:
 
 
 def kind_of(given: Any) -> Any:
-    """Return a key that is equal for arguments for which the same machine code can be used."""
+    """Return a key of an argument; arguments with equal keys can use the same machine code."""
     if isinstance(given, np.ndarray):
         return given.dtype, given.ndim, given.flags.c_contiguous, given.flags.writeable
     return type(given)

@@ -30,7 +30,7 @@ def pointer_to_python(function: Callable[[float], None]) -> Any:
 def pointer_to_filler(
     function: Callable[[float, np.ndarray], None], size: int, watch: Callable[..., Callable[[float], None]]
 ) -> Any:
-    """Return a C function that calls ``function(t, outputs)``, which sets `size` numbers.
+    """Return a C function that calls ``function(t, outputs)`` in Python, where `outputs` has `size` numbers.
 
     `watch` wraps the function so that its errors are caught.
     """

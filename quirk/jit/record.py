@@ -149,7 +149,7 @@ def _member(context: Any, builder: Any, kind: RecordType, value: Any, name: str)
 
 
 def _load(builder: Any, place: Any) -> Any:
-    """Emit a load of a value that no kernel modifies, so that loops need not load it again."""
+    """Emit a load of a value that no kernel modifies; loops need not load it again."""
     loaded = builder.load(place)
     loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
     return loaded
@@ -179,7 +179,7 @@ def _taken_from_python(kind: RecordType, value: Any, c: Any) -> NativeValue:
 
 
 class Lower(lowering.Lower):
-    """Code generator that tells the optimizer that record arguments can always be read."""
+    """Code generator that marks record arguments as readable, for the optimizer."""
 
     def setup_function(self, fndesc: Any) -> None:
         """Begin a function, and mark its record arguments as readable."""

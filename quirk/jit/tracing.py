@@ -1,4 +1,4 @@
-"""Small functions without loops or branches that are inlined into each compiled kernel that calls them.
+"""Small functions without loops or branches, which are inlined into each compiled kernel that calls them.
 
 A function marked `traced` runs as plain Python on numbers and arrays. When a kernel that calls it is compiled, it is
 run once per call on traced values, which emit each operation as an instruction. It therefore needs neither a call nor a

@@ -30,7 +30,7 @@ _THREAD = _Thread()
 
 @contextlib.contextmanager
 def releasing() -> Iterator[None]:
-    """Context in which `present` returns entries that release the lock; for the current thread."""
+    """Context in which `present` returns entries that release the lock, for calls in the current thread."""
     before, _THREAD.releases = _THREAD.releases, True
     try:
         yield

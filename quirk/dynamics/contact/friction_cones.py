@@ -1,9 +1,10 @@
 """Loads of minimum norm inside friction cones, for contacts that share a given load.
 
-Among all loads z with V^T z = c and |t_k| <= mu_k n_k in each contact k, those of minimum norm are z = P(V y), the
-projection onto the cones of the loads of equal springs under a rigid displacement y: a contact compressed by y is
-loaded, and slides where its spring force is outside the cone. y is computed by Newton's method for the convex dual
-problem, the minimum of |P(V y)|^2 / 2 - c y (Rockafellar, Convex Analysis (1970), ch. 31).
+The loads z satisfy V^T z = c, and |t_k| <= mu_k n_k in each contact k with normal force n_k and tangential force t_k.
+Those of minimum norm are z = P(V y): V y are the forces of equal springs in the contacts under a rigid displacement y,
+and P is the projection onto the friction cones. A contact compressed by y is loaded, and slides where its spring force
+is outside the cone. y is computed by Newton's method for the convex dual problem, the minimum of |P(V y)|^2 / 2 - c y
+(Rockafellar, Convex Analysis (1970), ch. 31).
 
 Loads (3 m,) of m contacts are the normal force and two tangential forces of each.
 """

@@ -110,10 +110,11 @@ def distance(model: Model, y: np.ndarray, other: np.ndarray) -> float:
 
 
 def with_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarray, bodies: np.ndarray) -> np.ndarray:
-    """Return y with a rigid rotation rate added to some bodies, so that their angular momentum equals that in `before`.
+    """Return the state y, in which some bodies rotate together so that their angular momentum is that in `before`.
 
-    Moving bodies onto a constraint changes the angular momentum of the bodies attached to them. `bodies` is a mask
-    (n,); they must be free to rotate as one rigid body.
+    Moving bodies onto a constraint changes the angular momentum of the bodies attached to them; it is restored by a
+    rigid rotation rate about their center of mass. `bodies` is a mask (n,); they must be free to rotate as one rigid
+    body.
     """
     model = plant.model
     wanted, present = model.carried.state(before).copy(), model.carried.state(y).copy()

@@ -1,9 +1,9 @@
 """Joint angles including full turns, from states and from the quadrants counted along a run.
 
-Joints with three rotations have 1-2-3 angles, R_ij = R_x(a) R_y(b) R_z(c), where a and c can exceed a turn. Joints
-with a cross (universal joints) have angles about x of frame i and y of frame j, R_ij = R_x(a) R_y(b), and both can
-exceed a turn. With the quaternion p = (w, x, y, z) of R_ij, half the sum and half the difference of these two angles
-are the polar angles of two plane vectors, with e(a) = (cos a, sin a):
+Joints with three rotations have 1-2-3 angles, R_ij = R_x(a) R_y(b) R_z(c), where a and c can exceed a turn. Joints with
+a cross (universal joints) have angles about x of frame i and y of frame j, R_ij = R_x(a) R_y(b), and both can exceed a
+turn. Let p = (w, x, y, z) be the quaternion of R_ij, and e(a) = (cos a, sin a). Half the sum and half the difference of
+the two angles are the polar angles of two plane vectors:
 
     1-2-3    (w + y, x + z) = (cos b/2 + sin b/2) e((a + c)/2),     (w - y, x - z) = (cos b/2 - sin b/2) e((a - c)/2)
     cross    (w - z, x + y) = e((a + b)/2),                         (w + z, x - y) = e((a - b)/2)
@@ -223,7 +223,7 @@ def angles_by_name(joints: CountedJoints, angles: np.ndarray) -> dict[str, np.nd
 
 
 def _known(joints: CountedJoints, state: State) -> np.ndarray:
-    """Return the angles (K, 3), rad, that are stored in a state; those that are not stored are zero."""
+    """Return the angles (K, 3), rad, that are stored in a state; missing angles are zero."""
     near = np.zeros((len(joints.ends), 3))
     for name, angles in state.angles.items():
         if name in joints.number:

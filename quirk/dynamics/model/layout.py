@@ -67,7 +67,7 @@ class Slots:
 
     @staticmethod
     def along(joints: Sequence[tuple[int, ...]], n: int, carried: int = 0) -> Slots:
-        """Return slots in the order in which the bodies occur in `joints`, so that neighboring bodies share a block.
+        """Return slots in the order in which `joints` mention the bodies; neighboring bodies then share a block.
 
         Each joint is a tuple of body indices; `n` is the number of bodies, and `carried` that of auxiliary states.
         """

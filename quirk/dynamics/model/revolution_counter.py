@@ -1,10 +1,10 @@
 """Counting of full turns of joint angles along a run.
 
-A rotation matrix determines an angle up to full turns. With q_i and q_j the orientations of the bodies of a joint, H a
-constant matrix and r = conj(q_i) q_j, the four numbers u = H r are two vectors of a plane, (u_0, u_1) and (u_2, u_3).
-Their polar angles are half the sum and half the difference of the two joint angles that can exceed a turn: the first
-and third 1-2-3 angle, or both angles of a cross. Quaternions are continuous along a run, so the angles with all turns
-follow from the number of quadrants that each vector has passed.
+A rotation matrix determines an angle up to full turns. Let q_i and q_j be the orientations of the bodies of a joint, r
+= conj(q_i) q_j, and H a constant matrix. The four numbers u = H r are two vectors in a plane, (u_0, u_1) and (u_2,
+u_3). Their polar angles are half the sum and half the difference of the two joint angles that can exceed a turn: the
+first and third 1-2-3 angle, or both angles of a cross. Quaternions are continuous along a run, so the angles with all
+turns follow from the number of quadrants that each vector has passed.
 
 The vectors move no faster than the bodies turn, so a joint is evaluated only if the bodies may have turned far enough
 to pass more than one quadrant. Within a step a vector is interpolated by a cubic, as it may be short (the second 1-2-3
@@ -222,9 +222,9 @@ def count_through(
     o: int,
     lead: np.ndarray,
 ) -> None:
-    """Write the quadrants of joint k at y_new, a time h after y, to quadrants[o : o + 2].
+    """Write the quadrants of joint k at the state y_new to quadrants[o : o + 2].
 
-    The differences of extrapolated and counted angles in `lead` are updated.
+    y_new is the state at a time h after y. The differences of extrapolated and counted angles in `lead` are updated.
     """
     u, u_new = plane_vectors(counter, k, y), plane_vectors(counter, k, y_new)
     v, v_new = plane_velocities(counter, k, y), plane_velocities(counter, k, y_new)
@@ -244,9 +244,10 @@ def count_through(
 
 @shared
 def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> int:
-    """Return the quadrant in which a plane vector ends that moves along a cubic and starts in quadrant q.
+    """Return the quadrant at the end of the path of a plane vector, which is a cubic and starts in quadrant q.
 
-    Its components are entries a and a + 1 of u at the start and of u_new at the end, with rates v and v_new.
+    The vector is given by entries a and a + 1 of u at the start and of u_new at the end, with rates v and v_new; h is
+    the time between them.
     """
     b, x_last, y_last = a + 1, u[a], u[a + 1]
     if on_one_side(u[a], u[b], h * v[a], h * v[b], u_new[a], u_new[b], h * v_new[a], h * v_new[b]):

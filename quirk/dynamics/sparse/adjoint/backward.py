@@ -1,10 +1,10 @@
 """Compiled adjoint of a run: state gradients are propagated backward over its steps.
 
-The gradient with respect to the state at the end of a step gives the gradients with respect to the slopes at its
-stages, and these, last stage first, the gradients with respect to the stage states: the transposed Runge-Kutta step,
-exact for the computed states (Hager, Runge-Kutta methods in optimal control and the transformed adjoint system,
-Numerische Mathematik 87, 2000). Stages are recomputed from the state at the start of the step, so that only one state
-per step is stored. "The gradient of x" means the derivatives of the scalar function of the run with respect to x.
+The gradient with respect to the state at the end of a step gives those with respect to the slopes at its stages. These,
+last stage first, give the gradients with respect to the stage states. This is the transposed Runge-Kutta step, exact
+for the computed states (Hager, Runge-Kutta methods in optimal control and the transformed adjoint system, Numerische
+Mathematik 87, 2000). Stages are recomputed from the state at the start of the step, so that only one state per step is
+stored. "The gradient of x" means the derivatives of the scalar function of the run with respect to x.
 """
 
 from __future__ import annotations

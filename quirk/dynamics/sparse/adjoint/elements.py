@@ -1,8 +1,8 @@
 """Gradients of the inputs of force laws and relations from the gradients of their outputs, in compiled code.
 
 An element is a force law or a relation (constraint function). Its function of dual numbers is evaluated for each frame,
-with six directions of the pose and then six of the velocity, and the resulting derivatives of outputs are summed,
-weighted by the gradients of the outputs. No separate code for the transpose is needed. "The gradient of x" means the
+with six directions of the pose and then six of the velocity. The resulting derivatives of outputs are multiplied by the
+gradients of the outputs and summed. No separate code for the transpose is needed. "The gradient of x" means the
 derivatives of the scalar function of the run with respect to x. A slot is the position of a body in the arrays; a node
 is a group of up to six rows.
 """

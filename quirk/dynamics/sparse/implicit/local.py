@@ -67,7 +67,7 @@ POSES, VELOCITIES = range(2)
 
 @kernel
 def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute all derivatives at the state that was evaluated last; `ydot` is the result of that evaluation.
+    """Compute all derivatives at the state y, which was evaluated last with the result `ydot`.
 
     Sliding friction is differentiated at constant magnitude: its stiffness is due to the direction of the slip.
     """

@@ -173,7 +173,10 @@ def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: 
 
 @kernel
 def give_accelerations(constants: np.ndarray, kin: np.ndarray, acceleration: np.ndarray, wrench: np.ndarray) -> None:
-    """Set `wrench` to the loads that cause the accelerations in `acceleration`, which are in body axes."""
+    """Set `wrench` to the loads that cause given accelerations of all bodies.
+
+    `acceleration` holds the linear and angular accelerations in body axes.
+    """
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
         linear = rows_times(kin, k + 8 * ROTATION, load3(acceleration, f))

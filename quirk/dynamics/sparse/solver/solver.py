@@ -201,7 +201,10 @@ class Solver:
         return [*real_arrays(self.work, constant), *written, *relations, self.counts]
 
     def snapshot(self) -> SolverMemory:
-        """Return copies of all data on which later evaluations depend, so that these can be repeated bit for bit."""
+        """Return copies of all data on which later evaluations depend.
+
+        With these, evaluations can be repeated bit for bit.
+        """
         return SolverMemory(self._pruned, self.applied.snapshot(), copies(self._memory))
 
     def recall(self, saved: SolverMemory) -> None:

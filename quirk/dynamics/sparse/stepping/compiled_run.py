@@ -235,7 +235,7 @@ class CompiledRun:
 
     Attributes
     ----------
-    trail : steps since the last call of `enter`, if they are recorded
+    trail : recorded steps since the last call of `enter`
     kept : output states since the last call of `enter`
     whole : (K, 3) full turns of joint angles at the last call of `enter`, rad
     hit : keys of event functions with actions that cross zero at the present time, and their directions, 1 or -1
@@ -479,7 +479,7 @@ class CompiledRun:
 
     @property
     def now(self) -> float:
-        """Time at which the run pauses, s; for a run that does not pause, the time it has reached."""
+        """Present time, s: the time of the pause, or the end of the last step."""
         return float(self.run.asked[0]) if self.paused else self.reached
 
     @property

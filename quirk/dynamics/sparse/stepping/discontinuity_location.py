@@ -35,7 +35,7 @@ class Discontinuity(NamedTuple):
 
 
 def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) -> list[Discontinuity]:
-    """Return the times at which function p jumps in a step, or at which a step must end to resolve its variation.
+    """Return the times at which a step must end: at jumps of function p, or before changes that it does not resolve.
 
     Parameters
     ----------

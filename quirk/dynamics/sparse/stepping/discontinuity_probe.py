@@ -98,14 +98,14 @@ def note(asked: Asked, ins: Arrays, outs: Arrays, stage: int) -> None:
 
 @kernel
 def record_in(asked: Asked, stage: int) -> int:
-    """Return the first element in `asked.inputs` of the inputs of all functions at a stage."""
+    """Return the index in `asked.inputs` at which the inputs of all functions at a stage begin."""
     p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
     return stage * (asked.entries[p + PLACE_IN] + asked.entries[p + INS])
 
 
 @kernel
 def record_out(asked: Asked, stage: int) -> int:
-    """Return the first element in `asked.outputs` of the outputs of all functions at a stage."""
+    """Return the index in `asked.outputs` at which the outputs of all functions at a stage begin."""
     p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
     return stage * (asked.entries[p + PLACE_OUT] + asked.entries[p + OUTS])
 

@@ -214,9 +214,9 @@ class MethodSwitching:
             self._noting, self._next = self._noting + FIRST_LOOK, self._next + FIRST_LOOK
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
-        """Return the switch to a method that may continue where the present one fails, or None.
+        """Return the switch to another method where the present one fails, or None if there is no other.
 
-        `stalled` states that the present method makes no progress.
+        `stalled` tells whether the present method makes no progress.
         """
         if not self.switches:
             return None

@@ -181,9 +181,9 @@ def keep_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
 
     It is first shortened until the singular configuration is far from all stages. If it is then rejected again, it is
     shortened to end before the singular configuration, at such a distance that a second step of equal size has the
-    singular configuration in its middle part. (After a step that ends just before it, the error of the next step would
-    be determined by stages close to the singular configuration and their round-off.) If the second step is too long,
-    both are shortened.
+    singular configuration in its middle part. If the second step is too long, both are shortened. A step that ended
+    just before the singular configuration would be followed by one whose error is mostly round-off of stages close to
+    it.
     """
     if not leads_across_singular(mechanism, run, h):
         return

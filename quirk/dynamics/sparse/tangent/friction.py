@@ -1,8 +1,8 @@
 """Derivatives of friction proportional to constraint loads in eight directions, in compiled code.
 
-The magnitudes f of all friction forces solve f = mu N(f, ...), so that (I - mu dN/df) df = dmu N + mu dN, with the
-coefficients of friction mu and the variation dN of the normal loads N at constant magnitudes. The matrix, and the
-response of the constraints to a unit force of each friction, are those of the evaluation
+The magnitudes f of all friction forces solve f = mu N(f, ...), with coefficients of friction mu and normal loads N.
+Their variations follow from (I - mu dN/df) df = dmu N + mu dN, where dN is the variation of N at constant f. The
+matrix, and the response of the constraints to a unit force of each friction, are those of the evaluation
 (`quirk.dynamics.sparse.kernels.friction`).
 """
 

@@ -1,10 +1,11 @@
 """Taylor coefficients of accelerations and multipliers at a state, with one factorization for all orders.
 
-Coefficient k of the accelerations and of the multipliers solves the same equations as the accelerations,
+Coefficient k of the accelerations a and of the multipliers lambda solves the same equations as the accelerations
+themselves, with the mass matrix M, loads Q and constraint rows A,
 
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
-where Phi_(k+2) is the coefficient of Phi along the motion with a_k computed without lambda_k; see
+where Phi_(k+2) is the coefficient of the residuals Phi along the motion with a_k computed without lambda_k; see
 `quirk.dynamics.dense.derivatives`, the dense reference. Rows A_m refer to velocities and angular velocities in the
 inertial frame; moments are multiplied by W^T R^T at order 0.
 """

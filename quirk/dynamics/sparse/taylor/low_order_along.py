@@ -129,7 +129,7 @@ def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_
 def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end: float) -> int:
     """Advance the positions by one step towards the time `end`, s.
 
-    Returns ARRIVED; AGAIN if the step ends before `end`; or STUCK or SINGULAR.
+    The return code is ARRIVED, AGAIN if the step ends before `end`, or STUCK or SINGULAR if the system cannot follow.
     """
     constants, work = mechanism.constants, mechanism.work
     clock, length = path.clock, path.length

@@ -242,7 +242,7 @@ class Varied:
 def moved_by(
     differential: Differential, motions: Sequence[ChangedMotion], first: int
 ) -> tuple[MotionTable, list[object], np.ndarray]:
-    """Return the table of varied motions, the objects that own its functions, and the inputs that depend on them.
+    """Return the table of varied motions, the objects that own its functions, and the inputs that it determines.
 
     The inputs are given by their indices. `first` is the index of the first of the eight directions computed together.
     """

@@ -51,10 +51,10 @@ def mapped(place: Map, x: float, y: float) -> tuple[float, float]:
 
 @shared
 def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[float, float]:
-    """Return the distance of two circles, negative if they overlap, and the distance of their farthest points.
+    """Return two distances of two circles: between their nearest points, and between their farthest points.
 
-    The circles are at elements i and j of the table: radius, x, y. The second is mapped by `place` to the plane of the
-    first.
+    The first distance is negative if the circles overlap. Radius, x and y of the circles begin at elements i and j of
+    the table. `place` maps the second circle to the plane of the first.
     """
     x, y = mapped(place, table[j + 1], table[j + 2])
     apart = math.sqrt((x - table[i + 1]) ** 2 + (y - table[i + 2]) ** 2)
@@ -64,7 +64,7 @@ def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[floa
 
 @shared
 def place_on(table: np.ndarray, o: int, u: float) -> tuple[float, float, float, float, float, float]:
-    """Return x, y, tangent and second derivative at parameter u of the piece at element o."""
+    """Return x, y, tangent and second derivative at parameter u of the piece that begins at element o."""
     a = o + CENTRE + PLANE
     x, dx, ddx = power_sums(table, a, u)
     y, dy, ddy = power_sums(table, a + TERMS, u)
@@ -73,7 +73,10 @@ def place_on(table: np.ndarray, o: int, u: float) -> tuple[float, float, float, 
 
 @shared
 def nearest_samples(table: np.ndarray, o: int, p: int, place: Map) -> tuple[float, float, float]:
-    """Return the smallest distance between sample points of two pieces, at elements o and p, and both parameters."""
+    """Return the smallest distance between sample points of two pieces, and the parameters of these points.
+
+    The pieces begin at elements o and p of the table.
+    """
     best, u, v = math.inf, 0.0, 0.0
     for n in range(SAMPLES):
         r = table[p + LENGTH] * n / (SAMPLES - 1)
@@ -90,7 +93,10 @@ def nearest_samples(table: np.ndarray, o: int, p: int, place: Map) -> tuple[floa
 
 @shared
 def group_of(table: np.ndarray, curve: int, g: int) -> tuple[int, int, int]:
-    """Return the index of the circle of group g, the number of its first piece and that of the piece after its last."""
+    """Return the index of the circle of group g, and the range of pieces in the group.
+
+    The range is given by the number of the first piece and that of the piece after the last.
+    """
     count = int(table[curve])
     size = group_size(count)
     return group_at(curve, count, g, PLANE), g * size, min(count, (g + 1) * size)
@@ -110,7 +116,7 @@ def nearest_groups(table: np.ndarray, i: int, j: int, groups: tuple[int, int], p
 
 @shared
 def nearest_pair(table: np.ndarray, i: int, j: int, place: Map) -> tuple[int, float, int, float]:
-    """Return a piece and a parameter on each curve, approximately where the curves are nearest to each other."""
+    """Return a piece and a parameter on each of two curves, near the points at which the curves are closest."""
     groups = group_count(int(table[i])), group_count(int(table[j]))
     g, h = nearest_groups(table, i, j, groups, place)
     best, k, u, l, v = math.inf, 0, 0.0, 0, 0.0

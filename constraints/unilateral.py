@@ -284,9 +284,9 @@ def free_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[b
 
 def _angle(axis: int, of_three: bool = False) -> Any:
     def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return how far a joint angle is within its limit, rad, reduced by full turns.
+        """Return the distance of a joint angle from its limit, rad, reduced by full turns.
 
-        Beyond it the result is negative.
+        The distance is positive within the limit and negative beyond it.
         """
         i, j = frames
         return [(free_angle(i, j, axis, of_three) - numbers[1]).wrapped(2 * np.pi) * numbers[0]]
@@ -296,9 +296,9 @@ def _angle(axis: int, of_three: bool = False) -> Any:
 
 def _slide(axis: int) -> Any:
     def slide(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return how far a displacement along an axis of frame i is within its limit, m.
+        """Return the distance of a displacement along an axis of frame i from its limit, m.
 
-        Beyond it the result is negative.
+        The distance is positive within the limit and negative beyond it.
         """
         i, j = frames
         return [(i.rotation[:, axis] @ (j.position - i.position) - numbers[1]) * numbers[0]]

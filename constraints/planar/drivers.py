@@ -28,7 +28,7 @@ def _coordinate(axis: int) -> Any:
     def coordinate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         """Return the residual q_j - ratio q_i - offset - motion, m.
 
-        Q is the coordinate x or y of a body in the plane.
+        The coordinate q of a body is x or y in the plane.
         """
         plane, (ratio, offset) = resting_frame(numbers), numbers[PLANE:]
         i, j = (along(plane, axis, frame) for frame in frames)

@@ -83,7 +83,7 @@ def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndar
 def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray, first: int) -> None:
     """Add the Taylor coefficients at time t of a polynomial or sinusoid to `out`, from element `first` on.
 
-    Its integers begin at element e of table.entries.
+    The integers that describe it begin at element e of table.entries.
     """
     if table.entries[e + KIND] == SINUSOID:
         add_sinusoid(table.numbers, table.entries[e + COEFFICIENTS], t, order, out, first)
@@ -112,7 +112,7 @@ def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray
 def add_sinusoid(numbers: np.ndarray, o: int, t: float, order: int, out: np.ndarray, first: int) -> None:
     """Add the Taylor coefficients at time t of a sinusoid to `out`, from element `first` on.
 
-    Its four numbers begin at element o of `numbers`.
+    The four numbers that describe it begin at element o of `numbers`.
     """
     amplitude, frequency, phase = numbers[o], numbers[o + 1], numbers[o + 2]
     power = amplitude

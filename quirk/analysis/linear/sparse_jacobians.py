@@ -73,7 +73,10 @@ def _note(
     bodies, internal, rows = owners
 
     def add(name: str, values: np.ndarray, owner: np.ndarray, size: int) -> None:
-        """Add values (count, size, directions) that depend on the bodies `owner`, -1 for none."""
+        """Add derivatives (count, size, directions) of `count` vectors to the entries called `name`.
+
+        `owner` are the varied bodies on which the vectors depend, -1 for none.
+        """
         moved = np.flatnonzero(owner >= 0)
         row = size * moved[:, None, None] + np.arange(size)[:, None] + 0 * parts
         column = FREEDOMS * owner[moved][:, None, None] + parts + 0 * row

@@ -180,7 +180,7 @@ class Turns:
 
     @classmethod
     def since(cls, joints: CountedJoints, orientation: np.ndarray, angles: np.ndarray, quadrants: np.ndarray) -> Turns:
-        """Return the turns for a count that starts at orientations (n, 4) with `angles` (K, 3), rad.
+        """Return the full turns of joint angles along a run, from orientations (n, 4) with `angles` (K, 3), rad, on.
 
         `quadrants` (nt, 2 K) are the counted quadrants.
         """

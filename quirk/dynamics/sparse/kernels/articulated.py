@@ -96,9 +96,9 @@ def articulate_joint(tree: Tree, t: int) -> None:
 
 @kernel
 def factorise_root(inertia: np.ndarray, o: int, factors: np.ndarray, f: int) -> None:
-    """Factorize the articulated inertia of a root body, I = L D L^T, with 1/D stored on the diagonal of L (6, 6).
+    """Factorize the articulated inertia I (6, 6) of a root body as L D L^T.
 
-    I is stored at element o of `inertia`, L at element f of `factors`.
+    I is stored at element o of `inertia`, L at element f of `factors`, with 1/D on its diagonal.
     """
     k = 0
     for i in range(3):

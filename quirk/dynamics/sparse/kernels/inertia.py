@@ -74,14 +74,14 @@ def _upper(rows: Any) -> Any:
 
 @traced
 def put_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Store an inertia at element o of an array."""
+    """Store an inertia in an array, from element o on."""
     for k, x in enumerate(_numbers(inertia)):
         put(array, o + k, x)
 
 
 @traced
 def add_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Add an inertia to the inertia stored at element o of an array."""
+    """Add an inertia to the one stored in an array, from element o on."""
     for k, x in enumerate(_numbers(inertia)):
         add(array, o + k, x)
 

@@ -55,7 +55,7 @@ def _invert_5(rows: Any, sign: float, h: int, floor: np.ndarray) -> Any:
 
 @inlined
 def _three_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
-    """Whether three pivots exceed their floors and the determinant is accurate relative to Hadamard's bound.
+    """Whether three pivots exceed their floors, and the determinant is accurate relative to Hadamard's bound.
 
     `minors` are the leading minors of one to three rows and the product of the diagonal; the floors begin at element h.
     """
@@ -123,9 +123,9 @@ def _cofactors_of_5(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[
 
 
 def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any, Any]]:
-    """Return the cofactors of the leading three rows and columns, and the inverse of their determinant.
+    """Return the cofactors of the leading three rows and columns of a block, and the inverse of their determinant.
 
-    Also returns the leading minors of one, two and three rows, and the product of the diagonal.
+    The third result are the leading minors of one, two and three rows, and the product of the diagonal.
     """
     following, other = ([permuted(row, order) for row in rows[:3]] for order in ((1, 2, 0), (2, 0, 1)))
     # Each row is the cross product of the other two.

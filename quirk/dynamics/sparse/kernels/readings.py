@@ -52,7 +52,10 @@ from .room import LOADS, room
 
 @kernel
 def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
-    """Return reading r minus its threshold; the state y must have been evaluated last."""
+    """Return reading r minus its threshold, from the evaluation of the state y.
+
+    That state must have been evaluated last.
+    """
     kind, o = readings.kind[r], READING * r
     level = at(readings.numbers, NUMBERS * r + LEVEL)
     if kind == OF_CONSTRAINT:

@@ -17,7 +17,7 @@ from .orthogonal import Fronts, Triangle
 
 @record
 class Uniform(NamedTuple):
-    """Constants of the uniform metric, which replace arrays of the same names when independent rows are selected.
+    """Constants of the uniform metric, which replace those of the mass metric when independent rows are selected.
 
     Attributes
     ----------

@@ -58,7 +58,7 @@ class Asked(NamedTuple):
     changes : (2 P,) change of each function in the last two steps
     stages, fractions : (n,) stages that are nodes of the interpolation, in order of time, and their fractions of the
         step
-    weightless, apart : (w,) other stages, which have no weight in the step, and their fractions of the step
+    weightless, apart : (w,) the other stages, without weight in the step, and their fractions of the step
     basis : (n,) Lagrange polynomials of the nodes at one fraction of the step
     inputs, outputs : inputs and outputs of all functions at all stages
     """

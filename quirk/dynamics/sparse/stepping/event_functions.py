@@ -122,7 +122,10 @@ def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: 
 
 @kernel
 def refer_to(watched: WatchedTables, t: float, found: np.ndarray) -> None:
-    """Set the reference for counting full turns to values and rates `found` (2 Q,) of all event functions at time t."""
+    """Set the reference from which event functions count full turns to their values and rates at time t.
+
+    `found` (2 Q,) holds values and rates of all Q event functions.
+    """
     for n in range(watched.turning.shape[0]):
         e, o = watched.turning[n], watched.laws.turns[TURN_ENTRIES * n + REFERENCE_AT]
         put(watched.laws.inputs, o, at(found, 2 * e))
@@ -134,7 +137,10 @@ def refer_to(watched: WatchedTables, t: float, found: np.ndarray) -> None:
 def values(
     mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float, out: np.ndarray
 ) -> bool:
-    """Compute values and rates of all event functions at a state, in `out` (2 Q,); return False if a value is NaN."""
+    """Compute the values and rates of all Q event functions at a state, in `out` (2 Q,).
+
+    Returns False if a value is NaN.
+    """
     prepare(mechanism, watched, t, y, alpha, beta)
     known = True
     for e in range(watched.side.shape[0]):
@@ -160,9 +166,10 @@ VALUES, ENERGY = range(2)
 def quantities_at(
     task: int, mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, out: np.ndarray
 ) -> bool:
-    """Compute values and rates of all event functions at a state, in `out` (2 Q,), or the total energy, in out[0].
+    """Compute event functions or the total energy at a state, as `task` selects; return False if a value is NaN.
 
-    `task` selects one or the other. Used by runs that are stepped in Python; returns False if a value is NaN.
+    Values and rates of all Q event functions are written to `out` (2 Q,), the energy, J, to out[0]. Runs that are
+    stepped in Python use this function.
     """
     if task == VALUES:
         return values(mechanism, watched, t, y, 0.0, 0.0, out)
@@ -172,7 +179,10 @@ def quantities_at(
 
 @entry(needed_by="observations need", effort=4)
 def laws_at(constants: np.ndarray, kin: np.ndarray, laws: Forces, t: float, y: np.ndarray, out: np.ndarray) -> None:
-    """Compute values and rates at a state of the event functions with laws, in `out` (2 Q,); `kin` is scratch."""
+    """Compute the values and rates of the Q event functions that are laws, at a state, in `out` (2 Q,).
+
+    `kin` is scratch.
+    """
     poses(constants, y, kin)
     for e in range(laws.entries.shape[0] // ELEMENT_SIZE):
         first = place_of_value(laws, e)

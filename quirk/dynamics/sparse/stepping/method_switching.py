@@ -160,7 +160,7 @@ class MethodSwitching:
         return self._judged
 
     def due(self, tried: int) -> int:
-        """Return the number of further steps after `tried` until the next decision on the method, by `other`."""
+        """Return the number of further steps, after `tried` steps, until the next decision on the method."""
         if not self._looking:
             return NEVER
         if tried < self._noting:
@@ -168,7 +168,7 @@ class MethodSwitching:
         return self._every - (tried - self._noting) % self._every
 
     def looks(self, tried: int) -> bool:
-        """Whether `other` must be called after this number of steps tried."""
+        """Whether a decision on the method must be made, by a call of `other`, after `tried` steps."""
         return self._looking and tried >= self._noting and (tried - self._noting) % self._every == 0
 
     @property

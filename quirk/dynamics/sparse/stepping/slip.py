@@ -74,7 +74,7 @@ class SlipPacing:
         return max(1, self._tried + self._every - tried)
 
     def looks(self, tried: int) -> bool:
-        """Whether `other` must be called after this number of steps tried."""
+        """Whether the slip must be tested, by a call of `other`, after `tried` steps."""
         return tried - self._tried >= self._every
 
     @property

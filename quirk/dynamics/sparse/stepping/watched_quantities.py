@@ -100,7 +100,9 @@ class EventMonitor:
 
     @property
     def sides(self) -> Sides:
-        """Sign, rate at a crossing that has just happened, and largest magnitude of each event function, by key."""
+        """Sign and largest magnitude of each event function, by key, with its rate at a crossing that has just
+        happened.
+        """
         table = self.table
         known = zip(table.side.tolist(), table.at_speed.tolist(), table.scale.tolist(), strict=True)
         return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}

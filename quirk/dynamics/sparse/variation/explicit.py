@@ -293,7 +293,7 @@ def take_part(
 ) -> None:
     """Propagate the variations over a substep that ends at the state y_new.
 
-    The state y_new is computed here, unless the substep `ends` the step: then it is given.
+    If the substep `ends` the step, y_new is passed in; otherwise it is computed here.
     """
     weights, h = variation.weights, at(part, STEP_END) - at(part, STEP_START)
     start, low, high, y = at(part, STEP_START), at(part, STEP_LOW), at(part, STEP_HIGH), part[STEP_HEAD : part.shape[0]]

@@ -83,7 +83,7 @@ def coulomb(
 
 
 def _dependent(problem: Problem, contacts: Sequence[int]) -> bool:
-    """Return whether the rows of closed contacts and non-sliding friction are linearly dependent."""
+    """Whether the rows of closed contacts and non-sliding friction are linearly dependent."""
     sticking = [row for grip in problem.grips if grip.moving is None for row in grip.rows]
     rows = [row for row in (*contacts, *sticking) if problem.W[row, row] > 0]
     scale = np.sqrt(np.diag(problem.W)[rows])

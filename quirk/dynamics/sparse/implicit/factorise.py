@@ -92,7 +92,7 @@ def exchange(parts: Any, one: int, two: int) -> None:
 def solve_blocks(coupling: BodyCoupling, parts: Any, vector: int) -> None:
     """Replace the right-hand side by the solution.
 
-    Either has NODE numbers for each node, from element `vector` on.
+    Both have NODE numbers for each node, from element `vector` on.
     """
     count = coupling.size.shape[0]
     for k in range(count):

@@ -141,7 +141,7 @@ def gone_on(a: Any, e: Any, b: Any) -> Any:
 
 @traced
 def unturned(a: Any, e: Any, w: Any) -> Any:
-    """Return the vector x that solves x + e w x x = a, with the cross product of a real vector w and x."""
+    """Return the vector z that solves z + e (w cross z) = a, for a real vector w and a number e."""
     e_squared = product(e, e)
     scale = reciprocal(plus_one(multiple(e_squared, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])))
     part, aside = product(e_squared, along(a, w)), across(a, w)

@@ -84,7 +84,7 @@ class Forces(NamedTuple):
 def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> None:
     """Set FORCE and TORQUE of all bodies in `kin` to the sum of the loads of all force elements.
 
-    The time is t, and the state of the bodies y.
+    t is the time, and y the state.
     """
     for block in range(kin.shape[0] // KIN):
         for c in range(6):

@@ -163,7 +163,7 @@ def _elimination(m: int) -> Any:
 def _form(
     pattern: Pattern, block: int, rows: Any, G: np.ndarray, B: np.ndarray, Q: np.ndarray, units: np.ndarray
 ) -> Any:
-    """Return `rows` plus the products of G that form a block, minus the updates by earlier nodes."""
+    """Return `rows` plus the products that form a block, minus the updates of the block by earlier nodes."""
     for t in range(at(pattern.term, block), at(pattern.term, block + 1)):
         r, weight = at(pattern.right, t), at(pattern.weight, t)
         rows = plus_product(rows, G, at(pattern.left, t), load(G, r), load(G, r + 8), load(G, r + 16))
@@ -185,9 +185,9 @@ def _form(
 
 @traced
 def plus_product(rows: Any, G: Any, l: Any, x: Any, y: Any, z: Any) -> Any:
-    """Return the rows of a block plus a product: row p increases by elements p of three rows of G times x, y and z.
+    """Return the rows of a block to which a product is added.
 
-    The three rows of G begin at element l.
+    Row p increases by the sum of x, y and z times element p of three rows of G, which begin at element l.
     """
     return tuple(row + at(G, l + p) * x + at(G, l + 8 + p) * y + at(G, l + 16 + p) * z for p, row in enumerate(rows))
 
@@ -200,7 +200,10 @@ def plus_diagonal(rows: Any, weight: Any, units: Any) -> Any:
 
 @traced
 def less_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
-    """Return the rows of a block minus a product: row p decreases by vector x times element q + 8 p of Q."""
+    """Return the rows of a block from which a product is subtracted.
+
+    Row p decreases by the vector x times element q + 8 p of Q.
+    """
     return tuple(row - at(Q, q + 8 * p) * x for p, row in enumerate(rows))
 
 

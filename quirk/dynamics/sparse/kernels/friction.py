@@ -246,7 +246,7 @@ def normal_rate(mechanism: Mechanism, k: int, loads: np.ndarray, o: int, changes
 
 @kernel
 def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
-    """Return a . b / |a|, or |b| if a is zero."""
+    """Return the rate of |a| for a vector a with the rate b: a . b / |a|, or |b| if a is zero."""
     size = math.sqrt(dot(a, a))
     return dot(a, b) / size if size > 0.0 else math.sqrt(dot(b, b))
 

@@ -125,7 +125,7 @@ def _cofactors_of_5(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[
 def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any, Any]]:
     """Return the cofactors of the leading three rows and columns of a block, and the inverse of their determinant.
 
-    The third result are the leading minors of one, two and three rows, and the product of the diagonal.
+    The third result is a tuple: the leading minors of one, two and three rows, and the product of the diagonal.
     """
     following, other = ([permuted(row, order) for row in rows[:3]] for order in ((1, 2, 0), (2, 0, 1)))
     # Each row is the cross product of the other two.

@@ -112,7 +112,7 @@ def rotation_rows(kin: Any, k: Any) -> Any:
 def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int) -> None:
     """Store the vectors from both centers of mass to the point of joint t, each in the axes of its body.
 
-    Without a coincidence of points, the point of the joint is the one fixed in body j.
+    If the joint does not hold two points together, its point is the one fixed in body j.
     """
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child_is_i = at(entries, e + NODE), at(entries, e + CHILD_IS_J) == 0

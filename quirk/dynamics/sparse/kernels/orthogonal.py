@@ -187,7 +187,7 @@ def front_stride(fronts: Fronts, n: int) -> int:
 
 @kernel
 def front_base(fronts: Fronts, n: int, kind: int) -> int:
-    """Return the first element of the rows for joints (kind 0) or for hubs (kind 1) in the front of node n."""
+    """Return the index at which the rows for joints (kind 0) or for hubs (kind 1) begin in the front of node n."""
     return kind * fronts.bound[2 * n] * front_stride(fronts, n)
 
 

@@ -119,7 +119,7 @@ class UnreachedError(Exception):
     time : last time reached, s
     tried : number of steps since the last output time that was reached
     state : (13 n,) state at `time`
-    states, quadrants : (row, 13 n) and (row, 2 K) at the output times that were reached
+    states, quadrants : (row, 13 n) and (row, 2 J), for n bodies and J joints, at the output times that were reached
     cause : last exception of a user function, or None
     """
 
@@ -179,8 +179,8 @@ class Differentiator:
 
         Parameters
         ----------
-        angles : (nt, K, 3), rad, optional
-            Joint angles; of all angles that differ by full turns, laws use the nearest ones.
+        angles : (nt, J, 3), rad, optional
+            Angles of J joints; of all angles that differ by full turns, laws use the ones nearest to these.
         tracking : bool
             Whether only the first state is given, and later states are tracked from it, as prescribed by drivers.
         watch : function

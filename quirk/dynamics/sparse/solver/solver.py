@@ -72,7 +72,7 @@ SHORTEST, LONGEST = 1e-140, 1e140
 
 @dataclass(frozen=True)
 class Verdict:
-    """The independent ones among the m constraint rows at a state.
+    """Selection of the independent rows among the m constraint rows at a state.
 
     Attributes
     ----------
@@ -499,7 +499,7 @@ class Solver:
     def multipliers(self) -> np.ndarray:
         """Multipliers (m,) of the last evaluation.
 
-        If they are not unique, those of minimum norm in the model's row scale.
+        If they are not unique, they are those of minimum norm in the model's row scale.
         """
         return self.shared([self.work.x[self.tables.row_lane]], [self.work.G])[0]
 
@@ -511,7 +511,7 @@ class Solver:
     def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
         """Return the minimum-norm multipliers (m,) with the same constraint forces as x, for each Taylor coefficient.
 
-        G holds the rows of each order.
+        x and G hold the multipliers and the rows of each order.
         """
         if not self.redundant:
             return x

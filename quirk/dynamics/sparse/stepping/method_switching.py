@@ -326,7 +326,7 @@ class MethodSwitching:
     def _worthwhile(self, t: float, h: float, rate: float, speed: float) -> bool:
         """Whether the implicit method is worth its preparation, compared with explicit steps of size h.
 
-        The fastest modes decay at `rate` and have the speed `speed`, 1/s.
+        `rate` is the rate of decay of the fastest modes, and `speed` the magnitude of their eigenvalues, 1/s.
         """
         rest = (self._settings.end - t) / h * self._explicit.stages * self._solver.slots.bodies
         # The modes of internal variables are unknown.

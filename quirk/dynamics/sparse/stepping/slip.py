@@ -109,8 +109,8 @@ class SlipPacing:
 def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | None:
     """Return the exception for friction that grows without bound at a state y, or None.
 
-    It names the friction element with the largest force. The criterion is that the determinant of the friction
-    equations, which is 1 if friction does not affect its own normal loads, approaches zero.
+    The exception names the friction element with the largest force. The criterion is that the determinant of the
+    friction equations, which is 1 if friction does not affect its own normal loads, approaches zero.
     """
     table = solver.frictions
     sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]

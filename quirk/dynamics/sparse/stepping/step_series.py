@@ -116,11 +116,12 @@ def sum_up(stepper: StepSeries, h: float, state: np.ndarray) -> None:
 def defect(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, h: float, whole: float, y: np.ndarray
 ) -> float:
-    """Return the difference between y', at time h after the start of a step, and the derivative of the series.
+    """Return the error of the series at time h after the start of a step, as a multiple of the tolerance.
 
-    It is relative to the last term of that derivative at the end of a step of size `whole`, whose size is the order
-    over `whole`, times the tolerance. If force laws may change their branch in the step, the last term is evaluated at
-    y.
+    The difference between y' and the derivative of the series is multiplied by the size `whole` of the step over the
+    number of terms: a missing last term with this derivative contributes as much. Where force laws may change their
+    branch, the factor depends on h, because another cause may act during the whole step. The tolerance is that at the
+    state y.
     """
     last, known = int(stepper.known[LAST]), stepper.known
     weight = whole / last

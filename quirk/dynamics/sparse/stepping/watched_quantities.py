@@ -100,9 +100,7 @@ class EventMonitor:
 
     @property
     def sides(self) -> Sides:
-        """Sign and largest magnitude of each event function, by key, with its rate at a crossing that has just
-        happened.
-        """
+        """Data of each event function by key: its sign, its rate at a crossing just now, and its largest magnitude."""
         table = self.table
         known = zip(table.side.tolist(), table.at_speed.tolist(), table.scale.tolist(), strict=True)
         return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}

@@ -160,8 +160,8 @@ class Differential:
     def _least(self, y: np.ndarray, t: float, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the minimum-norm multipliers (m,) of m rows at the state of the last derivatives.
 
-        The second result are their derivatives (d, m) in d directions; `changes` (d, m) are those of the independent
-        rows.
+        The second result is the array (d, m) of their derivatives in d directions; `changes` (d, m) holds the
+        derivatives of the multipliers of the independent rows.
         """
         solver = self.solver
         if self._changed is None:

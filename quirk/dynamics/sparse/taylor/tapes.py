@@ -172,9 +172,9 @@ def _input_of_relation(made: _Recording, layout: relations.RelationLayout, index
 
 
 def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
-    """Return input `o` of a frame, counted after its origin and axes.
+    """Return the input of index `o` of a frame; its origin and axes are not counted.
 
-    The inputs are position and velocity, rotation, angular velocity and quaternion.
+    The inputs are position and velocity, rotation, angular velocity and quaternion of the body.
     """
     if o < 3 * terms:
         return made.input(BODY if o < 3 else BODY_RATE, POSITION_TERM + o % 3, frame)

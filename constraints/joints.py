@@ -1,7 +1,7 @@
 """The named joints, each defined by a list of primitives between two frames.
 
-The joint axis is z of both frames unless stated otherwise. Rows as in "Common Kinematic Constraints in 3D" (spherical
-eqs. 1-4, distance 5-11, revolute 12-16, universal 17-20, cylindrical 21-28, prismatic 29-35).
+The joint axis is z of both frames unless stated otherwise. The rows are those of "Common Kinematic Constraints in 3D"
+(spherical eqs. 1-4, distance 5-11, revolute 12-16, universal 17-20, cylindrical 21-28, prismatic 29-35).
 """
 
 from __future__ import annotations

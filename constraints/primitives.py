@@ -2,16 +2,18 @@
 
 With p = r + R s a point and a = R a' a direction of body i, p_j and b those of body j, and d = p_j - p_i:
 
-=============  ============================  ==== coincidence    Phi = d                       3 rows dot-1          Phi
-= a . b - c               1 row dot-2          Phi = a . d - c               1 row distance       Phi = d . d - c 1 row
+=============  ============================  ====
+coincidence    Phi = d                       3 rows
+dot-1          Phi = a . b - c               1 row
+dot-2          Phi = a . d - c               1 row
+distance       Phi = d . d - c               1 row
 =============  ============================  ====
 
-`constraint_tower` computes Phi and its time derivatives; if the highest derivatives of the bodies' coordinates are
-zero, the K-th is minus the right-hand side of that order (b = gamma for K = 2). `constraint_wrenches` computes the
-Jacobian and its derivatives: the coefficients of a variation of the bodies are also the load of a unit multiplier, so
-that rows of A and joint loads are the same numbers.
+`constraint_tower` computes Phi and its time derivatives. If derivative K of the bodies' coordinates is zero, that of
+Phi is minus the right-hand side of order K (b = gamma for K = 2). `constraint_wrenches` computes the Jacobian A and its
+time derivatives. A row of A is also the load of a unit multiplier, so rows and joint loads are the same numbers.
 
-Sources: Haug's primitives as in "Common Kinematic Constraints in 3D", eqs. 1-34; signs as p_j - p_i.
+Sources: Haug's primitives as in "Common Kinematic Constraints in 3D", eqs. 1-34; the sign is that of p_j - p_i.
 """
 
 from __future__ import annotations

@@ -75,10 +75,10 @@ class Statistics:
     steps, rejected : numbers of accepted and rejected steps
     evaluations : number of evaluations of y' = f(t, y)
     corrections : number of projection steps onto the constraints
-    factorisations : number of factorizations for projections beyond the one of each evaluation
+    factorisations : number of factorizations for projections only; each evaluation has one of its own
     wall_time : s
     in_python : number of calls and total time, s, of each function that compiled code called in Python, by name
-    methods : changes of the method during the run, as with "auto" or after a finite series: start time, s, and name
+    methods : changes of the method during the run, each with its time, s, and the name of the new method
     """
 
     steps: int = 0

@@ -1,9 +1,9 @@
 """Records of arrays: named tuples that kernels pass on by address.
 
-At each call numba passes a named tuple member by member, each array as seven numbers: several hundred for the tables of
-the compiled solver, which took more than half of the compilation time and slowed down short calls. A record is
-converted from Python once, at the call of an entry; kernels load the members they need. Members are numbers, flat
-C-contiguous arrays and other records. Kernels may write to the elements of arrays, but not to members.
+At each call numba passes a named tuple member by member, each array as seven numbers. For the tables of the compiled
+solver these are several hundred numbers; passing them took more than half of the compilation time and slowed down short
+calls. A record is converted from Python once, at the call of an entry; kernels load the members they need. Members are
+numbers, flat C-contiguous arrays and other records. Kernels may write to the elements of arrays, but not to members.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
 Beams resist extension and shear much more than bending. The linear step of Newton's method stretches them, by the
 square of the rotation, so that the next residual is large and convergence is slow. Here the strains e of the segments
-are unknowns of their own, with e = strains(q) among the equations. Eliminated, they leave Newton's method with the
-residual of the displacements q, but with a derivative whose loads are those of e, which follow the linearized strains
-and are not affected by the stretch (Magisano, Leonetti and Garcea, Int. J. Numer. Methods Eng. 109 (2017) 234).
+are unknowns of their own, and e = strains(q) are further equations, with the displacements q. After elimination of e,
+Newton's method has the residual of q. But the loads in its derivative are those at the strains e, which follow the
+linearized strains and are not affected by the stretch (Magisano, Leonetti and Garcea, Int. J. Numer. Methods Eng. 109
+(2017) 234).
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ The r rows are the gaps of contacts and the components of slip; forces z along t
 + q. Contacts satisfy z >= 0, w >= 0 and z w = 0. Sticking friction has w = 0 and a force within the cone, |z| <= static
 N, with N the normal load of its contact or joint; sliding friction has the force -coefficient N e, opposite to the slip
 or, for incipient sliding, with w along e. A mode tells whether a contact is loaded or open, or whether friction sticks
-or slides. The modes are found by changing the one with the worst violation at a time; for given modes z solves
-equations that are linear except for the normal loads N of joints, which are norms, and for directions of slip.
+or slides. The search changes one mode at a time, the one with the worst violation. For given modes z solves equations
+that are linear except for the normal loads N of joints, which are norms, and for directions of slip.
 
 Where rows are dependent, forces may be distributed among contacts in many ways; one distribution is returned. A largest
 set of independent rows is then added to the equation of motion, and all forces follow from their multipliers.

@@ -1,7 +1,8 @@
 """Impulsive form of the equation of motion: velocities jump to the nearest ones that satisfy the constraints.
 
-With A v+ = c(t) after the jump and M (v+ - v-) = A^T Lambda, v+ is the solution nearest to v- in the mass metric
-(Udwadia and Kalaba's equation, integrated over an instant):
+Velocities v- before the jump become v+, with A v+ = c(t) and M (v+ - v-) = A^T Lambda for the constraint rows A, the
+mass matrix M and the impulses Lambda. v+ is the solution nearest to v- in the mass metric (Udwadia and Kalaba's
+equation, integrated over an instant):
 
     v+ = v- + M^(-1/2) (A M^(-1/2))^+ (c - A v-)
 

@@ -1,7 +1,7 @@
 """Higher time derivatives of constrained motion, dense: the reference for the compiled solver.
 
-Differentiated k times, the equations of motion and the constraints are the same linear system for the k-th derivative
-of the accelerations and of the multipliers,
+The k-th derivatives of the accelerations a and of the multipliers lambda solve the same linear system as a and lambda,
+which is the k-th derivative of the equations of motion and of the constraints,
 
     M a^(k) = Q^(k) + sum_{m > 0} C(k, m) (A^(m))^T lambda^(k-m) + A^T lambda^(k),     A a^(k) = b_k,
 

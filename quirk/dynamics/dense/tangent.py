@@ -1,7 +1,7 @@
 """Tangent (directional derivatives) of constrained motion, dense: the reference for the compiled solver.
 
-Differentiated in any direction, of the state or of a parameter, the equations of motion are a linear system with the
-same matrix as for the accelerations,
+The derivatives da and dlambda of accelerations and multipliers along any direction, of the state or of a parameter,
+solve a linear system with the same matrix as for the accelerations,
 
     M da - A^T dlambda = dQ - dM a + dA^T lambda,      A da = -(d Phi'' at constant a),
 

@@ -7,9 +7,9 @@ first and third 1-2-3 angle, or both angles of a cross. Quaternions are continuo
 turns follow from the number of quadrants that each vector has passed.
 
 The vectors move no faster than the bodies turn, so a joint is evaluated only if the bodies may have turned far enough
-to pass more than one quadrant. Within a step a vector is interpolated by a cubic, as it may be short (the second 1-2-3
-angle near 90 degrees) and its polar angle change fast; if the bodies turn by more than FARTHEST in a step, the polar
-angle is extrapolated with the mean of its rates at both ends.
+to pass more than one quadrant. Within a step a vector is interpolated by a cubic, because its polar angle changes fast
+where it is short, when the second 1-2-3 angle is near 90 degrees. If the bodies turn by more than FARTHEST in a step,
+the polar angle is extrapolated with the mean of its rates at both ends.
 """
 
 from __future__ import annotations
@@ -284,8 +284,8 @@ def on_one_side(
 def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> float:
     """Return the polar angle of a plane vector after a time h, rad, extrapolated with the mean of two rates.
 
-    The vector is given by the entries a and a + 1 of u, and after the time h of u_new; v and v_new are their rates. q
-    is the quadrant of u. The rate of a vector of zero length counts as zero.
+    The vector has the components a and a + 1 of u and, after the time h, of u_new; v and v_new are their rates at both
+    times. q is the quadrant of u. The rate of a vector of zero length counts as zero.
     """
     b = a + 1
     size, size_new = u[a] * u[a] + u[b] * u[b], u_new[a] * u_new[a] + u_new[b] * u_new[b]

@@ -7,10 +7,10 @@ The error of all work in a step of length h may be at most ALLOWED times
 E is the kinetic energy and X the sum of the magnitudes of all work since the start of the run, both at the end of the
 step. F is the sum of the magnitudes of all loads that do work, P that of their powers at the largest velocities. The
 first term is relative to the energies of the motion, so that it does not depend on units. The second term is the work
-of the loads along velocity errors within their tolerance; without it, the work on bodies at rest, which is only
-round-off, would be required to be accurate relative to itself. The last part of the second term is round-off of
-accelerations, which accumulates in the velocities within the step; S is the product of the loads that do work and of
-the largest load, in the mass metric. This round-off is proportional to 1 / p, with p the smallest pivot of the rows.
+of the loads along velocity errors within their tolerance. Without it, the work on bodies at rest, which is only
+round-off, would have to be accurate relative to itself. The last part of the second term is round-off of accelerations,
+which accumulates in the velocities within the step; S is the product of the loads that do work and of the largest load,
+in the mass metric. This round-off is proportional to 1 / p, with p the smallest pivot of the rows.
 """
 
 from __future__ import annotations

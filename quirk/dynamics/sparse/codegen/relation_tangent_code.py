@@ -4,9 +4,9 @@ A relation is a constraint given by a function. Its operations are recorded once
 subexpressions only once, and dual numbers are propagated through it, so that terms of the gradients of rows are
 computed once.
 
-Outputs are the values in the order of `quirk.constraints.relation.RelationLayout`; then eight derivatives of each time
-derivative of Phi, and eight of each component of the loads of the multipliers, six per frame and two of padding. The
-multipliers come after the inputs and their derivatives, and are constant.
+Outputs are, first, the values in the order of `quirk.constraints.relation.RelationLayout`; then eight derivatives of
+each time derivative of Phi; and last eight derivatives of each component of the constraint loads, six components and
+two of padding per frame. The multipliers come after the inputs and their derivatives, and are constant.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ In an implicit step with step multiple e and residual r it changes by
 
     delta s = K (r + e (g_P delta P + g_V delta V)),    K = (I - e g_s)^-1,
 
-so that it adds e L_s K g_P to the derivatives of loads with respect to poses, and similarly for velocities: the size of
-the coupled system stays the same. K is computed for each force element. A frame is the place of a force element on one
-body.
+where indices denote partial derivatives. This adds e L_s K g_P to the derivatives of loads with respect to poses, and a
+similar term for velocities. So the coupled system does not become larger. K is computed for each force element. A frame
+is the place of a force element on one body.
 """
 
 from __future__ import annotations

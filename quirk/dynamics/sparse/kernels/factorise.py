@@ -8,10 +8,10 @@ constraints:
 
 with the constraint rows A, the mass matrix M = (W W^T)^-1 and G = A W. S is taken over all bodies that are not hubs.
 Unknowns are eliminated in nodes: the rows of a joint, up to six, or a hub body. A block couples two nodes and is stored
-in rows of eight numbers. Each node n keeps its blocks B to later nodes, as they are at its elimination, and Q = B^T D^-
-with D^- the inverse of its diagonal block, which replaces that block: B has a row for each row of node n, Q for each
-row of the later node. D^- is zero in rows that depend on rows before them: their pivot, the squared distance of the row
-from the span of those, is below a floor.
+in rows of eight numbers. When node n is eliminated, its blocks B to later nodes are stored, and Q = B^T D^-. D^- is the
+inverse of its diagonal block, which it replaces. B has a row for each row of node n, and Q a row for each row of the
+later node. The pivot of a row is its squared distance from the span of the rows before it. If it is below a floor, the
+row depends on them, and D^- is zero in it.
 """
 
 from __future__ import annotations

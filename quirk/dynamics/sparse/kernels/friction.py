@@ -2,9 +2,10 @@
 
 Loads are affine in the magnitudes f (c,) of all friction forces: lambda = lambda_0 + sum of f_l lambda_l, with lambda_l
 the multipliers due to a unit force of friction l. Each lambda_l requires one more solve with the same factorization.
-Then f_k = mu_k N_k(lambda) are c equations for c magnitudes: linear where N is a multiplier, as for a contact,
-otherwise solved by Newton's method. Their Jacobian I - mu dN/df has a positive determinant unless friction affects its
-own load so much that there is no solution, or several (Painleve 1895).
+Then f_k = mu_k N_k(lambda), with the coefficients of friction mu_k and the normal loads N_k, are c equations for c
+magnitudes. They are linear where N is a multiplier, as for a contact; otherwise they are solved by Newton's method.
+Their Jacobian I - mu dN/df has a positive determinant unless friction affects its own load so much that there is no
+solution, or several (Painleve 1895).
 """
 
 from __future__ import annotations

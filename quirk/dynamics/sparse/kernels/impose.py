@@ -3,9 +3,10 @@
 These functions are used by evaluations, projections and derivatives. A is the matrix of constraint rows, M the mass
 matrix and S = A M^-1 A^T. The arrays of a solver are in `work`: work.wrench holds the sum of loads on each body, x the
 multipliers, goal the required value of A M^-1 (wrench), and rest the residual, goal minus this value. The residual is
-computed from rows and accelerations and not from S. So the condition of S, the square of that of A, slows refinement
-but does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are
-summed per body: where light bodies are constrained between heavy ones the sums are small, and so is their round-off.
+computed from rows and accelerations and not from S. Therefore the condition number of S, the square of that of A, slows
+refinement but does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of
+all rows are summed per body: where light bodies are constrained between heavy ones the sums are small, and so is their
+round-off.
 
 The residual also verifies the solution: with any factorization the loads are combinations of rows, so loads that
 satisfy all rows are correct. If the block factorization does not achieve this, reflections are used.

@@ -3,9 +3,9 @@
 A block is symmetric, with one row for each constraint row of a joint; a row is a vector of eight numbers. A row is
 dropped if its pivot is not above a lower limit, its floor.
 
-Any block is inverted by exchange steps, row by row; each waits for the division of the one before. Blocks of three and
-five rows, those of most joints, are inverted by cofactors, with one division for three rows and one for the other two,
-provided that no row is dropped and at most four binary digits are lost.
+Most joints have three or five rows. These blocks are inverted by cofactors, with one division for three rows and one
+for the other two, unless a row is dropped or more than four binary digits are lost. All other blocks are inverted by
+exchange steps, row by row, which is slower, because each step waits for the division of the one before.
 """
 
 from __future__ import annotations

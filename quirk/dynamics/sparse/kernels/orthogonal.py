@@ -7,9 +7,9 @@ Math. Softw. 38 (2011)). A diagonal entry of R is the distance of a row from the
 not its square. So dependent rows are distinguished from badly scaled ones down to round-off. The front of a node is the
 dense matrix in which its columns are eliminated.
 
-A node is a group of up to six rows of a joint, or a hub, a body with many joints. Hubs are separate unknowns. With L =
-(R | X)^T the matrix is L diag(+1, -1) L^T, +1 for joints, -1 for hubs; R couples nodes of one kind and comes from
-reflections, X couples nodes of different kinds and comes from substitution.
+A node is a group of up to six rows of a joint, or a hub, a body with many joints. Hubs are separate unknowns. The
+matrix is L diag(+1, -1) L^T with L = (R | X)^T, +1 for joints and -1 for hubs. R couples nodes of one kind and is
+computed by reflections; X couples nodes of different kinds and is computed by substitution.
 """
 
 from __future__ import annotations

@@ -165,9 +165,9 @@ def weighed_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Factorize the selected rows in the mass metric; set the method and the least allowed pivots (floors) of the rows.
 
-    Selected rows have a nonzero distance in work.measure; the floor of all other rows is set to infinity. The floor of
-    a selected row allows its distance in the mass metric to decrease by the same factor as from work.measure down to
-    `rank_tolerance`.
+    Rows are selected if their distance in work.measure, in the uniform metric, is not zero; the floor of all other rows
+    is set to infinity. Let the distance of a selected row exceed `rank_tolerance` by a factor: its distance in the mass
+    metric may decrease by the same factor before it is below the floor.
     """
     nodes, work = mechanism.nodes, mechanism.work
     weighed_rows(mechanism, t, y)

@@ -1,11 +1,11 @@
 """Distribution of loads over redundant rows: the multipliers of minimum norm with given constraint forces.
 
-A is the matrix of constraint rows, lambda the multipliers, and Q_c the constraint loads. With weights D that make
-multipliers comparable, min |D lambda| subject to A^T lambda = Q_c has the solution lambda = D^-2 A y, (A^T D^-2 A) y =
-Q_c at all times, so that derivatives follow by Leibniz' rule. y has six unknowns for each body, coupled by joints; its
-null space is the space of motions allowed by the constraints. D^-1 A is factorized like the rows of joints
-(`orthogonal`), with the roles of joints and bodies exchanged. A side is one body of a joint; there are s sides, e
-joints, n bodies and m rows. G is the array of all rows.
+A is the matrix of constraint rows, lambda the multipliers, and Q_c the constraint loads. Weights D make multipliers
+comparable. The minimum of |D lambda| with A^T lambda = Q_c is lambda = D^-2 A y, where (A^T D^-2 A) y = Q_c. This holds
+at all times, so derivatives follow by Leibniz' rule. y has six unknowns for each body, coupled by joints; its null
+space is the space of motions allowed by the constraints. D^-1 A is factorized like the rows of joints (`orthogonal`),
+with the roles of joints and bodies exchanged. A side is one body of a joint; there are s sides, e joints, n bodies and
+m rows. G is the array of all rows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Location of zero crossings of event functions within a step.
 
-All functions are evaluated at the end of each step and, if one is near zero, in its middle as well, a point of the
-cubic through both ends with their slopes. Only if these values indicate that a function may have crossed zero, once or
-twice, is the continuous extension of the step sampled, on the constraints, and each crossing located to round-off. A
-step with an event that has an action is repeated, to end at the event.
+All functions are evaluated at the end of each step. If one is near zero, they are also evaluated in the middle, at a
+state of the cubic interpolant of both ends. If these values show that a function may have crossed zero, once or twice,
+it is sampled along the step, at states on the constraints, and each crossing is located to round-off. A step with an
+event that has an action is repeated, to end at the event.
 
 The side of an event function is its sign, 1 or -1. A stepper is the object with the data of an integration method.
 """

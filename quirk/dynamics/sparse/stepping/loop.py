@@ -4,8 +4,8 @@ A method is represented by compiled functions and a record with its data, the st
 loop, which is compiled at its first use.
 
 * ``take(mechanism, stepper, settings, run, h)`` fills run.y_new with the state at clock[T_NEW], projected onto the
-constraints if the run uses projection. It returns the ratio of error to tolerance, infinity if the state cannot be
-computed, 0 for fixed steps; and may shorten the step.
+  constraints if the run uses projection. It returns the ratio of error to tolerance, infinity if the state cannot be
+  computed, 0 for fixed steps; and may shorten the step.
 * ``between(mechanism, stepper, settings, run, t, state)`` fills a state within the step, and returns whether it is
   finite.
 * ``middle(stepper, run, h, state)`` fills an approximate state near the middle of the step, without evaluations.

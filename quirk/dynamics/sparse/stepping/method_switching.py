@@ -3,9 +3,9 @@
 The steps of an explicit method are short for one of three reasons: the motion changes fast; a component decays fast
 that is no longer visible in the motion; or round-off limits the error estimate. In the second case step sizes need not
 come near the stability bound: decayed components follow the motion with an order lower than that of the method (Hairer
-and Wanner, Solving Ordinary Differential Equations II, IV.15), so the error estimate keeps steps below that bound, the
-further the smaller the tolerance. Therefore the motion itself decides: if it is a polynomial of low degree over many
-explicit steps, an implicit method takes one step in place of all of them.
+and Wanner, Solving Ordinary Differential Equations II, IV.15), so the error estimate keeps steps below that bound, and
+more so for smaller tolerances. Therefore the motion itself decides: if it is a polynomial of low degree over many
+explicit steps, an implicit method can take one step instead.
 
 Whether the implicit method is still faster is decided by trial: the explicit method takes a few steps, and the method
 that advances further for its cost continues. Costs are counted in evaluations and not measured in time, so that runs

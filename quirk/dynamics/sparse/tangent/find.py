@@ -1,9 +1,9 @@
 """Derivatives of the constrained motion in eight directions, with the factorization used for the accelerations.
 
-Differentiated in any direction, of the state or of a parameter, the equations of motion are a linear system with the
-same matrix as for the accelerations; see `quirk.dynamics.dense.tangent`, the dense reference. So each direction costs
-an eighth of the evaluation of force laws, constraints and bodies for eight directions, and one solve. A wrench is the
-total force and moment on a body.
+The derivatives of accelerations and multipliers along any direction, of the state or of a parameter, solve a linear
+system with the same matrix as for the accelerations; see `quirk.dynamics.dense.tangent`, the dense reference. Force
+laws, constraints and bodies are evaluated for eight directions at once; each direction then requires one solve. A
+wrench is the total force and moment on a body.
 """
 
 from __future__ import annotations

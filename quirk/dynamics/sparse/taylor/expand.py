@@ -6,9 +6,9 @@ themselves, with the mass matrix M, loads Q and constraint rows A,
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
 where the residual Phi_(k+2) is computed along the motion without lambda_k; for rows on velocities A_0 a_k = -(k + 1)
-psi_(k+1). Loads, Phi and psi are evaluated by lists of operations (tapes), which store the coefficients of all
-operations, each computed once; those of the highest order are computed without lambda_k first and replaced when
-lambda_k is known.
+psi_(k+1). psi are the residuals of these rows. Loads, Phi and psi are evaluated by lists of operations (tapes). The
+coefficients of all operations are stored, and each is computed once, except for the highest order: its coefficients are
+first computed without lambda_k, and again with it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Taylor coefficients of constraint rows along a motion, and the resulting right-hand sides.
 
-A row is Phi = x . y - c, with vectors x and y, as in `constraint_rows`; coefficients of products are convolutions, and
-directions and arms of any order are the coefficients of rotation matrices times constant vectors. A node is a group of
-up to six rows, a relation a constraint function, and G the array of all rows.
+A row is Phi = x . y - c, with vectors x and y, as in `constraint_rows`. Coefficients of products are convolutions.
+Those of directions and arms are the coefficients of rotation matrices times constant vectors. A node is a group of up
+to six rows, a relation a constraint function, and G the array of all rows.
 """
 
 from __future__ import annotations

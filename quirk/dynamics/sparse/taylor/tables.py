@@ -3,9 +3,9 @@
 A form is a list of operations that elements of equal structure share. A program computes a part of these operations for
 one order. A guard is a quantity that changes sign where a force law switches its branch.
 
-Compiled functions take in addition two arrays of Taylor coefficients: `bodies`, for each block of eight bodies one
-order after the other, as in `quirk.dynamics.model.layout`, with the quaternion and J omega in place of the metric; and
-`carried`, of the auxiliary states, one order after the other, their number rounded up to a multiple of eight.
+Compiled functions also take two arrays of Taylor coefficients. `bodies` holds for each block of eight bodies one order
+after the other, in the layout of kinematics (`quirk.dynamics.model.layout`), with the quaternion and J omega in place
+of the metric. `carried` holds the auxiliary states, one order after the other, padded to a multiple of eight.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class TaylorElements(NamedTuple):
     groups : (GROUP each,) integers of each group, groups of constraints first
     constraints : number of groups of constraints
     spinning : whether any element depends on inertial angular velocities
-    places : for each group, eight lanes of each of: index of the element's first fixed number; offsets of the bodies of
-        all frames; indices of motions, multipliers, first internal variable, work of the element, and work of its rows;
-        then the number of elements, which use the first lanes
+    places : for each group, rows of eight numbers, one for each element: index of its first constant; offsets of the
+        bodies of all frames; indices of its motions, multipliers, first internal variable, work, and work of its rows;
+        then the number of elements in the group
     numbers : stored coefficients of all groups
     motions, taylor : prescribed motions of all elements, and their coefficients (motions orders,)
     desk, handed : (DESK,) arguments of machine code, as integers and as doubles that share their memory

@@ -11,7 +11,7 @@ from .fixed import fixed_steps
 from .radau import RADAU_IIA9, RadauIIA
 from .recorder import Recorder
 from .rosenbrock import RODAS5P, Rosenbrock
-from .step import IntegrationError, Sampled, Statistics, Step, guarded, rk_step
+from .step import IntegrationError, InterpolatedStep, Statistics, Step, guarded, rk_step
 from .stiff import STIFF_METHODS, stiff_steps
 from .tableau import Tableau
 from .tableaux import RK4, RK45
@@ -24,6 +24,8 @@ ImplicitMethod = Rosenbrock | RadauIIA
 IMPLICIT_METHODS: dict[str, ImplicitMethod] = {method.name: method for method in (RADAU_IIA9, RODAS5P)}
 ROSENBROCK_METHODS = {RODAS5P.name: RODAS5P}
 Method = Tableau | ImplicitMethod | Taylor
+# Earlier name.
+Sampled = InterpolatedStep
 
 __all__ = [
     "DOP853",
@@ -40,10 +42,10 @@ __all__ = [
     "VERN9",
     "Breaks",
     "IntegrationError",
+    "InterpolatedStep",
     "RadauIIA",
     "Recorder",
     "Rosenbrock",
-    "Sampled",
     "Statistics",
     "Step",
     "Tableau",

@@ -70,16 +70,17 @@ class Breaks:
         self._times: list[float] = []
         self._first: dict[float, float] = {}
         self._found: list[float] = []
+        self._stop = np.inf
         for t in times:
             self.add(float(t))
 
     def snapshot(self) -> tuple[Any, ...]:
         """Return a copy of all breaks known so far, for `recall`."""
-        return list(self._times), dict(self._first), list(self._found), self._until
+        return list(self._times), dict(self._first), list(self._found), self._until, self._stop
 
     def recall(self, saved: tuple[Any, ...]) -> None:
         """Restore the breaks that `snapshot` returned."""
-        times, first, found, self._until = saved
+        times, first, found, self._until, self._stop = saved
         self._times, self._first, self._found = list(times), dict(first), list(found)
 
     def _unit(self, t: float) -> float:
@@ -95,17 +96,42 @@ class Breaks:
         """Add a break at time t, with a maximum step size `first` after it; return False if nothing changes."""
         if not self.start <= t <= self.end:
             return False
-        k = bisect_left(self._times, t)
-        for known in self._times[max(k - 1, 0) : k + 1]:
-            if abs(known - t) <= APART_ULPS * self._unit(t):
-                tighter = first < self._first.get(known, np.inf)
-                if tighter:
-                    self._first[known] = first
-                return tighter
+        known = self._near(t)
+        if known is not None:
+            tighter = first < self._first.get(known, np.inf)
+            if tighter:
+                self._first[known] = first
+            return tighter
         insort(self._times, t)
         if first < np.inf:
             self._first[t] = first
         return True
+
+    def _near(self, t: float) -> float | None:
+        """Return a known break that differs from time t by round-off only, or None."""
+        k = bisect_left(self._times, t)
+        for known in self._times[max(k - 1, 0) : k + 1]:
+            if abs(known - t) <= APART_ULPS * self._unit(t):
+                return known
+        return None
+
+    def stop_at(self, t: float) -> float:
+        """Add a break at time t, beyond which no pieces are returned until the next call.
+
+        Returns
+        -------
+        float
+            Time of the break: t, or that of a known break that differs by round-off only; infinity if t is not before
+            the end.
+        """
+        if t >= self.end - APART_ULPS * self._unit(t):
+            self._stop = np.inf
+        else:
+            self._look_ahead(t)
+            self.add(t)
+            known = self._near(t)
+            self._stop = t if known is None else known
+        return self._stop
 
     def find(self, t: float, first: float = np.inf) -> bool:
         """Add a break that was located during the run; arguments and result as for `add`."""
@@ -169,10 +195,11 @@ class Breaks:
     def pieces(self, t: float) -> list[Piece]:
         """Return all pieces from time t, the start of a step, to the end of the run.
 
-        In a run with recurring breaks, these are only the pieces up to the last break known so far.
+        In a run with recurring breaks, these are only the pieces up to the last break known so far; after `stop_at`,
+        those up to its time.
         """
         pieces = [self.piece(t)]
-        end = self.end if self._recurring is None else self._times[-1]
+        end = min(self.end if self._recurring is None else self._times[-1], self._stop)
         while pieces[-1].end < end:
             pieces.append(self.piece(pieces[-1].end))
         return pieces

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .step import IntegrationError, Projection, Sampled
+from .step import IntegrationError, InterpolatedStep, Projection
 
 
 class Recorder:
@@ -38,7 +38,7 @@ class Recorder:
         """Discard the stored states, after the caller has copied them."""
         self.times, self.states = [], []
 
-    def add(self, step: Sampled) -> None:
+    def add(self, step: InterpolatedStep) -> None:
         """Store the states at the output times within a step."""
         if self.pending is None:
             self._keep(step.t_new, step.y_new)
@@ -47,7 +47,7 @@ class Recorder:
             t = self.pending.pop()
             self._keep(t, step.y_new if t >= step.t_new else self._between(step, t))
 
-    def _between(self, step: Sampled, t: float) -> np.ndarray:
+    def _between(self, step: InterpolatedStep, t: float) -> np.ndarray:
         y = step.sample(t)
         if not np.isfinite(y).all():
             raise IntegrationError("the state is not finite between two steps", t)

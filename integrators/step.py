@@ -28,7 +28,7 @@ class Manifold(Projection, Protocol):
         """Return the part of an error that is tangential to the manifold at the last projected state."""
 
 
-class Sampled(Protocol):
+class InterpolatedStep(Protocol):
     """A step from t to t_new with dense output."""
 
     t: float
@@ -46,7 +46,7 @@ class Sampled(Protocol):
 # was found in it.
 Look = Callable[..., bool]
 
-S = TypeVar("S", bound=Sampled)
+S = TypeVar("S", bound=InterpolatedStep)
 
 
 class IntegrationError(RuntimeError):

@@ -88,6 +88,7 @@ NAMES = [
     "Rope",
     "RollingDisk",
     "Screw",
+    "Sampled",
     "SaveWarning",
     "SensitivityWarning",
     "SeriesWarning",

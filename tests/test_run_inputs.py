@@ -105,7 +105,7 @@ def test_parts_without_a_number_are_refused():
         ("gusts", "whose torque is a function of time or of the motion: make it with a number"),
         ("waves", "whose force is a function"),
         ("ramp", "whose target is a function"),
-        ("spring", 'TorsionSpring "spring", which has no number that a loop could set'),
+        ("spring", 'TorsionSpring "spring", which has no number that could be set'),
         ("hinge", "which has no number"),
     ]:
         with pytest.raises(quirk.InputError, match=message):

@@ -109,6 +109,11 @@ class Batch:
     ) -> None:
         if not isinstance(system, System):
             raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")
+        if system.sampled:
+            raise InputError(
+                f"{OWNER}: {system.sampled[0]}: members have no sampled functions: remove it, "
+                f"system.without({system.sampled[0].name!r}), and set the inputs of all members in a loop"
+            )
         self.system, self.count = system, validate.whole(OWNER, "count", count)
         self._options: dict[str, Any] = {
             "method": method, "rtol": rtol, "atol": atol, "step": step, "max_step": max_step,

@@ -1,14 +1,16 @@
-"""Events of a run: watched quantities, and actions when they cross a level."""
+"""Events of a run: watched quantities, actions when they cross a level, and functions at equal intervals."""
 
 from .actions import after, disable, enable, engage, follow, release, replace, set_velocity, switch_off, switch_on
 from .event import Event
 from .latch import Latch
 from .names import distance_between
+from .sampled import Sampled
 from .sensors import sensors
 
 __all__ = [
     "Event",
     "Latch",
+    "Sampled",
     "after",
     "disable",
     "distance_between",

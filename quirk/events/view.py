@@ -101,6 +101,7 @@ class JointNow:
     ----------
     angle : rad, in (-pi, pi], about the joint's single free axis
     travel : m, along the joint's single free axis
+    angle_rate, travel_rate : rad/s and m/s
     displacement : (3,) position of the origin of frame j, in frame i, m
     rotation : (3,) 1-2-3 angles of frame j relative to frame i, rad
     distance : distance of the origins, m
@@ -130,6 +131,16 @@ class JointNow:
     def travel(self) -> Any:
         """Displacement along the joint's single free axis, m."""
         return self._i.rotation[:, self._axis("translation")] @ self._apart
+
+    @property
+    def angle_rate(self) -> Any:
+        """Rate of the angle about the free axis, rad/s."""
+        return _rate(self.angle)
+
+    @property
+    def travel_rate(self) -> Any:
+        """Rate of the displacement along the free axis, m/s."""
+        return _rate(self.travel)
 
     @property
     def displacement(self) -> Any:
@@ -226,6 +237,10 @@ def _floats(x: Any) -> Any:
     if isinstance(x, np.ndarray):
         return np.array([_floats(entry) for entry in x])
     return float(x.value if isinstance(x, Jet) else x)
+
+
+def _rate(x: Any) -> Any:
+    return x.rate if isinstance(x, Jet) else 0.0
 
 
 def _length(vector: Any) -> Any:

@@ -23,7 +23,7 @@ from ..dynamics.model.model import Model
 from ..dynamics.sparse.solver.derivatives import require_order
 from ..dynamics.sparse.solver.solver import Verdict
 from ..errors import InputError
-from ..events import Event
+from ..events import Event, Sampled
 from ..forces import ForceElement, Friction
 from ..integrators import Statistics
 from ..util.misuse import explained
@@ -256,6 +256,8 @@ class Result(Renamed, ResultOutput):
             return BeamView(self, item)
         if isinstance(item, Event):
             return self.events.of(item.name)
+        if isinstance(item, Sampled):
+            raise InputError(f"Result: {item} has no history of its own; look at its inputs, {', '.join(item.inputs)}")
         return FrictionView(self, item) if isinstance(item, Friction) else ForceView(self, item)
 
     def body(self, name: str | Body) -> BodyView:

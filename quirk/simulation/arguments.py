@@ -91,6 +91,16 @@ def checked_settings(
     )
 
 
+def refuse_sampled(owner: str, system: System, **arguments: Any) -> None:
+    """Raise InputError if a system has sampled functions and one of these arguments is given."""
+    given = [name for name, value in arguments.items() if value is not None]
+    if system.sampled and given:
+        raise InputError(
+            f"{owner}: {given[0]} cannot be combined with {system.sampled[0]}, whose function is known by its calls "
+            f"alone: leave out {given[0]}=, or the part, system.without({system.sampled[0].name!r})"
+        )
+
+
 def checked_events(owner: str, system: System, events: Any) -> list[Event]:
     """Return the events of the system, followed by those of this run.
 

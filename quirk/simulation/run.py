@@ -9,27 +9,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..bodies.state import State
-from ..dynamics.model.joint_angles import Turns
 from ..dynamics.plant import CompiledModel
+from ..dynamics.sparse.solver.solver import Solver
 from ..errors import InputError, SimulationError
 from ..events import Event
 from ..integrators import STIFF_METHODS, IntegrationError, Statistics
 from ..result.event_log import EventLog, EventRecord
 from ..result.result import Result
-from ..result.segment import Segment
 from ..system.system import System
 from ..util import validate
 from ..util.misuse import explained
 from .arguments import checked_events, checked_method, checked_settings
+from .hybrid.event_functions import called_beside
 from .hybrid.hybrid_run import HybridRun
 from .hybrid.run_factory import RunFactory
+from .input_history import InputHistory, as_driven
 from .output_schedule import checked_breaks
 from .run_inputs import Inputs
 from .run_loop import begun, described_failure
 from .run_observation import Observation
 from .run_pace import Pace
+from .run_present import Present
 from .run_saved import PartNames, RunIdentity, SavedRun
 from .run_views import CurrentSegment, CurrentView, Observers
+from .sampler import Sampler
 
 if TYPE_CHECKING:
     from ..graphics.viewer.live import LiveView
@@ -127,7 +130,12 @@ class Run:
                 f'{OWNER}: method="{method}" is not compiled; take "RadauIIA9", "Rodas5P" or "auto" for stiff systems'
             )
         self._inputs = Inputs(system, inputs)
-        self.system = system = self.inputs.system
+        for sampled in system.sampled:
+            for name in self.inputs:
+                if name in sampled.inputs:
+                    raise InputError(f"{OWNER}: inputs names {system[name]}, which {sampled} sets")
+        state = system.initial_state() if initial_state is None else system.checked(initial_state)
+        system = self.inputs.system
         start = validate.number(OWNER, "start", start)
         duration = _duration(system, start, end)
         settings = checked_settings(
@@ -135,21 +143,22 @@ class Run:
             baumgarte=baumgarte, projection_interval=projection_interval, every=False,
         )  # fmt: skip
         ends = checked_breaks(system, start, duration, None, max_step, step, OWNER)
-        state = system.initial_state() if initial_state is None else system.checked(initial_state)
+        self._sampler = Sampler(system, start, ends, keep=keep is not None)
+        self.system = system = self._sampler.system
         self._watched = checked_events(OWNER, system, events)
         self._named = {event.name for event in self._watched}
         self._keep = None if keep is None else validate.positive(OWNER, "keep", keep)
         options.update(events=self._watched[len(system.events) :], inputs=list(self.inputs))
         self._factory = RunFactory(
             system, "sparse", method, settings._replace(max_step=ends.max_step), ends, np.array([start]), Statistics(),
-            self._watched, options, pausing=True, prepare=self.inputs.serve,
+            self._watched, options, pausing=True, prepare=self._serve,
         )  # fmt: skip
-        self._observers = Observers(
-            self.inputs, [function for event in self._watched for function in event.user_functions]
-        )
+        beside = called_beside(system, self._watched)
+        self._observers = Observers(self._serve, beside)
         run = begun(system, state, self._factory, owner=OWNER)
         assert isinstance(run, HybridRun)
         self._run, self._start, self._time, self._kept = run, start, start, 0
+        self._now = Present(system, run, self._observers)
         self._pending: list[EventRecord] = []
         self._last: list[EventRecord] = []
         self._names = PartNames(system, self._watched)
@@ -157,14 +166,15 @@ class Run:
             system, self._watched, {name: options[name] for name in DISTINCT} | {"inputs": list(self.inputs)}
         )
         self._told = 0
-        self._shown: tuple[Any, Result] | None = None
-        self._history: dict[str, tuple[list[float], list[np.ndarray]]] = {
-            name: ([start], [value]) for name, value in self.inputs.values_now.items()
-        }
+        self._history = InputHistory(self.inputs, start, keep=keep is not None)
         self._beat = start, 0.0, 0
         self._end, self._version = settings.end, 0
         self._pace: Pace | None = None
         self._view: LiveView | None = None
+        try:
+            self._sampler.begin(run, self._serve, beside)
+        except IntegrationError as error:
+            raise SimulationError(f"{OWNER}: at t = {error.time:.9g} s: {error}", time=error.time) from error
         self._take_happenings()
         self._last, self._pending = self._pending, []
         if self._keep is None:
@@ -327,6 +337,7 @@ class Run:
         content = {
             "run": self._run.snapshot(),
             "inputs": self.inputs.snapshot(),
+            "sampled": self._sampler.snapshot(),
             "happenings": (list(self._pending), list(self._last)),
             "clock": (self._time, self._kept, self._beat),
         }
@@ -348,16 +359,13 @@ class Run:
         self._run.drop_after(saved.time)
         self._run.recall(content["run"])
         self.inputs.recall(content["inputs"])
+        self._sampler.recall(content["sampled"], saved.time)
         self._pending, self._last = (list(of) for of in content["happenings"])
         self._time, self._kept, self._beat = content["clock"]
         self._version = -1  # whether changes of inputs since the last step must be determined
         self._told = len(self._run.happenings)
-        for name, (times, values) in self._history.items():
-            while len(times) > 1 and times[-1] >= self._time:
-                times.pop()
-                values.pop()
-            self._record(name, self.inputs.in_effect[name])
-        self._shown = None
+        self._history.restore(self._time)
+        self._now.forget()
         if self._pace is not None:
             self._pace.set(self._time)
 
@@ -375,13 +383,11 @@ class Run:
             raise InputError(
                 "Run.result: the run keeps no states: give the interval at which it shall, Run(..., keep=0.01)"
             )
-        segments, configurations = self._run.segments, self._run.configurations
-        system, status = self._as_driven(), "stopped" if self._run.stopped else "completed"
-        if system is not self.system:
-            segments = [
-                _in_system(segment, system.plant_for(configuration))
-                for segment, configuration in zip(segments, configurations, strict=True)
-            ]
+        segments, status = self._run.segments, "stopped" if self._run.stopped else "completed"
+        histories = self._history, self._sampler.history
+        system, segments = as_driven(
+            self.system, segments, self._run.configurations, histories, self._sampler.changed()
+        )
         happenings = [one for one in self._run.happenings if one.time <= self._time]
         return Result(system, segments, self.statistics, status, happenings, [self._factory.options])
 
@@ -430,34 +436,38 @@ class Run:
         changed, self._version = self.inputs.changed, self.inputs.version
         if not changed:
             return
-        for name in changed:
-            self._record(name, self.inputs.values_now[name])
-        if self._pending:
-            self._run.happenings[:] = [one for one in self._run.happenings if one.time <= self._time]
-            self._told = len(self._run.happenings)
-            self._pending.clear()
+        self._history.record(self._time, changed)
+        self._discard_ahead()
         self._run.restart()
         self.inputs.take_effect()
         if len(self._run.happenings) > self._told:
             self._take_happenings()
 
-    def _record(self, name: str, value: np.ndarray) -> None:
-        """Record the value of an input from the present time on, for `result`."""
-        times, values = self._history[name]
-        if np.array_equal(values[-1], value):
-            return
-        if self._keep is not None and self._time > times[-1]:
-            times.append(self._time)
-            values.append(value)
-        else:
-            values[-1] = value
+    def _discard_ahead(self) -> None:
+        """Discard the events of the present step after the present time."""
+        if self._pending:
+            self._run.happenings[:] = [one for one in self._run.happenings if one.time <= self._time]
+            self._told = len(self._run.happenings)
+            self._pending.clear()
+
+    def _sample(self) -> None:
+        """Call sampled functions at the present time."""
+        self._discard_ahead()
+        self._sampler.sample_in_run()
+        if len(self._run.happenings) > self._told:
+            self._take_happenings()
+        self._look()
 
     def _go_on(self, t: float) -> str:
         """Advance to time t, s, or to an event before it; return the reason for stopping."""
-        run = self._run
+        run, sampler = self._run, self._sampler
+        if self._time >= sampler.next:  # the last call has failed
+            self._sample()
         while True:
             kept = np.inf if self._keep is None else self._next_kept(t)
-            run.phase.request(min(t, kept, self._pending[0].time) if self._pending else min(t, kept))
+            sampler.meet(min(t, kept))
+            until = min(t, kept, sampler.next)
+            run.phase.request(min(until, self._pending[0].time) if self._pending else until)
             if not run.phase.resume():
                 run.proceed()
                 if run.happenings:
@@ -469,6 +479,8 @@ class Run:
                     run.phase.keep_now()
             if run.stopped:
                 return STOPPED
+            if self._time >= sampler.next:
+                self._sample()
             if self._last and any(one.name in self._named for one in self._last):
                 return EVENT
             if self._time >= t:
@@ -513,31 +525,12 @@ class Run:
     @property
     def _present(self) -> Result:
         """A result that contains only the present time."""
-        version = self._time, self.inputs.version, self._run.plant
-        if self._shown is None or self._shown[0] != version:
-            run, phase = self._run, self._run.phase
-            turns = Turns(run.plant.model.joints, phase.quadrants_now.copy().reshape(1, -1, 2), phase.whole)
-            flat = run.plant.tables.slots.state_from_lanes(phase.lanes_now.copy().reshape(1, -1))
-            changes = run.configuration.since(self.system.configuration)
-            segment = CurrentSegment(run.plant, np.array([self._time]), flat, turns, phase.rank, changes)
-            segment.observers = self._observers
-            self._shown = version, Result(self.system, [segment], self.statistics, "completed")
-        return self._shown[1]
+        return self._now.result((self.inputs.version, self._sampler.inputs.version))
 
-    def _as_driven(self) -> System:
-        """Return the system in which elements with inputs follow the values that were set during the run."""
-        driven = {}
-        for name, (times, values) in self._history.items():
-            one = self.inputs.slots[name]
-            if len(times) > 1 or not np.array_equal(values[0], one.given):
-                driven[name] = one.following(times, values)
-        return self.system._with([driven.get(part.name, part) for part in self.system]) if driven else self.system
-
-
-def _in_system(segment: Segment, plant: CompiledModel) -> Segment:
-    """Return a copy of a segment with another compiled model, whose loads differ."""
-    changes = segment.switched, segment.replaced
-    return Segment(plant, segment.time, segment.flat, segment.turns, segment.rank, changes, segment.changed)
+    def _serve(self, solver: Solver) -> None:
+        """Connect a solver to all inputs."""
+        self.inputs.serve(solver)
+        self._sampler.inputs.serve(solver)
 
 
 def _duration(system: System, start: float, end: Any) -> float:

@@ -1,8 +1,9 @@
-"""Inputs of a run: numbers of force elements that the caller's loop sets."""
+"""Inputs of a run: numbers of force elements that the caller's loop or a sampled function sets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +21,10 @@ from ..util import validate
 from ..util.construction import made_with
 from ..util.suggestion import suggestion
 
-OWNER = "Run"
-
 
 @dataclass(frozen=True)
 class LoopInput:
-    """A number, or vector (3,), of a force element that the caller's loop can set.
+    """A number, or vector (3,), of a force element that can be set during a run.
 
     Attributes
     ----------
@@ -43,6 +42,20 @@ class LoopInput:
         """Initial value, with which the force element was constructed."""
         held = getattr(self.element, self.argument)
         return np.array(held.constant if isinstance(held, Value) else held, dtype=float)
+
+    def copied(self) -> LoopInput:
+        """Return the input with a copy of its element, whose value `hold` sets."""
+        held = getattr(self.element, self.argument)
+        own: Any = self.given
+        if isinstance(held, Value):
+            own = copy(held)
+            own.constant = self.given
+        return LoopInput(self.element.with_values({self.argument: own}), self.argument, self.shape)
+
+    def hold(self, value: Any) -> None:
+        """Set the value that the law of a copied element uses in Python."""
+        held = getattr(self.element, self.argument)
+        (held.constant if isinstance(held, Value) else held)[...] = value
 
     def places(self, solver: Solver) -> list[np.ndarray]:
         """Return the arrays in a compiled solver that contain the value.
@@ -84,7 +97,7 @@ def _place(element: ForceElement, argument: str) -> int:
     return place
 
 
-def checked_input(system: System, name: Any, owner: str = OWNER) -> LoopInput:
+def checked_input(system: System, name: Any, owner: str = "Run") -> LoopInput:
     """Return the input for the name of a force element.
 
     An InputError is raised if the element has no number that a loop can set.
@@ -98,7 +111,7 @@ def checked_input(system: System, name: Any, owner: str = OWNER) -> LoopInput:
     part = system[name]
     if not isinstance(part, Actuated | Force | Torque | Controller):
         raise InputError(
-            f"{owner}: inputs names {part}, which has no number that a loop could set; an input is an Actuator, a "
+            f"{owner}: inputs names {part}, which has no number that could be set; an input is an Actuator, a "
             "JointTorque, JointForce, Force or Torque, or a Controller, of which it is the target"
         )
     found = settable_input(part)
@@ -106,8 +119,7 @@ def checked_input(system: System, name: Any, owner: str = OWNER) -> LoopInput:
         argument = "target" if isinstance(part, Controller) else part.argument
         raise InputError(
             f"{owner}: inputs names {part}, whose {argument} is a function of time or of the motion: make it with a "
-            f"number, such as {argument}={[0.0] * 3 if isinstance(part, Force | Torque) else 0.0}, which the loop then "
-            "sets"
+            f"number, such as {argument}={[0.0] * 3 if isinstance(part, Force | Torque) else 0.0}, which is then set"
         )
     return found
 
@@ -137,26 +149,32 @@ class Inputs(MutableMapping[str, Any]):
     ----------
     system : System
     names : names of force elements
+    owner : title of the run or sampled function, for messages
+    copies : whether the elements are copied, so that their laws in Python use the values, too
 
     Attributes
     ----------
     system : the system, with elements whose numbers can be set
     slots : inputs by name
+    initial : values with which the elements were constructed, arrays by name
     values_now : present values, arrays by name
     version : number of changes so far
     """
 
-    def __init__(self, system: System, names: Iterable[Any]) -> None:
+    def __init__(self, system: System, names: Iterable[Any], owner: str = "Run", *, copies: bool = False) -> None:
         if isinstance(names, str | ForceElement):
             names = [names]
         if not isinstance(names, Iterable):
-            raise InputError(f"{OWNER}: inputs must be a list of names of force elements; got {names!r}")
-        found = [checked_input(system, name) for name in names]
+            raise InputError(f"{owner}: inputs must be a list of names of force elements; got {names!r}")
+        self._owner, self._copies = owner, copies
+        found = [checked_input(system, name, owner) for name in names]
+        found = [one.copied() for one in found] if copies else found
         self.slots = {one.element.name: one for one in found}
         self.system = self._settable(system)
         if len(self.slots) < len(found):
-            raise InputError(f"{OWNER}: inputs names an element twice: {[one.element.name for one in found]}")
+            raise InputError(f"{owner}: inputs names an element twice: {[one.element.name for one in found]}")
         self.values_now = {name: one.given for name, one in self.slots.items()}
+        self.initial = dict(self.values_now)
         self.in_effect = dict(self.values_now)
         self._places: dict[str, list[np.ndarray]] = {name: [] for name in self.slots}
         self.version = 0
@@ -183,16 +201,23 @@ class Inputs(MutableMapping[str, Any]):
             name = self._known(name)
         one = self.slots[name]
         if one.shape or type(value) is not float or not -np.inf < value < np.inf:
-            value = validate.array(f"{OWNER}: inputs[{name!r}]: {one.element}", one.argument, value, one.shape)
+            value = validate.array(f"{self._owner}: inputs[{name!r}]: {one.element}", one.argument, value, one.shape)
         if np.all(value == self.values_now[name]):
             return
         self.values_now[name] = np.array(value)
         self.version += 1
+        self._put(name)
+
+    def _put(self, name: str) -> None:
+        """Write the present value of an input to the solvers, and to its element if that is a copy."""
+        value = self.values_now[name]
         for numbers in self._places[name]:
             numbers[:] = value
+        if self._copies:
+            self.slots[name].hold(value)
 
     def __delitem__(self, name: str) -> None:
-        raise InputError(f"{OWNER}: inputs cannot be removed from a run; set {self._known(name)!r} to zero")
+        raise InputError(f"{self._owner}: inputs cannot be removed from a run; set {self._known(name)!r} to zero")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.slots)
@@ -207,7 +232,7 @@ class Inputs(MutableMapping[str, Any]):
         name = getattr(name, "name", name)
         if name not in self.slots:
             hint = suggestion(str(name), list(self.slots), every=True) if self.slots else "Run(..., inputs=[...])"
-            raise UnknownNameError(f"{OWNER}: there is no input {name!r}; {hint}")
+            raise UnknownNameError(f"{self._owner}: there is no input {name!r}; {hint}")
         return str(name)
 
     @property
@@ -234,5 +259,4 @@ class Inputs(MutableMapping[str, Any]):
         self.version += 1
         for name, value in values.items():
             self.values_now[name] = value
-            for numbers in self._places[name]:
-                numbers[:] = value
+            self._put(name)

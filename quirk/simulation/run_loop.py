@@ -25,9 +25,12 @@ from ..result.segment import Segment
 from ..system.system import System
 from ..util.progress import ProgressLine
 from .hybrid.checkpointed_run import CheckpointedRun
+from .hybrid.event_functions import called_beside
 from .hybrid.hybrid_run import HybridRun
 from .hybrid.restart_points import RestartPoint
 from .hybrid.run_factory import RunFactory
+from .input_history import as_driven
+from .sampler import Sampler
 from .sensitivity.adjoint import gradient_of
 from .sensitivity.forward import sensitivities_of
 from .sensitivity.objective import Objective
@@ -44,6 +47,7 @@ def computed(
     system: System,
     state: State,
     phases: RunFactory,
+    sampler: Sampler,
     written: Checkpoint | None,
     progress: bool | None,
     varied: Sequence[Parameter] = (),
@@ -75,14 +79,21 @@ def computed(
             return Result(system, [only], statistics, status, options=[phases.options])
         if status != "completed":
             run.close()
-        return Result(system, run.segments, statistics, status, run.happenings, [phases.options])
+        whole, segments = system, run.segments
+        if isinstance(run, HybridRun):
+            whole, segments = as_driven(system, segments, run.configurations, [sampler.history], sampler.changed())
+        return Result(whole, segments, statistics, status, run.happenings, [phases.options])
 
     try:
         with DeferredInterrupt():
             run = begun(system, state, phases, written)
+            if isinstance(run, HybridRun):
+                sampler.begin(run, sampler.inputs.serve, called_beside(system, phases.events))
             started = time.perf_counter()
             line = ProgressLine.shown(progress, settings.start, settings.end)
             while run.proceed():
+                if run.reached >= sampler.next:
+                    sampler.sample_in_run()
                 if line is not None:
                     line.update(run.reached)
             run.check_reads()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from ..dynamics.plant import CompiledModel
 from ..dynamics.sparse.solver.solver import Solver
 from ..result.segment import Segment
-from .run_inputs import Inputs
 
 
 class Observers:
@@ -19,19 +19,19 @@ class Observers:
 
     Parameters
     ----------
-    inputs : Inputs
+    serve : function that connects a solver to the present inputs
     beside : Python functions called during the run, in addition to the user functions of the model
     """
 
-    def __init__(self, inputs: Inputs, beside: list[Any]) -> None:
-        self._inputs, self._beside = inputs, beside
+    def __init__(self, serve: Callable[[Solver], None], beside: list[Any]) -> None:
+        self._serve, self._beside = serve, beside
         self._solvers: dict[CompiledModel, Solver] = {}
 
     def of(self, plant: CompiledModel) -> Solver:
         """Return the solver of a compiled model; it is created when first needed."""
         if plant not in self._solvers:
             self._solvers[plant] = solver = plant.solver(self._beside)
-            self._inputs.serve(solver)
+            self._serve(solver)
         return self._solvers[plant]
 
 

@@ -18,10 +18,11 @@ from ..result.result import Result
 from ..system.system import System
 from ..util import validate
 from ..util.misuse import explained
-from .arguments import checked_events, checked_method, checked_settings
+from .arguments import checked_events, checked_method, checked_settings, refuse_sampled
 from .hybrid.run_factory import RunFactory
 from .output_schedule import checked_breaks, output_times
 from .run_loop import computed
+from .sampler import Sampler
 from .sensitivity.objective import Objective
 from .sensitivity.parameters import checked_parameters
 
@@ -149,20 +150,26 @@ def simulate(
     ends = checked_breaks(system, start, duration, _with_output(breaks, times, objective), max_step, step)
     settings = settings._replace(max_step=ends.max_step)
     state = system.initial_state() if initial_state is None else system.checked(initial_state)
+    sampler = Sampler(system, start, ends, times, copies=solver == "dense")
+    system = sampler.system
     watched = checked_events(owner, system, events)
     options.update(events=watched[len(system.events) :])
     varied = checked_parameters(system, state, sensitivities, method, solver, checkpoint, objective is not None)
+    refuse_sampled(owner, system, checkpoint=checkpoint, objective=objective, sensitivities=varied or None)
     if objective is not None and not varied:
         raise InputError(f"{owner}: objective: name the parameters that its gradient is by, in sensitivities=")
-    phases = RunFactory(system, solver, method, settings, ends, times, Statistics(), watched, options, bool(varied))
+    phases = RunFactory(
+        system, solver, method, settings, ends, times, Statistics(), watched, options, bool(varied),
+        prepare=sampler.inputs.serve,
+    )  # fmt: skip
     if checkpoint is None:
-        return computed(system, state, phases, None, progress, varied, objective)
+        return computed(system, state, phases, sampler, None, progress, varied, objective)
     from ..io.checkpoints import Checkpoint, identity
 
     with Checkpoint(checkpoint, system, identity(system, state, phases), watched) as written:
         if written.status is not None:
             return Result(system, written.segments, written.statistics, written.status, written.happenings, [options])
-        return computed(system, state, replace(phases, statistics=written.statistics), written, progress)
+        return computed(system, state, replace(phases, statistics=written.statistics), sampler, written, progress)
 
 
 def _with_output(breaks: Any, times: np.ndarray | None, objective: Any) -> Any:

@@ -13,7 +13,7 @@ from ..bodies.body import Body
 from ..bodies.state import State
 from ..constraints import Constraint
 from ..errors import InputError
-from ..events import Event
+from ..events import Event, Sampled
 from ..forces import ForceElement
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Pa
                 raise InputError(f"System.without: {companion} belongs to {whole}: remove the {what} instead")
     asked = list(out.values())
     needing: list[Part] = []
-    while more := [part for part in system if id(part) not in out and any(id(x) in out for x in needs(part))]:
+    while more := [part for part in system if id(part) not in out and any(id(x) in out for x in needs(part, system))]:
         needing += more
         out.update((id(part), part) for part in more)
     if needing and not dependents:
@@ -48,8 +48,10 @@ def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Pa
     return [part for part in system if id(part) not in out]
 
 
-def needs(part: Part) -> list[object]:
-    """Return the objects without which a part cannot be in a system: its bodies, and the joint on which it acts."""
+def needs(part: Part, system: System) -> list[object]:
+    """Return the objects without which a part cannot be in a system: bodies, a joint, and inputs that it sets."""
+    if isinstance(part, Sampled):
+        return [system[name] for name in part.inputs]
     if isinstance(part, Body | Beam | Event):
         return []  # an event looks its quantities up by name when a run begins
     joint = getattr(part, "joint", None)

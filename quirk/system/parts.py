@@ -1,4 +1,4 @@
-"""The parts of a system: bodies, constraints, forces and events, checked and looked up by name."""
+"""The parts of a system: bodies, constraints, forces, events, sampled functions, checked and looked up by name."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..beams import Beam
 from ..bodies.body import GROUND, Body, Ground
 from ..constraints import Constraint
 from ..errors import InputError, UnknownNameError
-from ..events import Event
+from ..events import Event, Sampled
 from ..forces import ForceElement
 from ..util.suggestion import suggestion
 
-Part = Body | Beam | Constraint | ForceElement | Event
+Part = Body | Beam | Constraint | ForceElement | Event | Sampled
 
 
 class Parts:
@@ -27,7 +27,7 @@ class Parts:
 
     Attributes
     ----------
-    bodies, constraints, forces, events : lists, in the order of the items
+    bodies, constraints, forces, events, sampled : lists, in the order of the items
         Forces on all bodies are replaced by copies for these bodies.
 
     Raises
@@ -51,7 +51,9 @@ class Parts:
         self.constraints = [part for part in self if isinstance(part, Constraint)]
         self.forces = [part for part in self if isinstance(part, ForceElement)]
         self.events = [part for part in self if isinstance(part, Event)]
+        self.sampled = [part for part in self if isinstance(part, Sampled)]
         self._check_membership()
+        self._check_sampled()
         if not self.bodies:
             raise InputError("System: at least one body is needed; got none")
 
@@ -91,7 +93,9 @@ class Parts:
 
     def _add(self, item: Any) -> None:
         if not isinstance(item, Part):
-            raise InputError(f"System: items must be bodies, beams, constraints, forces and events; got {item!r}")
+            raise InputError(
+                f"System: items must be bodies, beams, constraints, forces, events and sampled functions; got {item!r}"
+            )
         if not hasattr(item, "name"):
             kind = type(item).__name__
             raise InputError(f"System: a {kind} has no name: its __init__ must call super().__init__(name, ...)")
@@ -114,6 +118,25 @@ class Parts:
             joint = getattr(element, "joint", None)
             if joint is not None and self._by_name.get(joint.name) is not joint:
                 raise InputError(f"System: {element} acts on {joint}, which is not in the system: add it to the items")
+
+    def _check_sampled(self) -> None:
+        """Raise InputError if an input of a sampled function is no force element, or another one sets it, too."""
+        set_by: dict[str, Sampled] = {}
+        for sampled in self.sampled:
+            for name in sampled.inputs:
+                if name not in self._by_name:
+                    known = [force.name for force in self.forces]
+                    raise UnknownNameError(f'{sampled}: inputs: no object is named "{name}"; {suggestion(name, known)}')
+                if not isinstance(self._by_name[name], ForceElement):
+                    raise InputError(
+                        f"{sampled}: inputs names {self._by_name[name]}, which is not a force element; an input is an "
+                        "Actuator, a JointTorque, JointForce, Force or Torque, or a Controller, of which it is the "
+                        "target"
+                    )
+                if name in set_by:
+                    raise InputError(f"{sampled}: inputs names {self._by_name[name]}, which {set_by[name]} sets, too")
+                set_by[name] = sampled
+            sampled.in_system(self._by_name)
 
 
 def _listed(items: Any) -> list[Any]:

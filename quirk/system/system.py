@@ -51,7 +51,7 @@ class System(Renamed):
 
     Parameters
     ----------
-    items : iterable of Body, Constraint, ForceElement and Event
+    items : iterable of Body, Constraint, ForceElement, Event and Sampled
         In any order; the order of the bodies is that of the rows of all arrays.
     gravity : (3,)
         Gravitational acceleration in the inertial frame, m/s^2; default: none.
@@ -90,7 +90,7 @@ class System(Renamed):
         self.gravity = validate.array("System", "gravity", gravity, (3,))
         self._parts = Parts(items)
         self.bodies, self.constraints, self.forces = self._parts.bodies, self._parts.constraints, self._parts.forces
-        self.events = self._parts.events
+        self.events, self.sampled = self._parts.events, self._parts.sampled
         self._load_length = None if load_length is None else validate.positive("System", "load_length", load_length)
         self._rank_tolerance = validate.positive("System", "rank_tolerance", rank_tolerance)
         low, high = RANK_TOLERANCES
@@ -226,7 +226,7 @@ class System(Renamed):
         return own in self.configuration.active if bilateral else own not in self.configuration.idle
 
     def __getitem__(self, name: str) -> Any:
-        """Return the body, constraint, force or event named `name`."""
+        """Return the body, constraint, force, event or sampled function named `name`."""
         return self._parts[name]
 
     def __iter__(self) -> Iterator[Part]:

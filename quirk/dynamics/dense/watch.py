@@ -15,7 +15,7 @@ from quirk.bodies.state import Kinematics
 from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.functions.motion_kernels import FUNCTION
-from quirk.integrators import Breaks, Sampled
+from quirk.integrators import Breaks, InterpolatedStep
 from quirk.integrators.changes import IN_TIME, Values, located
 from quirk.integrators.step import Function
 
@@ -94,7 +94,7 @@ class ChangeMonitor:
         self._f, self._values, self._breaks, self._gap = f, values, breaks, gap
         self._noisy = False
 
-    def __call__(self, step: Sampled, fixed: bool = False) -> bool:
+    def __call__(self, step: InterpolatedStep, fixed: bool = False) -> bool:
         """Search a step for jumps; return whether it must be repeated because a break was added within it."""
         h, piece = step.t_new - step.t, self._breaks.piece(step.t)
         if self._noisy or h <= self._gap:
@@ -126,7 +126,9 @@ class ChangeMonitor:
         added = [self._placed(value, slope, step, times[k], times[k + 1], fixed) for k in intervals]
         return any(added)
 
-    def _placed(self, value: Values, slope: np.ndarray, step: Sampled, a: float, b: float, fixed: bool) -> bool:
+    def _placed(
+        self, value: Values, slope: np.ndarray, step: InterpolatedStep, a: float, b: float, fixed: bool
+    ) -> bool:
         """Add a break at a jump of `value` between times a and b; return whether one was added.
 
         A jump is a change that exceeds the usual `slope`.
@@ -146,11 +148,11 @@ class ChangeMonitor:
             return step.t_new - step.t > self._gap and self._breaks.add(0.5 * (step.t + step.t_new))
         return self._breaks.add(max(step.t, seen - self._gap), self._gap)
 
-    def _off(self, step: Sampled, t: float) -> float:
+    def _off(self, step: InterpolatedStep, t: float) -> float:
         """Return the largest difference at time t between y' and the slope of the interpolant of the step."""
         return float(np.abs(self._f(t, step.near(t)) - self._slope(step, t)).max())
 
-    def _slope(self, step: Sampled, t: float) -> np.ndarray:
+    def _slope(self, step: InterpolatedStep, t: float) -> np.ndarray:
         e = DIFFERENCE * (step.t_new - step.t)
         before, after = max(step.t, t - e), min(step.t_new, t + e)
         return (step.near(after) - step.near(before)) / (after - before)

@@ -23,7 +23,7 @@ COMPONENTS = {3: "xyz", 4: "wxyz"}
 # Quantities of bodies, joints and frames that expressions can read; nothing else is accessible.
 ATTRIBUTES = (
     "position", "velocity", "rotation", "orientation", "spin", "angular_velocity", "speed", "angular_speed", "angle",
-    "travel", "displacement", "distance", "tilt",
+    "angle_rate", "travel", "travel_rate", "displacement", "distance", "tilt",
 )  # fmt: skip
 METHODS = ("point", "direction", "velocity_of")
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

@@ -236,6 +236,8 @@ class _Writer:
                 self.left_out.note("stops of joints that are not exported", str(stop))
         if system.events:
             self.left_out.note("events", ", ".join(f'"{event.name}"' for event in system.events))
+        if system.sampled:
+            self.left_out.note("sampled functions", ", ".join(f'"{sampled.name}"' for sampled in system.sampled))
         if system.gravity.any():
             self.left_out.note("gravity", _text(*system.gravity))
         state = system.initial_state()

@@ -16,6 +16,7 @@ from quirk.bodies.state import initial_state
 from quirk.constraints import Constraint
 from quirk.dynamics.model.model import RANK_TOLERANCE
 from quirk.errors import InputError
+from quirk.events import Sampled
 from quirk.forces import ForceElement
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
@@ -30,10 +31,11 @@ FAMILIES: dict[str, Any] = {
     "beam": Beam,
     "constraint": Constraint,
     "force": ForceElement,
+    "sampled": Sampled,
     "event": object,
 }
 # Kind of a table in each family if none is specified.
-DEFAULT_KINDS = {"body": "Body", "beam": "Beam", "event": "Event"}
+DEFAULT_KINDS = {"body": "Body", "beam": "Beam", "sampled": "Sampled", "event": "Event"}
 NESTED = "Frame"
 HOW = 'write it as an expression, such as quirk.Expression("2*sin(3*t)")'
 

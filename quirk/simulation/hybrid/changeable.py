@@ -21,6 +21,8 @@ from quirk.result.contact_loads import ContactLoads
 from quirk.result.segment import Segment
 from quirk.system.system import System
 
+from .event_functions import called_beside
+
 
 class Changeable:
     """User functions of a system that read data which event actions change.
@@ -36,7 +38,7 @@ class Changeable:
 
     def __init__(self, system: System, events: Sequence[Event]) -> None:
         self._system = system
-        self._beside = [function for event in events for function in event.user_functions]
+        self._beside = called_beside(system, events)
         self._changes = {event.name: Changes(functions_in(event.actions)) for event in events}
         self._parts: dict[tuple[CompiledModel, str], tuple[str, ...]] = {}
         self._solver: Solver | None = None

@@ -39,6 +39,11 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
     ]
 
 
+def called_beside(system: System, events: Sequence[Event]) -> list[Callable[..., Any]]:
+    """Return the user functions that a run calls in addition to those of models: of events and sampled functions."""
+    return [function for part in (*events, *system.sampled) for function in part.user_functions]
+
+
 def _probe(system: System, event: Event) -> Callable[[Any], list[str]]:
     """Return a function that calls a user function once and returns the names of bodies and joints it reads."""
 

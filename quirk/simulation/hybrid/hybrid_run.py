@@ -289,10 +289,7 @@ class HybridRun:
             return
         phase.begin_anew()
         y, angles, resting = phase.state, phase.angles, self._resting
-        try:
-            now = self._touched((), EventState(phase.reached, y, self._base), angles)
-        except IntegrationError as error:
-            raise SimulationError(f"Run: at t = {error.time:.9g} s: {error}", time=error.time) from error
+        now = self._touched((), EventState(phase.reached, y, self._base), angles)
         changed = self._resting != resting
         self._go_on(now, y, angles, changed=changed, altered=False, apart=False)
         if not changed:

@@ -26,7 +26,7 @@ from quirk.dynamics.sparse.stepping.event_location import (
 )
 from quirk.dynamics.sparse.stepping.run_state import Settings
 from quirk.dynamics.sparse.stepping.watched_quantities import EventMonitor, Sides
-from quirk.integrators import IntegrationError, Sampled
+from quirk.integrators import IntegrationError, InterpolatedStep
 from quirk.integrators.breaks import SMALLEST_STEP_ULPS
 
 
@@ -108,7 +108,7 @@ class Crossings:
         self._at_speed[:] = 0
         return hits
 
-    def first_in(self, step: Sampled) -> float | None:
+    def first_in(self, step: InterpolatedStep) -> float | None:
         """Return the time of the first event with an action in a step, s, or None if there is none before its end."""
         if not self._count:
             return None
@@ -120,11 +120,11 @@ class Crossings:
         self._cut = first < step.t_new - together
         return first if self._cut else None
 
-    def _together(self, step: Sampled) -> float:
+    def _together(self, step: InterpolatedStep) -> float:
         """Return the interval, s, within which events count as simultaneous."""
         return float(TOGETHER * SMALLEST_STEP_ULPS * np.spacing(max(abs(step.t), abs(self._settings.end))))
 
-    def settle(self, step: Sampled) -> list[tuple[Hashable, int]]:
+    def settle(self, step: InterpolatedStep) -> list[tuple[Hashable, int]]:
         """Record all zeros in a step, or in what remains of it after an event.
 
         Returns the keys and directions of functions with an action that are zero at its end.
@@ -198,7 +198,7 @@ class Crossings:
             raise IntegrationError(f"a watched quantity has no value: {self._watch.trouble(t)}", t)
         return out.reshape(-1, 2)
 
-    def _sample(self, step: Sampled) -> None:
+    def _sample(self, step: InterpolatedStep) -> None:
         self._step, self._times = step, np.linspace(step.t, step.t_new, SAMPLES + 1)
         states = [*(self.state_at(step, t) for t in self._times[:-1]), step.y_new]
         self._samples = np.array([self._values(t, y) for t, y in zip(self._times, states, strict=True)])
@@ -206,7 +206,7 @@ class Crossings:
     def _at(self, e: int, t: float) -> float:
         return float(self._values(t, self.state_at(self._step, t))[e, 0])
 
-    def state_at(self, step: Sampled, t: float) -> np.ndarray:
+    def state_at(self, step: InterpolatedStep, t: float) -> np.ndarray:
         """Return the flat state at time t, s, within a step, projected onto the constraints like output states."""
         y = step.sample(t)
         projected = self._project(t, y)

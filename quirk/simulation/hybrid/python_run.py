@@ -16,7 +16,7 @@ from quirk.dynamics.sparse.stepping.compiled_run import ResumePoint
 from quirk.dynamics.sparse.stepping.rhs import SparseFlow
 from quirk.dynamics.sparse.stepping.run_state import Settings
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor
-from quirk.integrators import IntegrationError, Recorder, Sampled, Statistics
+from quirk.integrators import IntegrationError, InterpolatedStep, Recorder, Statistics
 from quirk.jit.keyboard_interrupt import DeferredInterrupt
 
 from .python_event_location import Crossings
@@ -42,14 +42,14 @@ class SteppedRun:
     def __init__(
         self,
         solver: Solver,
-        steps: Callable[[Any, float, np.ndarray, ResumePoint], Iterator[Sampled]],
+        steps: Callable[[Any, float, np.ndarray, ResumePoint], Iterator[InterpolatedStep]],
         settings: Settings,
         asked: np.ndarray | None,
         statistics: Statistics,
         guards: Sequence[EventFunction],
     ) -> None:
         self._make, self._settings, self._asked, self._statistics = steps, settings, asked, statistics
-        self._model, self._behind = solver.model, 0
+        self._model, self._behind, self._solver = solver.model, 0, solver
         self._crossings = Crossings(EventMonitor(guards, solver), solver, settings)
 
     def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
@@ -69,7 +69,7 @@ class SteppedRun:
         self.kept, self.whole = OutputBuffer(), joints.whole_turns(state.orientation, angles)
         self.hit: list[tuple[Hashable, int]] = []
         self._crossings.enter(pace.sides, flow.project)
-        self._steps: Iterator[Sampled] | None = None
+        self._steps: Iterator[InterpolatedStep] | None = None
         self._refer(angles)
 
     def keep_here(self) -> None:
@@ -100,6 +100,29 @@ class SteppedRun:
         """Continue from the present time with other velocities and internal variables; y is the new flat state."""
         self._state, self._steps = y, None
         self._crossings.unsettle()
+
+    def restart(self) -> None:
+        """Begin a new step at the present time, as loads have been changed from outside."""
+        self.jump(self._state)
+
+    def begin_anew(self) -> None:
+        """Do nothing: the run is between two steps."""
+
+    @property
+    def now(self) -> float:
+        """Time reached, s."""
+        return self.reached
+
+    @property
+    def lanes_now(self) -> np.ndarray:
+        """Present state (size,) in the layout of the compiled solver."""
+        lanes: np.ndarray = self._solver.slots.state_to_lanes(self._state)
+        return lanes
+
+    @property
+    def quadrants_now(self) -> np.ndarray:
+        """Quadrants (2 K,) of the present joint angles."""
+        return self._counter.quadrants
 
     def events(self) -> list[tuple[Hashable, float, int, float]]:
         """Return the events recorded since the last call, each as key, time, s, direction and total energy, J."""
@@ -153,7 +176,7 @@ class SteppedRun:
         self._statistics.evaluations = self._evaluations + self._flow.evaluations
         return step is not None or bool(self.hit)
 
-    def _cut(self, step: Sampled, end: float) -> Sampled:
+    def _cut(self, step: InterpolatedStep, end: float) -> InterpolatedStep:
         """Return a step shortened to end at an event at the time `end`, s."""
         y = self._flow.project(end, step.sample(end))
         if y is None:
@@ -192,7 +215,7 @@ class SteppedRun:
 class Cut:
     """First part of a step, which ends at an event."""
 
-    def __init__(self, step: Sampled, t_new: float, y_new: np.ndarray) -> None:
+    def __init__(self, step: InterpolatedStep, t_new: float, y_new: np.ndarray) -> None:
         self._step, self.t, self.t_new, self.y_new = step, step.t, t_new, y_new
 
     def sample(self, t: float) -> np.ndarray:

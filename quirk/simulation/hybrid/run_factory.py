@@ -32,7 +32,7 @@ from quirk.integrators import (
     TABLEAUX,
     Breaks,
     IntegrationError,
-    Sampled,
+    InterpolatedStep,
     Statistics,
     Tableau,
     Tolerance,
@@ -46,7 +46,7 @@ from quirk.integrators.taylor import TAYLOR, Taylor, taylor_for
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
-from .event_functions import guards_of
+from .event_functions import called_beside, guards_of
 from .python_run import SteppedRun
 
 # The default method, and the explicit method with which it starts; it switches to an implicit method if the system is
@@ -105,7 +105,7 @@ class RunFactory:
     def __post_init__(self) -> None:
         """Create the event functions of the user's events."""
         self.guards = guards_of(self.system, self.events, every=self.trailing)
-        self._beside = [function for event in self.events for function in event.user_functions]
+        self._beside = called_beside(self.system, self.events)
         self._solvers: dict[CompiledModel, Solver] = {}
         self._settled: set[CompiledModel] = set()
         self._warned: set[str] = set()
@@ -255,13 +255,13 @@ class RunFactory:
         flow: Any = self.flow(plant, plant.model.carried.state(y), t)
         run.enter(flow, t, y, angles, pace)
 
-    def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, pace: ResumePoint) -> Iterator[Sampled]:
+    def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, pace: ResumePoint) -> Iterator[InterpolatedStep]:
         """Yield steps from time t, s, and flat state y to the end of the run; `pace` has the step size."""
         settings, method, breaks, statistics = self.settings, self.method, self.breaks, self.statistics
         start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
         values = asked_values(flow.model, flow.angles, settings.fixed > 0)
         look = None if values is None else ChangeWatch(flow, values, breaks, settings.gap)
-        steps: Iterator[Sampled]
+        steps: Iterator[InterpolatedStep]
         if method in STIFF_METHODS:
             jacobian = flow.jacobian() if isinstance(flow, SparseFlow) else None
             steps = stiff_steps(

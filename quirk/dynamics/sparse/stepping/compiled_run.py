@@ -373,6 +373,7 @@ class CompiledRun:
         """
         run, table = self.run, self.watch.table
         if not self._begun:
+            self._renew_pieces(self.reached)
             return
         if self.paused and not self.now < run.clock[T_NEW]:
             run.asked[0], run.counts[ASKED] = np.inf, 0
@@ -385,8 +386,8 @@ class CompiledRun:
                     if run.clock[T] < t <= now:
                         table.side[e] = way
                 table.hit[:] = 0
-            if self._breaks.forget(now) or len(run.pieces) > PIECE_SIZE:
-                self._renew_pieces(now)
+            self._breaks.forget(now)
+        self._renew_pieces(now)
         if not run.counts[RESTARTS]:
             self._pacing.jumped(now, self._tried, soon=False)
             run.counts[RESTARTS] = AT_THE_PAUSE if self.paused else AT_ITS_START

@@ -1,0 +1,96 @@
+"""Recorded values of the inputs of a run, from which its result evaluates loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ..events import Sampled
+from ..forces import ForceElement
+from ..result.segment import Segment
+from ..system.configuration import Configuration
+from ..system.system import System
+from .run_inputs import Inputs
+
+
+class InputHistory:
+    """Values of inputs, each from a time until the next one.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    start : initial time of the run, s
+    keep : whether earlier values are kept, or the present ones alone
+    """
+
+    def __init__(self, inputs: Inputs, start: float, *, keep: bool = True) -> None:
+        self._inputs, self._keep = inputs, keep
+        self._records: dict[str, tuple[list[float], list[np.ndarray]]] = {
+            name: ([start], [value]) for name, value in inputs.values_now.items()
+        }
+
+    def record(self, t: float, names: Iterable[str]) -> None:
+        """Record the present values of these inputs, which hold from time t, s, on."""
+        for name in names:
+            self._add(t, name, self._inputs.values_now[name])
+
+    def restore(self, t: float) -> None:
+        """Discard the values recorded from time t, s, on; those in effect hold from there."""
+        for name, (times, values) in self._records.items():
+            while len(times) > 1 and times[-1] >= t:
+                times.pop()
+                values.pop()
+            self._add(t, name, self._inputs.in_effect[name])
+
+    def _add(self, t: float, name: str, value: np.ndarray) -> None:
+        times, values = self._records[name]
+        if np.array_equal(values[-1], value):
+            return
+        if self._keep and t > times[-1]:
+            times.append(t)
+            values.append(value)
+        else:
+            values[-1] = value
+
+    def driven(self) -> dict[str, ForceElement]:
+        """Return elements that follow the recorded values, by name, for all inputs that have changed."""
+        made = {}
+        for name, (times, values) in self._records.items():
+            one = self._inputs.slots[name]
+            if len(times) > 1 or not np.array_equal(values[0], self._inputs.initial[name]):
+                made[name] = one.following(times, values)
+        return made
+
+
+def as_driven(
+    system: System,
+    segments: Sequence[Segment],
+    configurations: Sequence[Configuration],
+    histories: Iterable[InputHistory],
+    changed: tuple[str, ...] = (),
+) -> tuple[System, list[Segment]]:
+    """Return a system whose inputs follow the recorded values, without sampled functions, and its segments.
+
+    Parameters
+    ----------
+    system : system of the run
+    segments, configurations : segments of the run, with the active parts of each
+    histories : recorded values
+    changed : titles of parts with user functions that sampled functions may have changed, see `Segment`
+    """
+    driven = {name: element for history in histories for name, element in history.driven().items()}
+    if not driven and not system.sampled:
+        return system, list(segments)
+    followed = system._with([driven.get(part.name, part) for part in system if not isinstance(part, Sampled)])
+    return followed, [
+        _moved(segment, followed, configuration, changed)
+        for segment, configuration in zip(segments, configurations, strict=True)
+    ]
+
+
+def _moved(segment: Segment, system: System, configuration: Configuration, changed: tuple[str, ...]) -> Segment:
+    """Return a copy of a segment with the compiled model of another system, whose loads differ."""
+    plant, changes = system.plant_for(configuration), (segment.switched, segment.replaced)
+    affected = tuple(dict.fromkeys((*segment.changed, *changed)))
+    return Segment(plant, segment.time, segment.flat, segment.turns, segment.rank, changes, affected)

@@ -1,0 +1,211 @@
+"""Calls of the sampled functions of a system during a run."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from ..dynamics.sparse.solver.solver import Solver
+from ..dynamics.user_functions import functions_of
+from ..errors import InputError
+from ..events import Sampled
+from ..functions.changes import Changes
+from ..functions.effects import Effects
+from ..integrators import Breaks, IntegrationError
+from ..system.system import System
+from ..util import validate
+from .hybrid.hybrid_run import HybridRun
+from .input_history import InputHistory
+from .run_inputs import Inputs, checked_input
+from .run_present import Present, SampledState
+from .run_views import Observers
+
+# Two instants that differ by at most this many ulps are the same: each is the rounded product of a count and a period.
+SAME_ULPS = 8
+
+
+class Sampler:
+    """Sampled functions of a run: the instants of their calls, and the inputs that they set.
+
+    Parameters
+    ----------
+    system : System
+    start : initial time, s
+    breaks : breaks of the run, to which the next instant is added
+    marks : (n,) increasing times, s, such as output times: instants that differ by round-off are moved there
+    copies : whether laws are evaluated in Python, see `Inputs`
+    keep : whether earlier values of inputs are recorded
+
+    Attributes
+    ----------
+    system : the system, with elements whose parameters can be set
+    inputs, history : the inputs, and their values so far
+    next : time of the next call, s, or infinity
+    """
+
+    def __init__(
+        self,
+        system: System,
+        start: float,
+        breaks: Breaks,
+        marks: np.ndarray | None = None,
+        *,
+        copies: bool = False,
+        keep: bool = True,
+    ) -> None:
+        for sampled in system.sampled:
+            for name in sampled.inputs:
+                checked_input(system, name, f"{sampled}")
+        names = [name for sampled in system.sampled for name in sampled.inputs]
+        self.inputs = Inputs(system, names, "Sampled", copies=copies)
+        self.system, self._start, self._breaks, self._marks = self.inputs.system, start, breaks, marks
+        self.history = InputHistory(self.inputs, start, keep=keep)
+        parts = {part.name: part for part in self.system}
+        self._sampled = self.system.sampled
+        self._functions = [sampled.in_system(parts) for sampled in self._sampled]
+        self._counts = [0] * len(self._sampled)
+        self.next = np.inf
+        self._state: SampledState | None = None
+
+    def begin(self, run: HybridRun, serve: Callable[[Solver], None], beside: list[Any]) -> None:
+        """Call all functions at the start of a run, after their `reset`.
+
+        Parameters
+        ----------
+        run : HybridRun
+        serve : function that connects a solver to the inputs
+        beside : user functions that the run calls in addition to those of the model
+        """
+        self._run = run
+        if not self._sampled:
+            return
+        for sampled in self._sampled:
+            reset = getattr(_holder(sampled), "reset", None)
+            if callable(reset):
+                reset()
+        self._state = SampledState(Present(self.system, run, Observers(serve, beside)))
+        self.next = self._start
+        self.sample()
+
+    def meet(self, t: float) -> None:
+        """Move the next call to time t, s, if the difference is round-off."""
+        if 0.0 < abs(self.next - t) <= SAME_ULPS * np.spacing(abs(t)):
+            self.next = t
+
+    def sample(self) -> None:
+        """Call the functions that are due, set their inputs, and begin a new step of the run.
+
+        Raises
+        ------
+        InputError
+            If a function fails or returns unusable values.
+        """
+        assert self._state is not None
+        t = self.next
+        self._state.renew()
+        due = [k for k, _ in enumerate(self._sampled) if self._instant(k) <= t + SAME_ULPS * np.spacing(abs(t))]
+        values = [self._values(k) for k in due]
+        for k, of_inputs in zip(due, values, strict=True):
+            self._counts[k] += 1
+            for name, value in zip(self._sampled[k].inputs, of_inputs, strict=True):
+                self.inputs[name] = value
+        self.history.record(t, self.inputs.changed)
+        self.inputs.take_effect()
+        self.next = self._breaks.stop_at(self._marked(min(map(self._instant, range(len(self._sampled))))))
+        self._run.restart()
+
+    def sample_in_run(self) -> None:
+        """Sample in the course of a run; raise an IntegrationError if a function fails."""
+        try:
+            self.sample()
+        except InputError as error:
+            raise IntegrationError(str(error), self.next) from error
+
+    def changed(self) -> tuple[str, ...]:
+        """Return the titles of parts whose user functions read values that sampled functions may change."""
+        changes = Changes([function for sampled in self._sampled for function in sampled.user_functions])
+        models = [plant.model for _, plant in self.system.plants()]
+        titles = [title for model in models for title, function in functions_of(model) if changes(function)]
+        return tuple(dict.fromkeys(titles))
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """Return all data from which the calls continue, with the attributes of functions that are objects."""
+        return list(self._counts), self.next, self.inputs.snapshot(), [_memory(sampled) for sampled in self._sampled]
+
+    def recall(self, saved: tuple[Any, ...], t: float) -> None:
+        """Restore a snapshot made at time t, s."""
+        counts, self.next, inputs, memories = saved
+        self._counts = list(counts)
+        self.inputs.recall(inputs)
+        self.history.restore(t)
+        for sampled, memory in zip(self._sampled, memories, strict=True):
+            if memory is not None:
+                own = vars(_holder(sampled))
+                own.clear()
+                own.update(deepcopy(memory))
+
+    def _instant(self, k: int) -> float:
+        """Return the time of the next call of a function, s."""
+        return self._start + self._counts[k] * self._sampled[k].period
+
+    def _marked(self, t: float) -> float:
+        """Return the mark that differs from time t by round-off, or t."""
+        if self._marks is None or not len(self._marks):
+            return t
+        k = int(np.searchsorted(self._marks, t))
+        nearest = min(self._marks[max(k - 1, 0) : k + 1], key=lambda mark: abs(mark - t))
+        return float(nearest) if abs(nearest - t) <= SAME_ULPS * np.spacing(abs(t)) else t
+
+    def _values(self, k: int) -> Sequence[Any]:
+        """Return the values of a function, one for each of its inputs."""
+        sampled, t = self._sampled[k], self._instant(k)
+        title = f"{sampled}, at t = {t:.9g} s"
+        try:
+            returned = self._functions[k](t, self._state)
+        except Exception as error:  # user functions may raise any exception
+            raise InputError(f"{title}: its function failed: {type(error).__name__}: {error}") from error
+        shapes = [self.inputs.slots[name].shape for name in sampled.inputs]
+        if len(shapes) == 1 and np.shape(returned) == shapes[0]:
+            returned = [returned]
+        if not isinstance(returned, list | tuple | np.ndarray) or len(returned) != len(shapes):
+            raise InputError(
+                f"{title}: its function must return a value for each of its inputs, {', '.join(sampled.inputs)}; got "
+                f"{returned!r}"
+            )
+        return [
+            value
+            if type(value) is float and np.isfinite(value)
+            else validate.array(title, f"value for {name!r}", value, shape)
+            for name, value, shape in zip(sampled.inputs, returned, shapes, strict=True)
+        ]
+
+
+def _holder(sampled: Sampled) -> Any:
+    """Return the object that holds the memory of a function: the function, if it is an object, or that of a method."""
+    function = sampled.function
+    return function.__self__ if isinstance(function, types.MethodType) else function
+
+
+def _memory(sampled: Sampled) -> dict[str, Any] | None:
+    """Return a copy of the attributes of a function that is an object, or a method of one; None for other functions."""
+    holder = _holder(sampled)
+    if not sampled.user_functions:
+        return None
+    if isinstance(holder, types.FunctionType) or not hasattr(holder, "__dict__"):
+        if Effects(holder).remembers:
+            raise InputError(
+                f"Run.save: the function of {sampled} reads variables that it sets itself: make it an object with a "
+                "method __call__, which keeps them in its attributes"
+            )
+        return None
+    try:
+        return deepcopy(vars(holder))
+    except Exception as error:  # objects may refuse copies in any way
+        raise InputError(
+            f"Run.save: the function of {sampled} cannot be copied ({type(error).__name__}: {error}): let it keep its "
+            "memory in attributes that can"
+        ) from error

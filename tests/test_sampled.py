@@ -1,0 +1,355 @@
+"""Sampled functions: digital controllers as parts of a system."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import quirk
+from quirk import GROUND, Body, Sampled
+
+T = 0.1
+# Options of `simulate` for all kinds of step loops.
+METHODS = {
+    "auto": {},
+    "RK4": {"method": "RK4", "step": 0.03},
+    "Taylor": {"method": "Taylor"},
+    "RadauIIA9": {"method": "RadauIIA9"},
+    "dense": {"method": "DOP853", "solver": "dense"},
+}
+
+
+def cart(*more, mass=2.0, speed=1.0):
+    """Return a cart on a rail with a motor, as a double integrator, and further parts."""
+    body = Body.box("cart", mass, [0.1, 0.1, 0.1], velocity=[speed, 0, 0])
+    rail = quirk.Prismatic("rail", GROUND, body, point=[0, 0, 0], axis="x")
+    return quirk.System([body, rail, quirk.JointForce("motor", rail, 0.0), *more])
+
+
+def law(t, state):
+    return -3.0 * state["rail"].travel - 2.5 * state["rail"].travel_rate
+
+
+def exact(count, mass=2.0, speed=1.0, push=lambda k: 0.0):
+    """Return position and velocity (count + 1, 2) at multiples of T, and forces (count,), of the cart under `law`."""
+    x, v, states, forces = 0.0, speed, [(0.0, speed)], []
+    for k in range(count):
+        forces.append(-3.0 * x - 2.5 * v)
+        u = (forces[-1] + push(k)) / mass
+        x, v = x + T * v + 0.5 * T * T * u, v + T * u
+        states.append((x, v))
+    return np.array(states), np.array(forces)
+
+
+def along(result):
+    """Return position and velocity (nt, 2) of the cart."""
+    return np.column_stack([result["cart"].position[:, 0], result["cart"].velocity[:, 0]])
+
+
+class Integral:
+    """PI control of the speed, with memory."""
+
+    def __init__(self):
+        self.sum, self.resets = 0.0, 0
+
+    def reset(self):
+        self.sum, self.resets = 0.0, self.resets + 1
+
+    def __call__(self, t, state):
+        error = 0.5 - state["cart"].velocity[0]
+        self.sum += error
+        return 4.0 * error + 0.7 * self.sum
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_double_integrator_follows_the_discrete_time_solution(method, scale):
+    system = cart(Sampled("controller", T, law, inputs=["motor"]), speed=scale)
+    result = quirk.simulate(system, 5.0, output=T, **METHODS[method])
+    states, forces = exact(50, speed=scale)
+    np.testing.assert_allclose(along(result), states, rtol=0, atol=1e-12 * scale)
+    np.testing.assert_allclose(result["motor"].effort, [*forces, forces[-1]], rtol=0, atol=1e-12 * scale)
+
+
+def test_functions_are_called_at_multiples_of_their_periods():
+    slow, fast = [], []
+    parts = [
+        Sampled("fast", 0.1, lambda t, state: fast.append(t) or law(t, state), inputs=["motor"]),
+        Sampled("slow", 0.3, lambda t, state: slow.append(t) or [0.2 * len(slow), 0, 0], inputs=["push"]),
+    ]
+    plain = cart()
+    system = plain.with_parts(quirk.Force("push", plain["cart"], [0, 0, 0]), *parts)
+    result = quirk.simulate(system, 3.0, output=0.05)
+    assert fast == [k * 0.1 for k in range(30)]
+    assert slow == [k * 0.3 for k in range(10)]
+    states, forces = exact(30, push=lambda k: 0.2 * (1 + k // 3))
+    np.testing.assert_allclose(along(result)[::2], states, rtol=0, atol=1e-12)
+    # At the instant of a call the new value holds.
+    np.testing.assert_allclose(result["motor"].effort[:-1:2], forces, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(result["motor"].effort[1::2], forces, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(result["push"].force()[:-1:2, 0], [0.2 * (1 + k // 3) for k in range(30)])
+
+
+def test_start_counts_from_the_start_of_the_run():
+    times = []
+    system = cart(Sampled("controller", 0.7, lambda t, state: times.append(t) or 0.0, inputs=["motor"]))
+    quirk.simulate(system, 3.0, start=100.3, output=0.1)
+    assert times == [100.3 + k * 0.7 for k in range(5)]
+
+
+@pytest.mark.parametrize("interval", [0.01, 0.07])
+def test_run_moves_as_simulate(interval):
+    system = cart(Sampled("controller", T, law, inputs=["motor"]))
+    run = quirk.Run(system, keep=0.05)
+    while run.time < 2.0 - 1e-9:
+        run.advance(interval)
+    states, forces = exact(20)
+    result = run.result()
+    np.testing.assert_allclose(along(result)[:40:2], states[:20], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(result["motor"].effort[:40:2], forces, rtol=0, atol=1e-12)
+    assert "controller" not in result.system
+    again = quirk.simulate(result.system, 1.9, output=0.05)
+    np.testing.assert_allclose(along(again), along(result)[: len(again.time)], rtol=0, atol=1e-12)
+
+
+def test_new_value_holds_at_the_instant_of_a_call():
+    run = quirk.Run(cart(Sampled("controller", T, law, inputs=["motor"])))
+    forces = exact(4)[1]
+    for k in range(3):
+        np.testing.assert_allclose(run["motor"].effort, forces[k], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(run["cart"].acceleration[0], forces[k] / 2.0, rtol=0, atol=1e-12)
+        for _ in range(10):
+            run.advance(0.01)
+
+
+def test_loop_may_set_other_inputs():
+    plain = cart()
+    push = quirk.Force("push", plain["cart"], [0, 0, 0])
+    run = quirk.Run(plain.with_parts(push, Sampled("controller", T, law, inputs=["motor"])), inputs=["push"], keep=T)
+    for k in range(20):
+        run.inputs["push"] = [0.1 * k, 0, 0]
+        run.advance(T)
+    np.testing.assert_allclose(along(run.result()), exact(20, push=lambda k: 0.1 * k)[0], rtol=0, atol=1e-12)
+
+
+def test_work_is_that_of_the_held_values():
+    result = quirk.simulate(cart(Sampled("controller", T, law, inputs=["motor"])), 3.0, output=T)
+    states, forces = exact(30)
+    work = np.concatenate([[0.0], np.cumsum(forces * np.diff(states[:, 0]))])
+    np.testing.assert_allclose(result.energy.kinetic - result.energy.kinetic[0], work, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(result.segments[0].work["motor"], work, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(result["motor"].power[:-1], forces * states[:-1, 1], rtol=0, atol=1e-12)
+
+
+def test_resting_contact_opens_when_an_input_lifts_the_body():
+    box = Body.sphere("ball", 2.0, 0.1, position=[0, 0, 0.1])
+    floor = quirk.Contact("floor", GROUND, box, on_i=quirk.surface.plane(), on_j=quirk.surface.sphere(0.1))
+    lift = quirk.Force("lift", box, [0, 0, 0])
+    winch = Sampled("winch", T, lambda t, state: [0, 0, 30.0 if t > 0.25 else 10.0], inputs=["lift"])
+    system = quirk.System([box, floor, lift, winch], gravity=[0, 0, -10.0])
+    result = quirk.simulate(system, 1.0, output=0.05)
+    since = np.maximum(result.time - 0.3, 0.0)
+    np.testing.assert_allclose(result["ball"].position[:, 2], 0.1 + 0.5 * 5.0 * since**2, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(result["floor"].force()[result.time < 0.29, 2], 10.0, rtol=0, atol=1e-9)
+
+
+def test_events_that_change_parts_do_not_disturb_the_calls():
+    """An event doubles the speed at an instant of a call, another one in between."""
+    times = []
+    events = [
+        quirk.Event("twice", "time", level=0.5, action=quirk.set_velocity("cart", [2.0, 0, 0])),
+        quirk.Event("again", "time", level=0.74, action=quirk.set_velocity("cart", [4.0, 0, 0])),
+    ]
+    hold = Sampled("hold", T, lambda t, state: times.append(t) or -state["cart"].velocity[0], inputs=["motor"])
+    result = quirk.simulate(cart(hold, *events), 1.0, output=T)
+    assert times == [k * T for k in range(10)]
+    efforts = dict(zip(result.time.round(9).tolist(), result["motor"].effort.tolist(), strict=True))
+    v = 1.0
+    for k in range(10):
+        v = 2.0 if k == 5 else v
+        np.testing.assert_allclose(efforts[round(k * T, 9)], -v, rtol=0, atol=1e-9)
+        v = 4.0 - 0.5 * v * 0.06 if k == 7 else v - 0.5 * v * T
+
+
+def test_targets_and_vectors_are_inputs():
+    rotor = Body("rotor", 1.0, [1, 1, 2])
+    axle = quirk.Revolute("axle", GROUND, rotor, point=[0, 0, 0], axis="z")
+    servo = quirk.Controller("servo", axle, 0.0, kp=8.0, kd=4.0)
+    brake = quirk.Torque("brake", rotor, [0, 0, 0])
+    both = Sampled("both", 0.5, lambda t, state: ([0, 0, -1.0], 0.5 if t < 0.7 else 1.0), inputs=[brake, servo])
+    system = quirk.System([rotor, axle, servo, brake, both])
+    for options in METHODS.values():
+        if "step" in options:
+            continue
+        result = quirk.simulate(system, 8.0, output=0.5, **options)
+        angle, rate, target = result["axle"].angle, result["axle"].angle_rate, np.where(result.time < 0.7, 0.5, 1.0)
+        np.testing.assert_allclose(result["servo"].effort, 8.0 * (target - angle) - 4.0 * rate, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(angle[-1], 1.0 - 1.0 / 8.0, rtol=0, atol=2e-3)
+
+
+def test_expressions_are_written_to_model_files(tmp_path):
+    system = cart(Sampled("controller", T, "-3*rail.travel - 2.5*rail.travel_rate", inputs=["motor"]))
+    system.save(tmp_path / "model.toml")
+    loaded = quirk.load(tmp_path / "model.toml")
+    for one in (system, loaded):
+        result = quirk.simulate(one, 2.0, output=T)
+        np.testing.assert_allclose(along(result), exact(20)[0], rtol=0, atol=1e-12)
+    with pytest.raises(quirk.InputError, match='Sampled "controller": function'):
+        cart(Sampled("controller", T, law, inputs=["motor"])).save(tmp_path / "function.toml")
+
+
+def test_results_are_saved_with_the_values(tmp_path):
+    result = quirk.simulate(cart(Sampled("controller", T, law, inputs=["motor"])), 1.0, output=0.05)
+    result.save(tmp_path / "result.nc")
+    loaded = quirk.Result.load(tmp_path / "result.nc")
+    np.testing.assert_array_equal(loaded["motor"].effort, result["motor"].effort)
+    assert np.unique(result["motor"].effort).size == 10
+
+
+def test_memory_is_reset_and_restored(tmp_path):
+    controller = Integral()
+    system = cart(Sampled("controller", T, controller, inputs=["motor"]))
+    first, second = (quirk.simulate(system, 2.0, output=T) for _ in range(2))
+    np.testing.assert_array_equal(along(first), along(second))
+    assert controller.resets == 2
+    run = quirk.Run(system)
+    for _ in range(7):
+        run.advance(0.05)
+    saved = pickle.loads(pickle.dumps(run.save()))
+    found = []
+    for _ in range(2):
+        run.restore(saved)
+        for _ in range(9):
+            run.advance(0.05)
+        found.append(run["cart"].position)
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_memory_outside_of_objects_is_not_saved():
+    total = 0.0
+
+    def remembering(t, state):
+        nonlocal total
+        total += 1.0
+        return total
+
+    run = quirk.Run(cart(Sampled("controller", T, remembering, inputs=["motor"])))
+    with pytest.raises(quirk.InputError, match="reads variables that it sets itself"):
+        run.save()
+
+
+def test_sweeps_call_sampled_functions():
+    data = quirk.sweep(
+        lambda mass: cart(Sampled("controller", T, law, inputs=["motor"]), mass=mass), {"mass": [1.0, 2.0]}, 2.0,
+        output=T, workers=1,
+    )  # fmt: skip
+    for k, mass in enumerate((1.0, 2.0)):
+        np.testing.assert_allclose(data["position"][k, :, 0, 0], exact(20, mass)[0][:, 0], rtol=0, atol=1e-12)
+
+
+def test_values_that_other_functions_read_may_be_changed():
+    gain = {"value": 0.0}
+
+    def switch(t, state):
+        gain["value"] = 1.0 if t > 0.45 else 0.0
+        return 0.0
+
+    plain = cart()
+    push = quirk.Force("push", plain["cart"], lambda t, r, q, v, w: [gain["value"], 0.0, 0.0])
+    system = plain.with_parts(push, Sampled("switch", T, switch, inputs=["motor"]))
+    result = quirk.simulate(system, 1.0, output=T)
+    np.testing.assert_allclose(result["cart"].velocity[-1, 0], 1.0 + 0.5 * 0.5, rtol=0, atol=1e-9)
+    with pytest.warns(quirk.ChangedFunctionWarning, match="push"):
+        result["push"].force()
+
+
+def test_state_has_views_and_arrays():
+    seen = {}
+
+    def look(t, state):
+        seen.update(
+            point=state["cart"].orientation, effort=state["motor"].effort, load=state["rail"].force(),
+            array=state.position, rate=state["rail"].travel_rate, frame=state["rail"].displacement,
+        )  # fmt: skip
+        return 1.0
+
+    quirk.simulate(cart(Sampled("controller", T, look, inputs=["motor"])), 0.15, output=0.05)
+    assert seen["array"].shape == (1, 3) and seen["point"].shape == (4,) and seen["load"].shape == (3,)
+    assert seen["effort"] == 1.0
+    np.testing.assert_allclose(seen["rate"], 1.05, atol=1e-12)
+    np.testing.assert_allclose(seen["frame"], [0, 0, 0.1 + 0.5 * 0.5 * 0.01], atol=1e-12)
+
+
+def test_turns_are_counted():
+    rotor = Body("rotor", 1.0, [1, 1, 2], angular_velocity=[0, 0, 20.0])
+    axle = quirk.Revolute("axle", GROUND, rotor, point=[0, 0, 0], axis="z")
+    angles = []
+    look = Sampled("look", T, lambda t, state: angles.append(state["axle"].angle) or 0.0, inputs=["motor"])
+    quirk.simulate(quirk.System([rotor, axle, quirk.JointTorque("motor", axle, 0.0), look]), 2.0, output=0.5)
+    np.testing.assert_allclose(angles, 20.0 * T * np.arange(20), rtol=0, atol=1e-8)
+
+
+def failing(t, state):
+    if t > 0.25:
+        raise ZeroDivisionError("no more")
+    return 0.0
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (failing, "its function failed: ZeroDivisionError: no more"),
+        (lambda t, state: np.nan if t > 0.25 else 0.0, "must be finite"),
+        (lambda t, state: [1.0, 2.0] if t > 0.25 else 0.0, "a value for each of its inputs, motor"),
+    ],
+)
+def test_failures_end_the_run_with_the_result_so_far(function, said):
+    system = cart(Sampled("controller", T, function, inputs=["motor"]))
+    with pytest.raises(quirk.SimulationError, match=f'Sampled "controller", at t = 0.3 s.*{said}') as caught:
+        quirk.simulate(system, 1.0, output=T)
+    np.testing.assert_allclose(caught.value.result.time[-1], 0.3)
+    run = quirk.Run(system)
+    with pytest.raises(quirk.SimulationError, match=said):
+        for _ in range(10):
+            run.advance(0.05)
+    np.testing.assert_allclose(run.time, 0.3)
+
+
+def test_refusals():
+    def sampled(**changes):
+        return Sampled(**{"name": "controller", "period": T, "function": law, "inputs": ["motor"], **changes})
+
+    for changes, said in [
+        ({"period": 0.0}, "period must be positive"),
+        ({"function": 3.0}, "function must be a function"),
+        ({"function": ["1", "2"]}, "an Expression for each of its 1 inputs; got 2"),
+        ({"inputs": []}, "one or more names"),
+        ({"inputs": ["motor", "motor"]}, "names an element twice"),
+    ]:
+        with pytest.raises(quirk.InputError, match=said):
+            sampled(**changes)
+    for part, said in [
+        (sampled(inputs=["moter"]), 'no object is named "moter".*motor'),
+        (sampled(inputs=["cart"]), "not a force element"),
+        (sampled(function="-wheel.angle"), 'no body or joint "wheel"'),
+    ]:
+        with pytest.raises(quirk.QuirkError, match=said):
+            cart(part)
+    with pytest.raises(quirk.InputError, match='Sampled "controller" sets, too'):
+        cart(sampled(), sampled(name="other"))
+    system = cart(sampled())
+    with pytest.raises(quirk.InputError, match='"controller" requires JointForce "motor"'):
+        system.without("motor")
+    assert "controller" not in system.without("motor", dependents=True)
+    with pytest.raises(quirk.InputError, match="which Sampled"):
+        quirk.Run(system, inputs=["motor"])
+    with pytest.raises(quirk.InputError, match="members have no sampled functions"):
+        quirk.Batch(system, 2)
+    with pytest.raises(quirk.InputError, match="sensitivities cannot be combined"):
+        quirk.simulate(system, 1.0, sensitivities=[("cart", "mass")])
+    with pytest.raises(quirk.InputError, match="checkpoint cannot be combined"):
+        quirk.simulate(system, 1.0, checkpoint="unused")
+    plain = cart()
+    timed = quirk.Force("push", plain["cart"], [quirk.Motion.sinusoid(1.0, 1.0), 0, 0])
+    with pytest.raises(quirk.InputError, match="function of time"):
+        quirk.simulate(plain.with_parts(timed, sampled(inputs=["push"])), 1.0)

@@ -29,7 +29,7 @@ LETTERS = "xyz"
 
 def _turn(axis: int) -> Any:
     def turn(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the relative rotation angle about one axis minus the prescribed motion, reduced by full turns."""
+        """Return the relative rotation angle about one axis minus the prescribed motion, rad, reduced by full turns."""
         i, j = frames
         return [(twist(i, j, axis) - motions[0]).wrapped(2 * np.pi)]
 
@@ -38,7 +38,7 @@ def _turn(axis: int) -> Any:
 
 def _tilt(axis: int) -> Any:
     def tilt(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return one of the 1-2-3 angles minus the prescribed motion, reduced by full turns."""
+        """Return one of the 1-2-3 angles minus the prescribed motion, rad, reduced by full turns."""
         i, j = frames
         return [(angles_123(i, j)[axis] - motions[0]).wrapped(2 * np.pi)]
 
@@ -47,7 +47,10 @@ def _tilt(axis: int) -> Any:
 
 def _swing(axis: int) -> Any:
     def swing(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return an angle of a universal joint, about x of frame i or y of frame j, minus the prescribed motion."""
+        """Return an angle of a universal joint minus the prescribed motion, rad.
+
+        The angle is that about x of frame i or about y of frame j.
+        """
         i, j = frames
         R = i.rotation.T @ j.rotation
         angle = R[2, 1].arctan2(R[1, 1]) if axis == X else R[0, 2].arctan2(R[0, 0])
@@ -58,7 +61,7 @@ def _swing(axis: int) -> Any:
 
 def _slide(axis: int) -> Any:
     def slide(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the displacement of frame j along an axis of frame i minus the prescribed motion."""
+        """Return the displacement of frame j along an axis of frame i minus the prescribed motion, m."""
         i, j = frames
         return [i.rotation[:, axis] @ (j.position - i.position) - motions[0]]
 
@@ -70,13 +73,13 @@ TURN, TILT, SWING, SLIDE = ([make(axis) for axis in range(3)] for make in (_turn
 
 
 def separation(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the distance of two points minus the prescribed motion."""
+    """Return the distance of two points minus the prescribed motion, m."""
     d = frames[1].position - frames[0].position
     return [(d @ d).sqrt() - motions[0]]
 
 
 def trajectory(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the coordinates of a point in frame i minus the prescribed motions."""
+    """Return the coordinates of a point in frame i minus the prescribed motions, m."""
     i, j = frames
     return list(i.rotation.T @ (j.position - i.position) - np.array(motions, dtype=object))
 

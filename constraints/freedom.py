@@ -40,9 +40,9 @@ def holds(joint: Joint, coordinate: Relation) -> bool:
 
 @functools.lru_cache(256)
 def _pose(joint: Joint, number: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return a pose of frame j that satisfies the joint: origin (3,) and axes (3, 3) in frame i.
+    """Return a pose of frame j that satisfies the joint: origin (3,), m, and axes (3, 3) in frame i.
 
-    It is found by Newton's method from a start that depends on `number`; None without convergence.
+    It is computed by Newton's method from a start that depends on `number`; the result is None without convergence.
     """
     d, turn = (AWAY if number else 0.0) * np.random.default_rng(number).normal(size=(2, 3))
     R = rotation.matrix(rotation.exp(turn))

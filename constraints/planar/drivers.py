@@ -59,7 +59,7 @@ def angle_rate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: l
 
 
 def squared_distance(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the squared distance of two points minus the square of the prescribed distance."""
+    """Return the squared distance of two points minus the square of the prescribed distance, m^2."""
     d = frames[1].position - frames[0].position
     return [d @ d - motions[0] * motions[0]]
 

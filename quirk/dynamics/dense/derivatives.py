@@ -119,9 +119,7 @@ class DenseSharing:
         self.y: list[np.ndarray] = []
 
     def shared(self, multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the multipliers (m,) of minimum norm, or their next time derivative.
-
-        Each call returns the next order k, beginning with 0.
+        """Return the multipliers (m,) of minimum norm, or at call number k > 0 their time derivative of order k.
 
         Parameters
         ----------

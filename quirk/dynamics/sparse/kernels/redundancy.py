@@ -166,8 +166,8 @@ def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Factorize the selected rows in the mass metric; set the method and the least allowed pivots (floors) of the rows.
 
     Rows are selected if their distance in work.measure, in the uniform metric, is not zero; the floor of all other rows
-    is set to infinity. Let the distance of a selected row exceed `rank_tolerance` by a factor: its distance in the mass
-    metric may decrease by the same factor before it is below the floor.
+    is set to infinity. The distance of a selected row is larger than `rank_tolerance`, by some factor. Its distance in
+    the mass metric may decrease by this factor before it reaches the floor.
     """
     nodes, work = mechanism.nodes, mechanism.work
     weighed_rows(mechanism, t, y)

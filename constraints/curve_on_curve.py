@@ -1,4 +1,7 @@
-"""Contact of two plane profiles: cams and followers."""
+"""Contact of two plane profiles: cams and followers.
+
+Phi are the residuals of the constraint rows.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Free coordinates of a joint.
 
 Frame i is held at rest, and the rows are examined at several poses of frame j that satisfy the joint.
+
+Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

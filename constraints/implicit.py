@@ -1,7 +1,7 @@
 """Quantities that are defined implicitly by equations between poses.
 
 The equations are solved on jets, numbers that carry time derivatives and a gradient, so that all derivatives of the
-solution are available.
+solution are available. A dual number has a value and derivatives along eight directions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Constraints whose residual Phi is replaced by Phi minus a constant offset."""
+"""Constraints whose residual Phi is replaced by Phi minus a constant offset.
+
+A relation is a constraint given by a function, a primitive one of four elementary constraints.
+"""
 
 from __future__ import annotations
 

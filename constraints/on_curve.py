@@ -1,4 +1,7 @@
-"""A point on a space curve: slots, tracks, wires."""
+"""A point on a space curve: slots, tracks, wires.
+
+Phi are the residuals of the constraint rows.
+"""
 
 from __future__ import annotations
 

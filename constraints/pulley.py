@@ -1,4 +1,7 @@
-"""A rope of constant length over points and drums of any number of bodies."""
+"""A rope of constant length over points and drums of any number of bodies.
+
+Phi are the residuals of the constraint rows.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ in time and its gradient by small displacements and rotations of bodies.
 
 A gradient is stored in eight lanes, the entries of a vector register: three for translation, three for rotation, two
 unused. The function is evaluated with floats by the dense reference solver, and with traced values, which record
-operations, while machine code is generated (`quirk.dynamics.sparse`).
+operations, while machine code is generated (`quirk.dynamics.sparse`). A dual number has a value and derivatives along
+eight directions.
 """
 
 from __future__ import annotations

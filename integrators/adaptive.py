@@ -1,6 +1,8 @@
 """Integration with an adaptive step size.
 
 Source: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I (1993), II.4.
+
+Breaks are times at which steps must end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""SciPy's implicit methods for stiff systems."""
+"""SciPy's implicit methods for stiff systems.
+
+Breaks are times at which steps must end.
+"""
 
 from __future__ import annotations
 

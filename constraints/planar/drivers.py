@@ -1,4 +1,7 @@
-"""Planar drivers: angles, coordinates and distances that follow a prescribed motion."""
+"""Planar drivers: angles, coordinates and distances that follow a prescribed motion.
+
+Phi are the residuals of the constraint rows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Numerical derivatives, by interpolation, of functions that accept only floats."""
+"""Numerical derivatives, by interpolation, of functions that accept only floats.
+
+A jet is a number with time derivatives and a gradient. A dual number has a value and derivatives along eight
+directions.
+"""
 
 from __future__ import annotations
 

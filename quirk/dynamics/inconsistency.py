@@ -1,6 +1,8 @@
 """Diagnosis of contradictory constraints for error messages.
 
 It finds the violated rows, the size of their violation, and the constraints on which they depend.
+
+Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

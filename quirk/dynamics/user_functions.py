@@ -1,4 +1,7 @@
-"""The user functions in a model."""
+"""The user functions in a model.
+
+A relation is a constraint given by a function.
+"""
 
 from __future__ import annotations
 

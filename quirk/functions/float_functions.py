@@ -4,6 +4,8 @@ A user function is run once on tracers, which stand for numbers and record the o
 arguments each replacement is the original function. For tracers the machine code gives the same bits as the original,
 except for numpy functions that numpy computes with its own SIMD code (docs/forces.md). Operations without replacement
 raise NotTraceableError.
+
+A jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations

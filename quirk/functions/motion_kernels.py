@@ -1,4 +1,7 @@
-"""Motions as arrays, and compiled functions that evaluate them."""
+"""Motions as arrays, and compiled functions that evaluate them.
+
+Breaks are times at which steps must end.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Traced values stand for numbers of machine code that is being generated; operations on them emit instructions. Lanes are
 the eight entries of a vector register. The integer 0 stands for a number that is zero for every input; operations on it
 are skipped.
+
+A jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations

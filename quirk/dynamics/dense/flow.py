@@ -1,6 +1,7 @@
 """Right-hand side f of y' = f(t, y) for a whole system, and projection of y onto the constraints, dense.
 
 A flat state y (13 n + k,) holds 13 numbers for each of n bodies, then k auxiliary states. There are m constraint rows.
+The pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Constraint rows A, b, Phi and Phi_dot of a model, dense.
 
-There are n bodies and m rows; K is the number of time derivatives. Body n, after the others, is the ground.
+There are n bodies and m rows; K is the number of time derivatives. Body n, after the others, is the ground. A relation
+is a constraint given by a function.
 """
 
 from __future__ import annotations

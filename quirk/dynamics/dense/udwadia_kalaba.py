@@ -1,7 +1,9 @@
 """The Udwadia-Kalaba equation in (r, q), dense: the reference for the compiled solver.
 
-Sources: Udwadia and Kalaba, Proc. R. Soc. A 439 (1992), eq. 2.7 (the constrained acceleration); Udwadia
-and Schutte, J. Appl. Mech. 77 (2010) (quaternions with a mass matrix made positive definite along q).
+Sources: Udwadia and Kalaba, Proc. R. Soc. A 439 (1992), eq. 2.7 (the constrained acceleration); Udwadia and Schutte, J.
+Appl. Mech. 77 (2010) (quaternions with a mass matrix made positive definite along q).
+
+A is the matrix of constraint rows, and the mass matrix is (W W^T)^-1. Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Detection of discontinuities of user functions and of switching laws within accepted steps, for runs in Python.
 
 The functions are evaluated between the stages of each accepted step. `quirk.dynamics.sparse.stepping.probed_functions`
-does this for compiled runs.
+does this for compiled runs. Breaks are times at which steps must end.
 """
 
 from __future__ import annotations

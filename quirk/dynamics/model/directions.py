@@ -1,4 +1,7 @@
-"""Directions for directional derivatives: changes of the state, the time and the parameters of a system."""
+"""Directions for directional derivatives: changes of the state, the time and the parameters of a system.
+
+A relation is a constraint given by a function.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Functions given as text, in a small language of arithmetic expressions."""
+"""Functions given as text, in a small language of arithmetic expressions.
+
+A jet is a number with time derivatives and a gradient.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Gradient of a scalar function of a run with respect to initial state and parameters.
 
 A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states. A varied motion is a prescribed
-motion that depends on a parameter.
+motion that depends on a parameter. A relation is a constraint given by a function.
 """
 
 from __future__ import annotations

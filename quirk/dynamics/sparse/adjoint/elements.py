@@ -5,6 +5,8 @@ with six directions of the pose and then six of the velocity. The resulting deri
 gradients of the outputs and summed. No separate code for the transpose is needed. "The gradient of x" means the
 derivatives of the scalar function of the run with respect to x. A slot is the position of a body in the arrays; a node
 is a group of up to six rows.
+
+The entries of an element are integers that tell where its data are. Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ accelerations requires the same solve: the resulting motion is the gradient of t
 gradient of the rows. These are then propagated to force laws and relations, and to inertial forces of bodies. "The
 gradient of x" means the derivatives of the scalar function of the run with respect to x. A slot is the position of a
 body in the arrays.
+
+A dual number has a value and derivatives along eight directions.
 """
 
 from __future__ import annotations

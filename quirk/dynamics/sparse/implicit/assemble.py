@@ -3,6 +3,8 @@
 The system and its unknowns are described in `tables`. `parts` are the arrays of the matrix: one, or two with real and
 imaginary part. A slot is the position of a body in the arrays; a side is one body of a relation, a constraint given by
 a function.
+
+The mass matrix is (W W^T)^-1.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ An element is a force law or a relation (constraint function); its entries in th
 are computed by calling its function of dual numbers with directions set for one frame at a time. A side is one body of
 an element, a pair two bodies coupled by it, and a slot the position of a body in the arrays. Loads are scaled to
 accelerations of bodies of unit mass and inertia.
+
+Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The constraint rows A prescribe A a = b for the accelerations a. A node is a group of up to six rows. `alpha` and `beta`
 are Baumgarte's rates, 1/s, 0 for no stabilization. The arrays that are written belong to `mechanism.work`.
+
+G is the array of all rows.
 """
 
 from __future__ import annotations

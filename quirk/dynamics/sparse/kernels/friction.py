@@ -6,6 +6,8 @@ Then f_k = mu_k N_k(lambda), with the coefficients of friction mu_k and the norm
 magnitudes. They are linear where N is a multiplier, as for a contact; otherwise they are solved by Newton's method.
 Their Jacobian I - mu dN/df has a positive determinant unless friction affects its own load so much that there is no
 solution, or several (Painleve 1895).
+
+A wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations

@@ -12,6 +12,9 @@ selection is made at stages.
 All sets of full rank give the same motion. A set with nearly dependent rows has small pivots, which cost accuracy. So
 the selection tries thresholds from `FIRST_THRESHOLD` down to `rank_tolerance` and uses the first that keeps rows of
 full rank, and a new selection is made if the smallest pivot of the present set has become too small.
+
+A node is a group of up to six rows, or a body with many joints. A relation is a constraint given by a function. G is
+the array of all rows.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Its equations of motion are solved by elimination of the freedoms, the directions in which joints can move. Each joint
 joins a child to a parent, which is nearer to the root. Roots are the ground and, in parts of a system that are not
 connected to it, one body each.
+
+A wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations

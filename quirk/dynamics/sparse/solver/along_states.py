@@ -1,7 +1,7 @@
 """Accelerations and loads at given states, by the compiled solver.
 
 Flat states (nt, 13 n + k) hold 13 numbers for each of n bodies and k auxiliary states at nt times. There are m rows and
-K joints.
+K joints. Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ at all times, so derivatives follow by Leibniz' rule. y has six unknowns for eac
 space is the space of motions allowed by the constraints. D^-1 A is factorized like the rows of joints (`orthogonal`),
 with the roles of joints and bodies exchanged. A side is one body of a joint; there are s sides, e joints, n bodies and
 m rows. G is the array of all rows.
+
+The mass matrix is (W W^T)^-1.
 """
 
 from __future__ import annotations

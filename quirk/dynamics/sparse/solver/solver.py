@@ -2,6 +2,8 @@
 
 A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states; in blocks of eight bodies it has
 `size` elements. There are m rows in K nodes of up to six rows. A state on the constraints is one that satisfies them.
+Phi are the residuals of the constraint rows. A relation is a constraint given by a function. The pivot of a row is its
+squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ at such a stage and thereby change the states of all following stages, so that n
 
 The stages used for interpolation are the nodes. Functions are numbered by p; `ins` and `outs` are the arrays from which
 functions of each kind read inputs and to which they write outputs.
+
+A relation is a constraint given by a function.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ Whether the implicit method is still faster is decided by trial: the explicit me
 that advances further for its cost continues. Costs are counted in evaluations and not measured in time, so that runs
 are reproducible bit for bit. Each decision waits until the work since the last one equals all work before it, so that
 wrong decisions at most double the cost of a run.
+
+Breaks are times at which steps must end.
 """
 
 from __future__ import annotations

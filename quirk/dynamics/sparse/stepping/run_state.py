@@ -1,4 +1,7 @@
-"""State and settings of a run between two calls of compiled code."""
+"""State and settings of a run between two calls of compiled code.
+
+Breaks are times at which steps must end.
+"""
 
 from __future__ import annotations
 

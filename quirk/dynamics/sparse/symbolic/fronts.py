@@ -1,7 +1,8 @@
 """Preparation of the orthogonal factorization: elimination tree and fronts.
 
 A node is a group of up to six rows, or a hub: a body with many joints whose acceleration stays an unknown. A front is
-the dense matrix to which reflections are applied when a node is eliminated. G is the array of all rows.
+the dense matrix to which reflections are applied when a node is eliminated. G is the array of all rows. The pivot of a
+row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Groups of constraint rows that are eliminated together."""
+"""Groups of constraint rows that are eliminated together.
+
+A relation is a constraint given by a function, a primitive one of four elementary constraints.
+"""
 
 from __future__ import annotations
 

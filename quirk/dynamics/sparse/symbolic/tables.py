@@ -2,7 +2,8 @@
 
 A node is a group of up to six rows of one constraint that are eliminated together, or a hub: a body with many joints
 whose acceleration stays an unknown. A side is one body of a node. G is the array of all rows: forces and moments of
-unit multipliers.
+unit multipliers. A relation is a constraint given by a function, a primitive one of four elementary constraints. The
+factorized matrix is S = A M^-1 A^T, with the constraint rows A and the mass matrix M.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Derivatives of accelerations and loads in eight directions at the states of a motion, in compiled code."""
+"""Derivatives of accelerations and loads in eight directions at the states of a motion, in compiled code.
+
+A wrench is a force and a moment on a body.
+"""
 
 from __future__ import annotations
 

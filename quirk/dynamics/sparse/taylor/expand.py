@@ -9,6 +9,8 @@ where the residual Phi_(k+2) is computed along the motion without lambda_k; for 
 psi_(k+1). psi are the residuals of these rows. Loads, Phi and psi are evaluated by lists of operations (tapes). The
 coefficients of all operations are stored, and each is computed once, except for the highest order: its coefficients are
 first computed without lambda_k, and again with it.
+
+A wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations

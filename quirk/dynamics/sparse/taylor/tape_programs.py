@@ -1,7 +1,8 @@
 """Assignment of tape lines to programs, and the coefficients stored between programs.
 
 A tape is a list of operations (lines); a form is a tape that elements of equal structure share. A program computes a
-part of the lines for one order, see `quirk.dynamics.sparse.taylor.tables`. A slot is a position among stored numbers.
+part of the lines for one order, see `quirk.dynamics.sparse.taylor.tables`. A slot is a position among stored numbers. A
+guard is a quantity that changes sign where the function switches its branch.
 """
 
 from __future__ import annotations

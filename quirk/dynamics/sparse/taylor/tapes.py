@@ -1,6 +1,8 @@
 """Recording of constraints and force elements on tapes, which are lists of operations.
 
 The source of an input, or the destination of an output, is its meaning: a kind, an index and a frame.
+
+A relation is a constraint given by a function.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The error of the motion determines the step sizes of a run. Variations may grow or oscillate much faster than the
 motion, or while the system is at rest. Their error in a step is estimated from their rates at the stages, like the
 error of the state. A step that is too long for the variations is divided into substeps.
+
+The pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations

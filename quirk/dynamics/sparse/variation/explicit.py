@@ -6,6 +6,8 @@ The steps of the run are repeated, and at each stage the derivatives of the acce
 factorization of the stage. Variations are propagated by the linearized Runge-Kutta step, projection and continuous
 extension. The result is the derivative of the computed states at fixed steps; a step that is too long for the
 variations is subdivided, see `resolved`.
+
+The pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations

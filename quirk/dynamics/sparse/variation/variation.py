@@ -1,4 +1,8 @@
-"""State variations of a run in directions of its initial state and of parameters: Python interface."""
+"""State variations of a run in directions of its initial state and of parameters: Python interface.
+
+A relation is a constraint given by a function. The pivot of a row is its squared distance from the span of the rows
+before it, in the order of elimination.
+"""
 
 from __future__ import annotations
 

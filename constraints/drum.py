@@ -113,7 +113,7 @@ def course(
 
 
 def _touched(center: Any, axes: Any, radius: Any, along: Plane) -> Any:
-    """Return the point (3,) at which the rope touches the drum, -i r u from its center, for u = `along`."""
+    """Return the point (3,), m, at which the rope touches the drum: -i r u from its center, for u = `along`."""
     x, y = along
     return center + axes[:, 0] * (radius * y) - axes[:, 1] * (radius * x)
 

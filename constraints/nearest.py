@@ -104,7 +104,7 @@ def power_sums(table: np.ndarray, o: int, u: float) -> tuple[float, float, float
 
 @shared
 def out_of_sphere(table: np.ndarray, o: int, x: float, y: float, z: float) -> float:
-    """Return the distance of the point (x, y, z) from the surface of a sphere, negative inside.
+    """Return the distance of the point (x, y, z) from the surface of a sphere, m; it is negative inside.
 
     The radius of the sphere is at element o of the table, its center in the next elements.
     """
@@ -114,9 +114,9 @@ def out_of_sphere(table: np.ndarray, o: int, x: float, y: float, z: float) -> fl
 
 @shared
 def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Return half the squared distance of (x, y, z) from the point at parameter u of a piece, with two derivatives.
+    """Return half the squared distance, m^2, of (x, y, z) from the point at parameter u of a piece.
 
-    They are the first and second derivative with respect to u.
+    The first and second derivative with respect to u are returned, too.
     """
     half, slope, bend = 0.0, 0.0, 0.0
     for c in range(SPACE):
@@ -130,7 +130,7 @@ def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z
 
 @shared
 def nearest_on(table: np.ndarray, o: int, lo: float, hi: float, x: float, y: float, z: float) -> tuple[float, float]:
-    """Return the parameter and the distance of the point of one piece that is nearest to (x, y, z).
+    """Return the parameter and the distance, m, of the point of one piece that is nearest to (x, y, z).
 
     The parameter is between `lo` and `hi`.
     """

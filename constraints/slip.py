@@ -46,9 +46,9 @@ class Component:
 
 
 def _pushing(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
-    """Return the component of slip along a unit vector `direction` (3,) at a contact point.
+    """Return the component of slip, m/s, along a unit vector `direction` (3,) at a contact point.
 
-    `point` (3,) is the position of the contact point. Both vectors are in the inertial frame.
+    `point` (3,), m, is the position of the contact point. Both vectors are in the inertial frame.
     """
     from_i, from_j = point - i.position, point - j.position
     slip = j.velocity + np.cross(j.spin, from_j) - i.velocity - np.cross(i.spin, from_i)
@@ -56,7 +56,7 @@ def _pushing(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
 
 
 def _turning(i: Any, j: Any, direction: Vector, radius: Any) -> Component:
-    """Return the component of slip due to relative rotation about a unit vector `direction` (3,), inertial frame.
+    """Return the component of slip, m/s, due to relative rotation about a unit vector `direction` (3,), inertial frame.
 
     The surfaces slip at a distance `radius`, m, from the axis.
     """
@@ -111,7 +111,7 @@ class OnPlane:
     size = 2
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components of slip along x and y of frame i."""
+        """Return the components of slip, m/s, along x and y of frame i."""
         return [_pushing(i, j, i.rotation[:, axis], j.position) for axis in (X, Y)]
 
 
@@ -146,7 +146,7 @@ class OfSurfaces:
         return 1 if (height <= 0 if self.kinds[0] == "bowl" else height >= 0) else -1
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components of slip along two tangents.
+        """Return the components of slip, m/s, along two tangents.
 
         `numbers` are the radii of both surfaces or, if the first surface is bounded, the constants of the gap.
         """
@@ -205,7 +205,7 @@ class OfGap:
     has_sides = True
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components of slip along two tangents; `numbers` are not used."""
+        """Return the components of slip, m/s, along two tangents; `numbers` are not used."""
         normal = self._normal(t, i, j)
         point = self.point(t, [_still(one) for one in (i, j)])
         return [_pushing(i, j, tangent, point) for tangent in tangents(i, normal, self.side)]

@@ -51,7 +51,7 @@ def mapped(place: Map, x: float, y: float) -> tuple[float, float]:
 
 @shared
 def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[float, float]:
-    """Return two distances of two circles: between their nearest points, and between their farthest points.
+    """Return two distances of two circles, m: between their nearest points, and between their farthest points.
 
     The first distance is negative if the circles overlap. Radius, x and y of the circles begin at elements i and j of
     the table. `place` maps the second circle to the plane of the first.
@@ -73,7 +73,7 @@ def place_on(table: np.ndarray, o: int, u: float) -> tuple[float, float, float, 
 
 @shared
 def nearest_samples(table: np.ndarray, o: int, p: int, place: Map) -> tuple[float, float, float]:
-    """Return the smallest distance between sample points of two pieces, and the parameters of these points.
+    """Return the smallest distance, m, between sample points of two pieces, and the parameters of these points.
 
     The pieces begin at elements o and p of the table.
     """

@@ -160,7 +160,7 @@ class Breaks:
             self._until = until
 
     def piece(self, t: float) -> Piece:
-        """Return the piece for a step that starts at time t."""
+        """Return the interval between breaks for a step that starts at time t."""
         self._look_ahead(t)
         near = APART_ULPS * self._unit(t)
         k = bisect_right(self._times, t + near)
@@ -193,10 +193,9 @@ class Breaks:
         )
 
     def pieces(self, t: float) -> list[Piece]:
-        """Return all pieces from time t, the start of a step, to the end of the run.
+        """Return all intervals between breaks from time t, the start of a step, to the end of the run.
 
-        In a run with recurring breaks, these are only the pieces up to the last break known so far; after `stop_at`,
-        those up to its time.
+        In a run with recurring breaks, these are only the intervals up to the last break known so far.
         """
         pieces = [self.piece(t)]
         end = min(self.end if self._recurring is None else self._times[-1], self._stop)

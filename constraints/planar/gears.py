@@ -26,12 +26,12 @@ from .coordinates import PLANE, plane_numbers, resting_frame
 
 
 def mesh_in_plane(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the residual of the angles of two gears whose carrier is the plane."""
+    """Return the residual of the angles of two gears, rad; their carrier is the plane."""
     return mesh(t, [*frames, resting_frame(numbers)], numbers[PLANE:], motions)
 
 
 def rolling_in_plane(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the residual of the rates of two gears whose carrier is the plane."""
+    """Return the residual of the rates of two gears, rad/s; their carrier is the plane."""
     return rolling_angles(t, [*frames, resting_frame(numbers)], numbers[PLANE:], motions)
 
 

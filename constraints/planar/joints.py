@@ -39,7 +39,7 @@ def parallel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: lis
 
 
 def across_slot(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the distance of the pin from the center line of the slot, times the length of the slot vector.
+    """Return the distance of the pin from the center line of the slot, m, times the length of the slot vector.
 
     The line is along x of frame i.
     """

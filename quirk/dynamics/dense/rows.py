@@ -50,7 +50,8 @@ class ConstraintRows:
 def constraint_rows(model: Model, kin: Kinematics, t: float) -> ConstraintRows:
     """Return all constraint rows at a state.
 
-    The columns over quaternions are A_q = A_omega T as in the ball-joint notes, where the rate of T cancels.
+    The columns that multiply quaternion accelerations are A_q = A_omega T, with the rows A_omega over angular
+    velocities and omega = T q'. The rate of T cancels, as in the ball-joint notes.
     """
     phi = residuals(model, kin, t, 2)
     A_body = tangent_rows(model, kin, t).reshape(model.rows, len(model.mass), 6)

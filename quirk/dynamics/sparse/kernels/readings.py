@@ -139,9 +139,9 @@ def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
 
 @kernel
 def exerted_load(mechanism: Mechanism, readings: Readings, r: int) -> tuple[float, float, float]:
-    """Return the load of a force element on one body, in the inertial frame.
+    """Return the load of a force element on one body, in the inertial frame, as reading r requires.
 
-    It is the force, or the moment about the center of mass, as reading r requires.
+    It is the force, N, or the moment about the center of mass, N m.
     """
     forces, o = mechanism.forces, READING * r
     e = readings.entries[o + ELEMENT]

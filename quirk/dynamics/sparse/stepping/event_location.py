@@ -375,7 +375,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
 
     @kernel
     def first_that_acts(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> float:
-        """Return the time of the first event with an action in the step; infinity if there is none."""
+        """Return the time, s, of the first event with an action in the step; infinity if there is none."""
         watched, first = run.watched, math.inf
         for e in range(watched.side.shape[0]):
             if watched.acts[e] == 0:

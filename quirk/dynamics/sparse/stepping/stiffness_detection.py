@@ -28,7 +28,10 @@ DEGREE, FEWEST, NOISE = 5, 8, 10.0
 
 @cache
 def stability_interval(name: str) -> float:
-    """Return the length of the real stability interval of a method: the largest stable step size times decay rate."""
+    """Return the length of the real stability interval of a method.
+
+    It is the largest product of step size and rate of decay for which steps are stable.
+    """
     tableau = TABLEAUX[name]
     s = tableau.stages
     for x in np.arange(FINE, FARTHEST, FINE):
@@ -85,7 +88,7 @@ def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarra
 
 
 def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.ndarray) -> float:
-    """Return the displacement of bodies with which differences of y' are taken, in lengths of the system.
+    """Return the size of the displacements for which differences of y' are computed, in lengths of the system.
 
     Loads that depend on velocities, such as friction near standstill, may be linear only for smaller displacements.
     `start` is y' at the state y.

@@ -99,10 +99,9 @@ def constraint_rows(
 ) -> None:
     """Compute the rows G and the right-hand sides b - A a for nodes visits[begin:end].
 
-    A row consists of the force on body j and scaled moments on bodies i and j.
-
-    a are the unconstrained accelerations. Moments are formed in body axes, so that a force through the axis of a
-    slender body has exactly zero moment about it. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are subtracted from b.
+    A row consists of the force on body j and scaled moments on bodies i and j; a are the unconstrained accelerations.
+    Moments are formed in body axes, so that a force through the axis of a slender body has exactly zero moment about
+    it. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are subtracted from b.
     """
     stabilised = alpha > 0.0 or beta > 0.0
     for visit in range(begin, end):

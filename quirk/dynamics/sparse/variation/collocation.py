@@ -66,9 +66,7 @@ JUDGED = 4
 class ImplicitVariation(NamedTuple):
     """State variations in D <= 8 directions along a run of a collocation method with s points.
 
-    A state has `size` elements.
-
-    Fields not listed here are described in `ExplicitVariation`.
+    A state has `size` elements. Fields not listed here are described in `ExplicitVariation`.
 
     Attributes
     ----------

@@ -33,10 +33,10 @@ class SurfaceParts:
     ----------
     selectors : for each part, the last constants of a contact, which select that part
     offset : function of (x, y, numbers) that returns the components along x and y from the nearest point of the
-    selected part
+        selected part
     nearest : offset from the nearest point of the whole surface, regardless of the selectors
     borders : function of (x, y, numbers) that returns the signed distances, m, from each border of the selected part,
-    negative beyond it
+        negative beyond it
     at : function of floats (x, y, numbers) that returns the index of the nearest part
     count : number of borders of each part
     """

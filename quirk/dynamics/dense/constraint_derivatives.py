@@ -25,7 +25,7 @@ class ConstraintDerivatives:
     Attributes
     ----------
     A : (m, 6 n) rows over (v_0, omega_0, v_1, ...), velocities in the inertial frame and angular velocities in body
-    axes
+        axes
     right_hand_sides : (m, K)
         Column k - 1 is the required value of A times derivative k - 1 of these velocities: nu, gamma, eta, sigma, ...
     A_dot : (m, 6 n) rate of A along the motion

@@ -80,7 +80,7 @@ class Verdict:
     ----------
     kept : (m,) bool, whether a row is independent
     distance : (m,) distance of each row from the span of the independent rows before it, over its length, in the
-    uniform metric
+        uniform metric
     """
 
     kept: np.ndarray

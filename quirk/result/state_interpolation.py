@@ -1,6 +1,7 @@
 """Interpolation of states between the output times of a segment.
 
-A row is an output of the segment, given by its index. n is the number of bodies, k that of auxiliary states.
+A row is an output of the segment, given by its index; `place` are p points between outputs. n is the number of bodies,
+k that of auxiliary states.
 """
 
 from __future__ import annotations

@@ -51,7 +51,10 @@ def ball(radius: Any, **others: Any) -> Ellipsoid:
 
 
 def capsule(where: Any, pose: Pose, color: Any, radius: float, length: float) -> list[Placed]:
-    """Return a capsule along the z-axis of `pose`: a cylinder, m, with a sphere at each end."""
+    """Return a capsule along the z-axis of `pose`: a cylinder with a sphere at each end.
+
+    `radius` and `length` of the cylinder are in m; `where` is the location in the file, for messages.
+    """
     ends = (pose @ Pose(np.eye(3), np.array([0.0, 0.0, z])) for z in (-length / 2, length / 2))
     return [
         placed(where, Cylinder, pose, color, radius, length),

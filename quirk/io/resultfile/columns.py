@@ -98,9 +98,9 @@ def _parts(table: VariableTable, variables: Iterable[ResultVariable]) -> Iterato
 
 
 def _one_by_one(table: VariableTable, variable: ResultVariable) -> Iterator[tuple[ResultVariable, str]]:
-    """Yield a variable as it is; a variable of derivatives once for each component of the parameters.
+    """Yield a variable with an empty suffix or, for derivatives, one variable for each component of the parameters.
 
-    With each, the text " by " and the name of the component is returned, or "".
+    The suffix is then " by " and the name of the component.
     """
     if variable.dims[-1] != "parameter":
         yield variable, ""

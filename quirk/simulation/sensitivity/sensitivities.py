@@ -60,7 +60,7 @@ class Sensitivities:
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
-        """The parameters with the derivatives of the system, in the order of the D columns of `states`."""
+        """All parameters, in the order of the D columns of `states`; each has the derivatives of the system."""
         return self._parameters
 
     def __getitem__(self, key: Any) -> Sensitivity:

@@ -193,6 +193,6 @@ class TrailNodes:
 def _at(values: np.ndarray, k: int) -> Any:
     """Return the value for picture k from an array.
 
-    It has one entry for each picture, or one for all.
+    The array has one entry for each picture, or one entry for all.
     """
     return values[k if len(values) > 1 else 0]

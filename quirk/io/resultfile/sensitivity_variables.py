@@ -110,7 +110,7 @@ def _event_times(found: Sensitivities) -> np.ndarray:
 
 
 def add_to_run(table: VariableTable, result: Result) -> None:
-    """Add the derivatives from which a file is read back, but which exported tables do not contain."""
+    """Add derivatives that are needed to load a result from a file, and that exported tables do not contain."""
     found = result._sensitivities
     if found is not None:
         first = STATE_SIZE * len(result.system.bodies)

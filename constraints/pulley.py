@@ -31,9 +31,9 @@ def slack(path: tuple[int, ...], drums: tuple[bool, ...]) -> Function:
     """Return the constraint function of a rope: its length minus the weighted straight parts and the arcs.
 
     `path` are the frames of its stops (points and drums), in order, and `drums` is true for the drums. The constants
-    are the length; the change of length by full turns of the drums at the ends; a weight for each straight part; and
-    for each stop its position in its frame and, for a drum, its axes (3, 3), the radii of the previous stop, itself and
-    the next one, and the initial wrapped angle.
+    are, in this order: the length; the change of length by full turns of the drums at the ends; a weight for each
+    straight part; and then for each stop its position in its frame. For a drum follow its axes (3, 3), the radii of the
+    previous stop, of itself and of the next one, and the initial wrapped angle.
     """
     last = len(path) - 1
 

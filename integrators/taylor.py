@@ -41,8 +41,8 @@ class Taylor:
 def taylor_for(rtol: float) -> Taylor:
     """Return the Taylor method for a relative tolerance.
 
-    If the cost of a term were proportional to their number, and a step had no other cost, the optimal order would be
-    -ln(rtol) / 2 (Jorba and Zou, Exp. Math. 14 (2005) 99). Measured costs per step grow little faster than the order,
-    so about MORE further terms save time, for systems of a few bodies as for large ones.
+    If the cost of each term were proportional to the number of terms, and a step had no other cost, the optimal order
+    would be -ln(rtol) / 2 (Jorba and Zou, Exp. Math. 14 (2005) 99). Measured costs per step grow little faster than the
+    order, so about MORE further terms save time, for systems of a few bodies as for large ones.
     """
     return Taylor(min(max(FEWEST, round(-0.5 * math.log(rtol)) + MORE), MOST))

@@ -268,8 +268,8 @@ def on_one_side(
 ) -> bool:
     """Whether a plane cubic with given ends and rates stays on one side of a line through the origin.
 
-    The cubic lies within the convex hull of its four control points (Farin, Curves and Surfaces for CAGD (2002), 5.3).
-    If so, its polar angle changes by less than half a turn and follows from the vectors at both ends.
+    Its polar angle then changes by less than half a turn and follows from the vectors at both ends. The test uses that
+    the cubic lies within the convex hull of its four control points (Farin, Curves and Surfaces for CAGD (2002), 5.3).
     """
     mid_x, mid_y = x + x_new, y + y_new
     return (

@@ -118,10 +118,9 @@ def defect(
 ) -> float:
     """Return the error of the series at time h after the start of a step, as a multiple of the tolerance.
 
-    The difference between y' and the derivative of the series is multiplied by the size `whole` of the step over the
-    number of terms: a missing last term with this derivative contributes as much. Where force laws may change their
-    branch, the factor depends on h, because another cause may act during the whole step. The tolerance is that at the
-    state y.
+    The difference between y' and the derivative of the series is converted to an error of the state: it is multiplied
+    by the size `whole` of the step over the number of terms. Where force laws may change their branch, this factor
+    depends on h, because the difference may last for the whole step. The tolerance is that at the state y.
     """
     last, known = int(stepper.known[LAST]), stepper.known
     weight = whole / last

@@ -80,7 +80,7 @@ def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list
     """Return an order of minimum degree, and the later neighbors of each unknown.
 
     `coupled` are the neighbors of each unknown; an unknown is eliminated only after all unknowns in its set in `waits`.
-    Of unknowns with equal degree, the one whose couplings have been unchanged longest comes first: so the elimination
+    Of unknowns with equal degree, the one whose couplings have been unchanged longest comes first. Thus the elimination
     alternates between the ends of a chain, and a processor can work on both in parallel.
     """
     count = len(coupled)

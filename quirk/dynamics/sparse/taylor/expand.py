@@ -49,9 +49,9 @@ def expand(
     """Compute all coefficients of the motion, for bodies and auxiliary states, from the state y evaluated last.
 
     `slope` is y' there. `second` is 1 if `coefficients` are the second half of the arrays at the addresses in
-    `elements`, otherwise 0. Terms decrease about evenly from order to order, down to `rtol` of the first; multipliers
-    are solved to the corresponding accuracy, because the remaining constraint violation is removed by projection at the
-    end of a step.
+    `elements`, otherwise 0. Terms decrease about evenly from order to order, down to `rtol` of the first. Multipliers
+    are solved to the corresponding accuracy only: projection at the end of a step removes the remaining constraint
+    violation.
     """
     bodies, carried = coefficients
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders

@@ -40,9 +40,10 @@ class CallSite:
     given: float
 
     def may_give_output(self, *, of_module: bool, names: Collection[str] = ()) -> bool:
-        """Whether one of the arguments of the call may be an array for the result.
+        """Whether the call has enough arguments for one of them to be an array that receives the result.
 
-        `of_module` tells whether a function of a module is called; `names` are used if the call has no attribute names.
+        `of_module` tells whether the function belongs to a module. `names` are possible names of the function, for
+        calls whose attribute names are empty.
         """
         return any(self.given > _before_output(name, of_module) for name in self.names or names)
 

@@ -66,8 +66,8 @@ def _note(
 ) -> None:
     """Evaluate several directions at once, and add the results to the entries of the Jacobians.
 
-    `owners` names, for each body, internal variable and row, the varied body on which it depends; `parts` are the
-    coordinates that are varied.
+    In each direction the coordinates `parts` of many bodies are varied. `owners` are the indices of the varied bodies
+    on which each body, internal variable and row depends, -1 for none.
     """
     accelerations, tangent = _free(point, directions)
     bodies, internal, rows = owners

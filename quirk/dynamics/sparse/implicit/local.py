@@ -175,7 +175,10 @@ def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, firs
 
 @kernel
 def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: float) -> None:
-    """Compute rows and the derivatives of Phi'', and add the derivatives of the constraint loads."""
+    """Compute the constraint rows of relations, the derivatives of their Phi'', and those of their loads.
+
+    Derivatives of loads are added to those of the force laws.
+    """
     tangents, blocks, work = implicit.tangents, implicit.blocks, mechanism.work
     elements, lanes, half = tangents.relations, tangents.lanes, implicit.moving.shape[0] // 2
     for r in range(elements.entries.shape[0] // ELEMENT):

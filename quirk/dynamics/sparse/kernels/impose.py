@@ -194,7 +194,10 @@ def met(mechanism: Mechanism, left: float) -> bool:
 
 @kernel
 def independent(mechanism: Mechanism, n: int, r: int) -> bool:
-    """Whether row r of node n is selected and, with reflections, has not been found to be dependent."""
+    """Whether row r of node n counts as independent.
+
+    Such a row is selected, and reflections, if they are used, have not found that it depends on others.
+    """
     work, fronts = mechanism.work, mechanism.work.fronts
     if not at(work.floor, 8 * n + r) < np.inf:
         return False

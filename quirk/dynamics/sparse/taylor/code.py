@@ -216,7 +216,7 @@ class _Writer:
         return 1 + self.form.frames + self.form.motions + row
 
     def _variable_slot(self, behind: int) -> int:
-        """Return the index in `places` of internal variables and work.
+        """Return the index in `places` of an internal variable or of a value of work.
 
         `behind` is 0 for the first internal variable, 1 for the element's work, and from 2 on for the work of its rows.
         """

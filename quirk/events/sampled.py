@@ -76,11 +76,11 @@ class Sampled(Immutable):
 
     @property
     def user_functions(self) -> list[Callable[..., Any]]:
-        """The function, if it is a Python function."""
+        """The function in a list if it is a Python function; an empty list for expressions."""
         return [] if isinstance(self.function, tuple) else [self.function]
 
     def in_system(self, parts: Mapping[str, Any]) -> Callable[[float, Any], Any]:
-        """Return the function of (t, state) in a system of these parts by name."""
+        """Return the function of (t, state) for a system; `parts` are its bodies, constraints and forces by name."""
         if not isinstance(self.function, tuple):
             return self.function
         watched = [Watched.of(f"{self}", expression, parts) for expression in self.function]
@@ -88,7 +88,10 @@ class Sampled(Immutable):
 
 
 def _checked(owner: str, function: Any, count: int) -> Callable[..., Any] | tuple[Expression, ...]:
-    """Return a Python function, or a tuple of `count` expressions."""
+    """Return a Python function, or a tuple of `count` expressions, from the user's argument `function`.
+
+    `owner` names the object in errors.
+    """
     if callable(function) and not isinstance(function, Expression):
         return function
     listed = list(function) if isinstance(function, list | tuple) else [function]

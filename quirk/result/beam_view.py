@@ -20,15 +20,16 @@ FRAMES = ("section", "inertial")
 
 @explained
 class BeamView:
-    """The motion, strains and section loads of a beam over time.
+    """The motion, strains and section loads of a beam over nt times.
 
-    Strains and loads are those in the middle of each segment; section axes are x along the beam, y and z.
+    Strains and loads are those in the middle of each of the N segments; section axes are x along the beam, y and z. The
+    nodes are the N + 1 ends of the segments.
 
     Attributes
     ----------
     of : Beam
     arc_length : (N + 1,) unloaded arc length of the nodes, m
-    middle_arc_length : (N,) the same of the middles of the segments, m
+    middle_arc_length : (N,) unloaded arc length of the middles of the segments, m
 
     Examples
     --------
@@ -58,12 +59,12 @@ class BeamView:
 
     @property
     def orientation(self) -> np.ndarray:
-        """Section axes at the nodes (nt, N + 1, 4): unit quaternions, section to inertial."""
+        """Unit quaternions (nt, N + 1, 4) of the section axes at the nodes, section to inertial."""
         return self._result.state.orientation[:, self._rows]
 
     @cached_property
     def axes(self) -> np.ndarray:
-        """Section axes at the nodes (nt, N + 1, 3, 3), as columns, inertial frame."""
+        """Section axes (nt, N + 1, 3, 3) at the nodes, as columns, inertial frame."""
         return rotation.matrix(self.orientation)
 
     def curve(self, fineness: int = 8) -> np.ndarray:
@@ -104,7 +105,7 @@ class BeamView:
 
     @cached_property
     def _loads(self) -> np.ndarray:
-        """Section loads (nt, N, 6) of elasticity and damping."""
+        """Section forces, N, and moments, N m, of elasticity and damping, (nt, N, 6)."""
         segment = self.of.segments[0]
         return self.strains @ segment.stiffness + self.strain_rates @ segment.damping
 

@@ -1,4 +1,4 @@
-"""Recorded values of the inputs of a run, from which its result evaluates loads."""
+"""Recorded values of the inputs of a run; its result needs them to evaluate loads."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .run_inputs import Inputs
 
 
 class InputHistory:
-    """Values of inputs, each from a time until the next one.
+    """Values of the inputs of a run over time; each value holds until the next one.
 
     Parameters
     ----------
     inputs : Inputs
     start : initial time of the run, s
-    keep : whether earlier values are kept, or the present ones alone
+    keep : whether earlier values are kept, or only the present ones
     """
 
     def __init__(self, inputs: Inputs, start: float, *, keep: bool = True) -> None:
@@ -31,12 +31,12 @@ class InputHistory:
         }
 
     def record(self, t: float, names: Iterable[str]) -> None:
-        """Record the present values of these inputs, which hold from time t, s, on."""
+        """Record the present values of the inputs `names`, which hold from time t, s, on."""
         for name in names:
             self._add(t, name, self._inputs.values_now[name])
 
     def restore(self, t: float) -> None:
-        """Discard the values recorded from time t, s, on; those in effect hold from there."""
+        """Discard the values that were recorded for time t, s, and later; the values before hold from there."""
         for name, (times, values) in self._records.items():
             while len(times) > 1 and times[-1] >= t:
                 times.pop()
@@ -54,7 +54,7 @@ class InputHistory:
             values[-1] = value
 
     def driven(self) -> dict[str, ForceElement]:
-        """Return elements that follow the recorded values, by name, for all inputs that have changed."""
+        """Return elements whose inputs follow the recorded values, by name, for all inputs that have changed."""
         made = {}
         for name, (times, values) in self._records.items():
             one = self._inputs.slots[name]
@@ -70,7 +70,9 @@ def as_driven(
     histories: Iterable[InputHistory],
     changed: tuple[str, ...] = (),
 ) -> tuple[System, list[Segment]]:
-    """Return a system whose inputs follow the recorded values, without sampled functions, and its segments.
+    """Return a system whose inputs follow the recorded values, and the segments of the run for it.
+
+    The system has no sampled functions.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""The present instant of a run: as a result of one time, and as the state that sampled functions receive."""
+"""The present instant of a run: as a result of one time, and as the state that sampled functions receive.
+
+A sampled function is called by the run at equal intervals, and sets inputs.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ class Present:
         self._shown: tuple[Any, Result] | None = None
 
     def result(self, version: Any) -> Result:
-        """Return the result; `version` changes with the inputs."""
+        """Return the present instant as a result; `version` is a number that changes with the inputs."""
         run, phase = self.run, self.run.phase
         key = phase.now, version, run.plant
         if self._shown is None or self._shown[0] != key:
@@ -52,11 +55,11 @@ class Present:
         return self._shown[1]
 
     def forget(self) -> None:
-        """Discard the result, as the run stands elsewhere."""
+        """Discard the result, because the time of the run has changed."""
         self._shown = None
 
     def view(self, name: Any, version: Any) -> CurrentView:
-        """Return the view of a part."""
+        """Return the view of a body, constraint or force; `version` is a number that changes with the inputs."""
         return CurrentView(self.result(version)[name])
 
 
@@ -80,12 +83,12 @@ class SampledState:
         self._values: np.ndarray | None = None
 
     def renew(self) -> None:
-        """Go on to the next instant."""
+        """Discard all values, because the time of the run has changed."""
         self._version += 1
         self._values = None
 
     def __getitem__(self, name: Any) -> PartNow:
-        """Return the view of a part at the present time."""
+        """Return the view of a body, constraint or force at the present time."""
         part = self._present.system[name]
         if isinstance(part, Sampled):
             raise InputError(f"state[{part.name!r}]: {part} has no state")
@@ -102,7 +105,7 @@ class SampledState:
         return self._present.result(self._version).segments[0].state_at(0)
 
     def read(self, part: Any, attribute: str) -> Any:
-        """Return the present value of an attribute of a part."""
+        """Return the present value of an attribute of a body, constraint or force."""
         place = self._places.get((part.name, attribute))
         if place is None:
             width = (OF_BODIES if isinstance(part, Body) else OF_CONSTRAINTS).get(attribute)
@@ -116,7 +119,10 @@ class SampledState:
         return float(values[0]) if len(values) == 1 else values.copy()
 
     def _add(self, name: str, attribute: str, width: int) -> bool:
-        """Add an attribute to the quantities that are evaluated together; return whether that is possible."""
+        """Add an attribute to the quantities that are evaluated together, or return False if that is not possible.
+
+        `width` is its number of components.
+        """
         more = [f"{name}.{attribute}" + (f".{axis}" if width > 1 else "") for axis in "xyz"[:width]]
         present, names = self._present, [*self._names, *more]
         try:
@@ -129,7 +135,7 @@ class SampledState:
 
 
 class PartNow:
-    """View of a part at the present time of a run, for sampled functions."""
+    """View of a body, constraint or force at the present time of a run, for sampled functions."""
 
     def __init__(self, state: SampledState, part: Any) -> None:
         self._state, self._part = state, part

@@ -1,4 +1,7 @@
-"""Calls of the sampled functions of a system during a run."""
+"""Calls of the sampled functions of a system during a run.
+
+A sampled function is called at equal intervals of time, and sets inputs of the system.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +95,7 @@ class Sampler:
         self.sample()
 
     def meet(self, t: float) -> None:
-        """Move the next call to time t, s, if the difference is round-off."""
+        """Move the next call to time t, s, if it differs from t only by round-off."""
         if 0.0 < abs(self.next - t) <= SAME_ULPS * np.spacing(abs(t)):
             self.next = t
 
@@ -119,7 +122,10 @@ class Sampler:
         self._run.restart()
 
     def sample_in_run(self) -> None:
-        """Sample in the course of a run; raise an IntegrationError if a function fails."""
+        """Call the functions that are due, within a run.
+
+        If one fails, an IntegrationError is raised.
+        """
         try:
             self.sample()
         except InputError as error:
@@ -133,7 +139,10 @@ class Sampler:
         return tuple(dict.fromkeys(titles))
 
     def snapshot(self) -> tuple[Any, ...]:
-        """Return all data from which the calls continue, with the attributes of functions that are objects."""
+        """Return all data from which the calls can continue.
+
+        They include the attributes of those functions that are objects.
+        """
         return list(self._counts), self.next, self.inputs.snapshot(), [_memory(sampled) for sampled in self._sampled]
 
     def recall(self, saved: tuple[Any, ...], t: float) -> None:
@@ -149,11 +158,11 @@ class Sampler:
                 own.update(deepcopy(memory))
 
     def _instant(self, k: int) -> float:
-        """Return the time of the next call of a function, s."""
+        """Return the time of the next call of function number `k`, s."""
         return self._start + self._counts[k] * self._sampled[k].period
 
     def _marked(self, t: float) -> float:
-        """Return the mark that differs from time t by round-off, or t."""
+        """Return the time, s, among `marks` that differs from t only by round-off, or t if there is none."""
         if self._marks is None or not len(self._marks):
             return t
         k = int(np.searchsorted(self._marks, t))
@@ -161,7 +170,7 @@ class Sampler:
         return float(nearest) if abs(nearest - t) <= SAME_ULPS * np.spacing(abs(t)) else t
 
     def _values(self, k: int) -> Sequence[Any]:
-        """Return the values of a function, one for each of its inputs."""
+        """Return the values that function number `k` returns now, one for each of its inputs."""
         sampled, t = self._sampled[k], self._instant(k)
         title = f"{sampled}, at t = {t:.9g} s"
         try:
@@ -185,13 +194,19 @@ class Sampler:
 
 
 def _holder(sampled: Sampled) -> Any:
-    """Return the object that holds the memory of a function: the function, if it is an object, or that of a method."""
+    """Return the object whose attributes are the memory of a sampled function.
+
+    It is the function itself, or the object to which it is bound if it is a method.
+    """
     function = sampled.function
     return function.__self__ if isinstance(function, types.MethodType) else function
 
 
 def _memory(sampled: Sampled) -> dict[str, Any] | None:
-    """Return a copy of the attributes of a function that is an object, or a method of one; None for other functions."""
+    """Return a copy of the attributes in which a sampled function keeps its memory.
+
+    It is None for functions that are not objects or methods of objects.
+    """
     holder = _holder(sampled)
     if not sampled.user_functions:
         return None

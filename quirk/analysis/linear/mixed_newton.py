@@ -37,7 +37,10 @@ GROWS = 1e-9
 
 
 def mixed_newton(system: System, state: State, t: float) -> State | None:
-    """Return a state at rest near a stable equilibrium; None without beams, or if the iteration finds none."""
+    """Return a state at rest near a stable equilibrium.
+
+    The result is None if there are no beams, or if the iteration finds no equilibrium.
+    """
     segments = _Segments.of(system)
     if not segments.names:
         return None
@@ -70,7 +73,10 @@ def _search(segments: _Segments, system: System, state: State, t: float) -> Stat
 
 
 def _accelerations(point: Point) -> tuple[np.ndarray, np.ndarray]:
-    """Return the accelerations as motions (n, 12, 1), and the rates of the internal variables (k, 1)."""
+    """Return the accelerations of n bodies at a point as an array of motions (n, 12, 1).
+
+    The rates of the k internal variables, (k, 1), are returned as well.
+    """
     now = np.zeros((point.bodies, 12, 1))
     now[:, 6:9, 0], now[:, 9:, 0] = point.linear, point.angular
     return now, point.internal_rates[:, None]
@@ -78,14 +84,20 @@ def _accelerations(point: Point) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class _Segments:
-    """The active beam segments of a system, with the places of their reference strains among the inputs of laws."""
+    """The active beam segments of a system.
+
+    Attributes
+    ----------
+    names : names of the N segments
+    first : (N,) index of each segment's first reference strain among the inputs of all compiled force laws
+    """
 
     names: list[str]
     first: np.ndarray
 
     @classmethod
     def of(cls, system: System) -> _Segments:
-        """Return the segments of a system."""
+        """Return the active beam segments of a system."""
         forces = [element for element, _ in system.model.forces]
         rows = [row for row, element in enumerate(forces) if isinstance(element, BeamSegment)]
         entries = system.plant.solver().applied.table.entries
@@ -94,18 +106,24 @@ class _Segments:
         return cls([forces[row].name for row in rows], np.array(first, dtype=int))
 
     def strains(self, point: Point) -> np.ndarray:
-        """Return the strains (N, 6) at a point."""
+        """Return the strains (N, 6) of the N segments at a point."""
         return np.array([point.laws[name].coordinates[:, 0] for name in self.names])
 
     def rates(self, point: Point, moves: np.ndarray, turns: np.ndarray) -> np.ndarray:
-        """Return the changes (N, 6) of the strains, to first order, for displacements and rotations (n, 3)."""
+        """Return the changes (N, 6) of the strains, to first order, for displacements of n bodies.
+
+        `moves` (n, 3) are displacements, m, inertial frame, and `turns` (n, 3) rotations, rad, body axes.
+        """
         moving = replace(point.state, velocity=moves, angular_velocity=turns)
         found = point.laws_at(moving)
         return np.array([found[name].coordinates[:, 1] for name in self.names])
 
     @contextmanager
     def at(self, point: Point, strains: np.ndarray, now: np.ndarray) -> Iterator[None]:
-        """Let the segments have given strains (N, 6) where they have strains `now`, by a change of the references."""
+        """Context manager in which the segments have the strains `strains` (N, 6) at a point.
+
+        The strains there really are `now` (N, 6); the reference strains of the segments are changed by the difference.
+        """
         inputs = point.solver.applied.table.inputs
         places = self.first[:, None] + np.arange(strains.shape[1])
         kept = inputs[places].copy()
@@ -117,6 +135,6 @@ class _Segments:
 
 
 def _size_before(element: BeamSegment, parameter: str) -> int:
-    """Return the number of numbers among the parameters of an element before one of them."""
+    """Return how many numbers of an element's parameters are before those of one parameter."""
     names = element.parameters[: element.parameters.index(parameter)]
     return sum(np.size(getattr(element, name)) for name in names)

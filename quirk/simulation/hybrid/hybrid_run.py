@@ -53,8 +53,8 @@ class HybridMemory:
     base, resting, configuration : active parts without contacts; contact state; and active parts with contacts and
         friction
     often, recent, stopped : number of occurrences of each event, the latest events, and whether the run was stopped
-    factory, phase : data of the run factory, and of the run with the present active parts
-    idle : active parts, contact state and learned data of each other run
+    factory, phase : data of the run factory, and of the run object with the present active parts
+    idle : for each other run object, its active parts, its contact state, and data such as its step size
     """
 
     base: Configuration

@@ -455,7 +455,8 @@ def inertia_fault(tensor: np.ndarray, tolerance: float = INERTIA_TOLERANCE) -> s
 
     The tensor is symmetric and refers to the center of mass; `tolerance` is `inertia_tolerance` of `Body`.
     """
-    moments = np.linalg.eigvalsh(tensor)
+    principal = np.diag(tensor)
+    moments = np.sort(principal) if (tensor == np.diag(principal)).all() else np.linalg.eigvalsh(tensor)
     listed = ", ".join(f"{m:.6g}" for m in moments)
     if moments[0] <= LEAST_MOMENT * np.abs(tensor).max():
         return (

@@ -56,4 +56,5 @@ def axes_with_z(z: np.ndarray, x_hint: np.ndarray | None = None) -> np.ndarray:
         x_hint = np.eye(3)[np.argmin(np.abs(z))]
     x = x_hint - (x_hint @ z) * z
     x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z])
+    (a, b, c), (d, e, f) = z.tolist(), x.tolist()
+    return np.array([[d, b * f - c * e, a], [e, c * d - a * f, b], [f, a * e - b * d, c]])

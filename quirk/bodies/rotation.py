@@ -103,15 +103,19 @@ def skew(v: np.ndarray) -> np.ndarray:
 
 def matrix(q: np.ndarray) -> np.ndarray:
     """Return the direction-cosine matrices (..., 3, 3) of unit quaternions (..., 4): v_N = R v_B."""
+    if q.ndim == 1:  # numpy's arithmetic on single numbers takes ten times as long as Python's
+        return np.array(_entries(*q.tolist())).reshape(3, 3)
     w, x, y, z = _components(q)
-    return np.stack(
-        [
-            1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
-            2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-            2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
-        ],
-        axis=-1,
-    ).reshape(*w.shape, 3, 3)  # fmt: skip
+    return np.stack(_entries(w, x, y, z), axis=-1).reshape(*w.shape, 3, 3)
+
+
+def _entries(w: Any, x: Any, y: Any, z: Any) -> list[Any]:
+    """Return the nine entries, row by row, of the direction-cosine matrix of a unit quaternion."""
+    return [
+        1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
+        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
+    ]  # fmt: skip
 
 
 def from_matrix(R: np.ndarray) -> np.ndarray:
@@ -131,17 +135,19 @@ def from_matrix(R: np.ndarray) -> np.ndarray:
 
 def multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Return the Hamilton products (..., 4) of quaternions (..., 4): R(multiply(p, q)) = R(p) R(q)."""
-    pw, px, py, pz = _components(p)
-    qw, qx, qy, qz = _components(q)
-    return np.stack(
-        [
-            pw * qw - px * qx - py * qy - pz * qz,
-            pw * qx + px * qw + py * qz - pz * qy,
-            pw * qy - px * qz + py * qw + pz * qx,
-            pw * qz + px * qy - py * qx + pz * qw,
-        ],
-        axis=-1,
-    )
+    if p.ndim == q.ndim == 1:
+        return np.array(_product(*p.tolist(), *q.tolist()))
+    return np.stack(_product(*_components(p), *_components(q)), axis=-1)
+
+
+def _product(pw: Any, px: Any, py: Any, pz: Any, qw: Any, qx: Any, qy: Any, qz: Any) -> list[Any]:
+    """Return the four components of the Hamilton product of p and q."""
+    return [
+        pw * qw - px * qx - py * qy - pz * qz,
+        pw * qx + px * qw + py * qz - pz * qy,
+        pw * qy - px * qz + py * qw + pz * qx,
+        pw * qz + px * qy - py * qx + pz * qw,
+    ]
 
 
 def conjugate(q: np.ndarray) -> np.ndarray:

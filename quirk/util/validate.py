@@ -5,6 +5,7 @@ In errors, `owner` is the object under construction, such as ``Body "rod"``, and
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Sequence
@@ -33,9 +34,9 @@ def name(kind: str, value: Any) -> str:
 
 def array(owner: str, argument: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return `value` as a new float array of the given shape; all entries must be finite."""
-    wanted = " x ".join(map(str, shape)) + " numbers" if shape else "a number"
     result = numbers(value)
     if result is None or (shape == () and result.shape != ()):
+        wanted = " x ".join(map(str, shape)) + " numbers" if shape else "a number"
         raise InputError(f"{owner}: {argument} must be {wanted}; got {value!r}")
     if result.shape != shape:
         raise InputError(f"{owner}: {argument} must have shape {shape}; got shape {result.shape}: {value!r}")
@@ -58,6 +59,8 @@ def numbers(value: Any) -> np.ndarray | None:
 
 def number(owner: str, argument: str, value: Any) -> float:
     """Return `value` as a finite float."""
+    if type(value) is float and math.isfinite(value):
+        return value
     return float(array(owner, argument, value, ()))
 
 

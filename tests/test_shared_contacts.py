@@ -6,7 +6,9 @@ from scipy.integrate import solve_ivp
 
 import quirk
 from quirk import GROUND, Body, Contact, Force, Friction, Motion, surface
+from quirk.dynamics.contact.contact_modes import Grip
 from quirk.dynamics.contact.friction_cones import inside, least_norm
+from quirk.dynamics.contact.load_sharing import held_by_all
 from quirk.dynamics.sparse.kernels.room import most_room, scratch_of
 
 G = 9.81
@@ -178,6 +180,40 @@ def test_ways_to_share_a_load_agree_on_whether_there_is_one():
             grown = coefficients * (1 + 1e-9) + 1e-9
             assert inside(found + np.tile([1e-9, 0, 0], count), grown), f"case {case}"
             assert found @ found <= shared @ shared * (1 + 1e-9), f"case {case}"
+
+
+def rows_of_a_stack(mass):
+    """Rates of gaps and slips of stacked boxes on four corners each, per velocity of the boxes, and inverse masses."""
+    count, corners = len(mass), [(-0.5, -0.5), (-0.5, 0.5), (0.5, -0.5), (0.5, 0.5)]
+    gaps, slips = [], []
+    for n in range(count):
+        for x, y in corners:
+            for direction in ([0, 0, 1], [1, 0, 0], [0, 1, 0]):
+                row = np.zeros((count, 6))
+                row[n] = [*direction, *np.cross([x, y, -0.1], direction)]
+                if n > 0:
+                    row[n - 1] = [*(-x for x in direction), *(-np.cross([x, y, 0.1], direction))]
+                (gaps if direction[2] else slips).append(row.ravel())
+    inverse = [np.concatenate([np.ones(3), 12 / np.array([1.04, 1.04, 2.0])]) / m for m in mass]
+    return np.array(gaps + slips), np.concatenate(inverse)
+
+
+def test_impulses_in_stacks_of_unequal_boxes_are_numbers():
+    """A falling box strikes a stack; masses change by a factor of 10 to 100 from box to box."""
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        count = int(rng.integers(2, 5))
+        mass = 10 ** (rng.choice([-1, 1]) * rng.uniform(1, 2) * np.arange(count))
+        A, inverse = rows_of_a_stack(mass)
+        W, velocity = (A * inverse) @ A.T, np.zeros(6 * count)
+        velocity[-4], velocity[-2] = -rng.uniform(0, 1), rng.choice([0.0, 0.01]) * rng.normal()
+        grips = [Grip([4 * count + 2 * c, 4 * count + 2 * c + 1], 0.5, 0.5, c) for c in range(4 * count)]
+        found = held_by_all(W, A @ velocity, range(4 * count), grips)
+        assert found is not None, seed
+        z, far = found
+        missed = (W @ z + A @ velocity) / np.sqrt(np.diag(W))
+        np.testing.assert_allclose(missed, 0.0, atol=1e-9, err_msg=f"seed {seed}")
+        assert np.isfinite(far), seed
 
 
 @pytest.mark.parametrize(("angle", "speed", "spin"), [(0.75, -20.0, -1.0), (0.8, -4.0, -1.0), (0.8, -20.0, 3.0)])

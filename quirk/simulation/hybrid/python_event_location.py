@@ -236,11 +236,13 @@ class Crossings:
             before = g[m - 1] if times[m - 1] >= since else 0.0
             if g[m] < -self._noise(e) or (g[m] == 0 and before > self._noise(e)):
                 return self._root(e, side, (a, before), (b, g[m]))
+            slopes = rate[m - 1] * (b - a), rate[m] * (b - a)
             if np.isnan(rate[m]):
-                if m + 1 == len(times) or not _parabola_dips(before, 0.5 * g[m], g[m + 1]):
-                    continue
-                b = times[m + 1]
-            elif times[m - 1] < since or not _tangents_dip(before, rate[m - 1] * (b - a), g[m], rate[m] * (b - a)):
+                slopes = (
+                    g[m - 1] - g[m - 2] if m > 1 else np.nan,
+                    g[m + 1] - g[m] if m + 1 < len(times) else np.nan,
+                )
+            if times[m - 1] < since or not _lines_dip(before, slopes[0], g[m], slopes[1]):
                 continue
             there, lowest = self._lowest(e, side, a, b)
             if lowest < -self._noise(e):
@@ -254,7 +256,7 @@ class Crossings:
         zero counts as a crossing, but not if the function was zero initially.
         """
         (a, ga), (b, gb) = start, end
-        onto, fresh = ga > 0, True
+        onto, fresh, moved = ga > 0, True, 0
         if gb != 0 and ga < AS_GOOD_AS_ZERO * abs(gb):
             ga = -gb
         for n in range(MOST_ITERATIONS):
@@ -267,9 +269,9 @@ class Crossings:
             t = t if a < t < b else 0.5 * (a + b)
             g = side * self._at(e, t)
             if g < 0 or (g == 0 and onto):
-                b, gb, ga = t, g, 0.5 * ga
+                b, gb, ga, moved = t, g, 0.5 * ga if moved > 0 else ga, 1
             else:
-                a, ga, gb = t, g, 0.5 * gb
+                a, ga, gb, moved = t, g, 0.5 * gb if moved < 0 else gb, -1
         return b
 
     def _lowest(self, e: int, side: float, a: float, c: float) -> tuple[float, float]:
@@ -294,15 +296,12 @@ class Crossings:
         return b, gb
 
 
-def _tangents_dip(a: float, p: float, b: float, q: float) -> bool:
-    """Whether the tangents at both ends of an interval meet at or below zero within it.
+def _lines_dip(a: float, p: float, b: float, q: float) -> bool:
+    """Return whether the lines from both ends of an interval, with slopes p and q, meet at or below zero within it.
 
-    a and b are the values at the ends, p and q the slopes times the length of the interval.
+    They are the tangents of a convex function, or the lines through neighboring values. If the slope at one end is nan,
+    the line from the other end decides.
     """
+    if np.isnan(p) or np.isnan(q):
+        return bool(q > 0 and b - q <= 0) if np.isnan(p) else bool(p < 0 and a + p <= 0)
     return p < 0 < q and a + p * (b - q - a) / (p - q) <= 0
-
-
-def _parabola_dips(a: float, b: float, c: float) -> bool:
-    """Whether the parabola through three equidistant values has a minimum at or below zero between them."""
-    bend, slope = a - 2 * b + c, 0.5 * (c - a)
-    return bool(bend > 0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0)

@@ -62,7 +62,8 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
     while True:
         for _ in range(MOST_STEPS):
             decrement = newton(z, basis, s, tau, bound, count, free, inverse, scratch)
-            if not decrement > DECREMENT:
+            # Close to the boundary of a cone round-off may make the matrix singular: the loads reached so far serve.
+            if not DECREMENT < decrement < math.inf:
                 break
             part, moved = 1.0, False
             for _ in range(MOST_HALVINGS):

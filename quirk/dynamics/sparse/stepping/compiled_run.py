@@ -534,7 +534,9 @@ class CompiledRun:
             return []
         noted = self.watch.table.noted[: NOTED * self.run.counts[HAPPENED]].reshape(-1, NOTED)
         self.run.counts[HAPPENED] = 0
-        guards, noted = self.watch.guards, distinct_crossings(noted, float(self.run.clock[H]))
+        # The next step size is infinite where a series is a polynomial.
+        step = min(self.run.clock[H], self.run.clock[T_NEW] - self.settings.start)
+        guards, noted = self.watch.guards, distinct_crossings(noted, float(step))
         if self._pausing:
             self._noted = [(int(e), float(t), int(way)) for t, e, way, _ in noted]
         return [(guards[int(e)].key, float(t), int(way), float(energy)) for t, e, way, energy in noted]

@@ -1,11 +1,9 @@
 """Location of zero crossings of event functions within a step.
 
-All functions are evaluated at the end of each step. If one is near zero, they are also evaluated in the middle, at a
-state of the cubic interpolant of both ends. If these values show that a function may have crossed zero, once or twice,
-it is sampled along the step, at states on the constraints, and each crossing is located to round-off. A step with an
-event that has an action is repeated, to end at the event.
-
-The side of an event function is its sign, 1 or -1. A stepper is the object with the data of an integration method.
+All functions are evaluated at the end of each step and, if one is near zero, in its middle as well, a point of the
+cubic through both ends with their slopes. Only if these values indicate that a function may have crossed zero, or do
+not resolve it, is the continuous extension of the step sampled, on the constraints, and each crossing located to
+round-off. A step with an event that has an action is repeated, to end at the event.
 """
 
 from __future__ import annotations
@@ -88,6 +86,12 @@ AT_ZERO_STILL = 1e-9
 # A function is held at zero after its event if its rate is below this fraction of the rate at the crossing, which is
 # the round-off of an impulse.
 HELD = 1e-13
+# Deviation of a function within a step from its interpolant, over its largest magnitude, beyond which the step is
+# sampled.
+UNRESOLVED = 0.25
+# Fractions of a step at which functions of unknown rate are evaluated to decide this; uneven, so that an oscillation is
+# not met at the same phase.
+PROBED = (0.11, 0.29, 0.67, 0.83)
 # A function counts as zero at the start of a search below this fraction of its value at the end.
 AS_GOOD_AS_ZERO = 1e-6
 
@@ -134,6 +138,21 @@ def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float)
 
 
 @kernel
+def may_cross_between(side: float, before: float, g0: float, g1: float, after: float) -> bool:
+    """Return whether a function of unknown rate may cross zero between two times, where it has the sign `side`.
+
+    The times are the inner two of four equidistant times with these values; `before` or `after` may be nan. A convex
+    function lies above the lines through the outer pairs of values.
+    """
+    p, q = side * (g0 - before), side * (after - g1)
+    if math.isnan(p):
+        return q > 0.0 and side * g1 - q <= 0.0
+    if math.isnan(q):
+        return p < 0.0 and side * g0 + p <= 0.0
+    return may_cross(side, g0, side * p, g1, side * q, 1.0)
+
+
+@kernel
 def dips(side: float, g0: float, g1: float, g2: float) -> bool:
     """Whether the parabola through three equidistant values changes sign between the outer two.
 
@@ -142,6 +161,14 @@ def dips(side: float, g0: float, g1: float, g2: float) -> bool:
     a, b, c = side * g0, side * g1, side * g2
     bend, slope = a - 2.0 * b + c, 0.5 * (c - a)
     return bend > 0.0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0.0
+
+
+@kernel
+def unresolved(g0: float, r0: float, gm: float, rm: float, g1: float, r1: float, h: float) -> bool:
+    """Return whether a function varies too fast for its values and rates at both ends and the middle of a step."""
+    largest = max(abs(g0), abs(gm), abs(g1))
+    value, rate = 0.5 * (g0 + g1) + 0.125 * h * (r0 - r1), 1.5 * (g1 - g0) / h - 0.25 * (r0 + r1)
+    return max(abs(gm - value), abs(rm - rate) * h) > UNRESOLVED * largest
 
 
 @kernel
@@ -229,19 +256,42 @@ def suspicious(settings: Settings, watched: WatchedTables, e: int, h: float) -> 
         return True
     if max(abs(g0), abs(gm), abs(g1)) <= noise(settings, watched, e):
         return False
-    if dips(side, g0, gm, g1):
-        return True
     r0, rm, r1 = at(watched.start, 2 * e + 1), at(watched.middle, 2 * e + 1), at(watched.end, 2 * e + 1)
     if math.isnan(rm):
-        return False
+        return may_cross_between(side, math.nan, g0, gm, g1) or may_cross_between(side, g0, gm, g1, math.nan)
+    if dips(side, g0, gm, g1) or unresolved(g0, r0, gm, rm, g1, r1, h):
+        return True
     return may_cross(side, g0, r0, gm, rm, 0.5 * h) or may_cross(side, gm, rm, g1, r1, 0.5 * h)
 
 
-def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
-    """Return the compiled function that searches a step for zero crossings.
+def crossings_of(between: Kernel, estimate: Kernel, parts: Kernel) -> Kernel:
+    """Return the kernel that searches a step for zero crossings; its arguments are kernels of the stepper."""
 
-    `between` and `middle` are functions of the integration method that compute states within a step.
-    """
+    @kernel
+    def resolved(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, h: float) -> bool:
+        """Return whether a step of size h resolves the user functions of unknown rate.
+
+        Their values at the fractions PROBED of the step are compared with the parabola through its ends and middle.
+        """
+        watched, any_unknown = run.watched, False
+        for e in range(watched.side.shape[0]):
+            any_unknown = any_unknown or (watched.built_in[e] == 0 and math.isnan(at(watched.end, 2 * e + 1)))
+        if not any_unknown:
+            return True
+        for x in PROBED:
+            estimate(stepper, run, x, h, watched.state)
+            values(
+                mechanism, watched, run.clock[T] + x * h, watched.state, settings.alpha, settings.beta, watched.samples
+            )
+            for e in range(watched.side.shape[0]):
+                if watched.built_in[e] != 0 or not math.isnan(at(watched.end, 2 * e + 1)):
+                    continue
+                g0, gm, g1 = at(watched.start, 2 * e), at(watched.middle, 2 * e), at(watched.end, 2 * e)
+                parabola = (1.0 - x) * (1.0 - 2.0 * x) * g0 + 4.0 * x * (1.0 - x) * gm + x * (2.0 * x - 1.0) * g1
+                largest = max(abs(g0), abs(gm), abs(g1))
+                if abs(at(watched.samples, 2 * e) - parabola) > UNRESOLVED * largest:
+                    return False
+        return True
 
     @kernel
     def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, t: float) -> float:
@@ -272,7 +322,7 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
         ga and gb are its values at a and b. Uses the Illinois variant of false position, with bisection where that is
         slow. A function that reaches zero has crossed, unless it was zero at the start.
         """
-        width, onto, fresh = b - a, side * ga > 0.0, True
+        width, onto, fresh, moved = b - a, side * ga > 0.0, True, 0
         ga = on_side(side, ga, gb) if gb != 0.0 else ga
         for n in range(MOST_ITERATIONS):
             if b - a <= 2.2e-16 * (abs(a) + abs(b)):
@@ -291,10 +341,12 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             g = sampled(mechanism, stepper, settings, run, e, t)
             if side * g < 0.0 or (g == 0.0 and onto):
                 b, gb = t, g
-                ga = 0.5 * ga
+                ga = 0.5 * ga if moved > 0 else ga
+                moved = 1
             else:
                 a, ga = t, g
-                gb = 0.5 * gb
+                gb = 0.5 * gb if moved < 0 else gb
+                moved = -1
         return b
 
     @kernel
@@ -343,11 +395,14 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             ga = at(watched.samples, o - size) if before >= since else 0.0
             if side * g < least or (g == 0.0 and side * ga > -least):
                 return root(mechanism, stepper, settings, run, e, side, a, ga, b, g)
+            if before < since:
+                continue
             if math.isnan(rate):
-                if m == SAMPLES or not dips(side, ga, 0.5 * g, at(watched.samples, o + size)):
+                earlier = at(watched.samples, o - 2 * size) if m > 1 else math.nan
+                later = at(watched.samples, o + size) if m < SAMPLES else math.nan
+                if not may_cross_between(side, earlier, ga, g, later):
                     continue
-                b = clock[T] + h * (m + 1) / SAMPLES
-            elif before < since or not may_cross(side, ga, at(watched.samples, o - size + 1), g, rate, h / SAMPLES):
+            elif not may_cross(side, ga, at(watched.samples, o - size + 1), g, rate, h / SAMPLES):
                 continue
             there = lowest(mechanism, stepper, settings, run, e, side, a, b)
             if there < math.inf:
@@ -450,12 +505,14 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             return GONE_ON
         alpha, beta = settings.alpha, settings.beta
         known = values(mechanism, watched, clock[T_NEW], run.y_new, alpha, beta, watched.end)
+        long_step = parts(mechanism, stepper, settings, run) > 1
         any_near = False
         for e in range(count):
             watched.before[e] = watched.side[e]
-            any_near = any_near or not far(watched, e, h)
+            unknown = math.isnan(at(watched.end, 2 * e + 1))
+            any_near = any_near or not far(watched, e, h) or (long_step and unknown)
         if any_near:
-            middle(stepper, run, h, watched.state)
+            estimate(stepper, run, 0.5, h, watched.state)
             onto_constraints(mechanism, settings, run, clock[T] + 0.5 * h)
             known = values(mechanism, watched, clock[T] + 0.5 * h, watched.state, alpha, beta, watched.middle) and known
         if run.stop[0] != 0:
@@ -465,8 +522,11 @@ def crossings_of(between: Kernel, middle: Kernel) -> Kernel:
             return UNDEFINED
         together = TOGETHER * SMALLEST_STEP_ULPS * EPSILON * max(abs(clock[T]), abs(clock[T_NEW]))
         any_may = counts[RETAKEN] > 0 or clock[T_NEW] >= settings.end
+        any_may = any_may or (any_near and (long_step or not resolved(mechanism, stepper, settings, run, h)))
         for e in range(count):
-            any_may = any_may or (any_near and suspicious(settings, watched, e, h))
+            # Without a short cut, since `suspicious` also notes the sign of a function that has left zero.
+            may = any_near and suspicious(settings, watched, e, h)
+            any_may = any_may or may
         reason = GONE_ON
         if any_may:
             sample(mechanism, stepper, settings, run)

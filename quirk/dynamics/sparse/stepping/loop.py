@@ -8,7 +8,7 @@ loop, which is compiled at its first use.
   computed, 0 for fixed steps; and may shorten the step.
 * ``between(mechanism, stepper, settings, run, t, state)`` fills a state within the step, and returns whether it is
   finite.
-* ``middle(stepper, run, h, state)`` fills an approximate state near the middle of the step, without evaluations.
+* ``estimate(stepper, run, x, h, state)`` fills an approximate state at fraction x of a step, without evaluations.
 * ``close(stepper, settings, run)`` copies the results at the end of a step to the start of the next step.
 * ``parts(mechanism, stepper, settings, run)`` returns the number of parts into which a recorded step is divided,
   at most MOST_PARTS: for methods whose steps are too long for the Runge-Kutta method that integrates variations.
@@ -260,7 +260,7 @@ def take_no_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> in
 def march_of(
     take: Kernel,
     between: Kernel,
-    middle: Kernel,
+    estimate: Kernel,
     close: Kernel,
     parts: Kernel = one_part,
     *,
@@ -273,7 +273,7 @@ def march_of(
     code of `run_state`. If `watching`, it searches for events; code without this search compiles faster. `planned` is
     true if the ends of steps near singular configurations are chosen for the stages of explicit methods.
     """
-    look = crossings_of(between, middle) if watching else look_at_nothing
+    look = crossings_of(between, estimate, parts) if watching else look_at_nothing
     begin = take_sides if watching else take_no_sides
 
     @kernel

@@ -520,9 +520,9 @@ def between(
 
 
 @kernel
-def middle(stepper: Radau, run: RunState, h: float, state: np.ndarray) -> None:
-    """Compute the state in the middle of the step from the polynomial."""
-    on_polynomial(stepper, run.clock[T] + 0.5 * h, state)
+def estimate(stepper: Radau, run: RunState, x: float, h: float, state: np.ndarray) -> None:
+    """Fill the state at fraction x of a step of size h from its polynomial."""
+    on_polynomial(stepper, run.clock[T] + x * h, state)
 
 
 @kernel
@@ -557,8 +557,8 @@ def add_all(weights: np.ndarray, first: int, count: int, of: np.ndarray, factor:
             store(out, o, load(out, o) + weight * load(of, j * size + o))
 
 
-march = march_of(take, between, middle, close, watching=False)
-watching_march = march_of(take, between, middle, close, watching=True)
+march = march_of(take, between, estimate, close, watching=False)
+watching_march = march_of(take, between, estimate, close, watching=True)
 
 
 @entry(needed_by="stiff runs need", effort=45)

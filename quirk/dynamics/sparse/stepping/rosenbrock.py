@@ -180,18 +180,24 @@ def add_stages(weights: np.ndarray, first: int, count: int, u: np.ndarray, facto
 
 
 @kernel
-def between(
-    mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, t: float, state: np.ndarray
-) -> bool:
-    """Compute the state at time t within the step by dense output; return False if it is not finite."""
-    size = run.y.shape[0]
-    x = (t - run.clock[T]) / (run.clock[T_NEW] - run.clock[T])
-    for o in range(0, size, 8):
+def estimate(stepper: RosenbrockMethod, run: RunState, x: float, h: float, state: np.ndarray) -> None:
+    """Fill the state at fraction x of a step of size h from the continuous extension."""
+    for o in range(0, run.y.shape[0], 8):
         store(state, o, (1.0 - x) * load(run.y, o) + x * load(run.y_new, o))
     power = x * (1.0 - x)
     for k in range(stepper.interpolants):
         add_stages(stepper.dense, k * stepper.stages, stepper.stages, stepper.u, power, state)
         power *= x
+
+
+@kernel
+def between(
+    mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, t: float, state: np.ndarray
+) -> bool:
+    """Fill the state at time t within the step from the continuous extension."""
+    h = run.clock[T_NEW] - run.clock[T]
+    x = (t - run.clock[T]) / h
+    estimate(stepper, run, x, h, state)
     carry(mechanism, stepper, run, x, state)
     normalise(mechanism.constants, state)
     return finite(state)
@@ -263,17 +269,6 @@ def work_change(mechanism: Mechanism, stepper: RosenbrockMethod, h: float, chang
 
 
 @kernel
-def middle(stepper: RosenbrockMethod, run: RunState, h: float, state: np.ndarray) -> None:
-    """Compute the state in the middle of the step by dense output."""
-    for o in range(0, run.y.shape[0], 8):
-        store(state, o, 0.5 * (load(run.y, o) + load(run.y_new, o)))
-    power = 0.25
-    for k in range(stepper.interpolants):
-        add_stages(stepper.dense, k * stepper.stages, stepper.stages, stepper.u, power, state)
-        power *= 0.5
-
-
-@kernel
 def close(stepper: RosenbrockMethod, settings: Settings, run: RunState) -> None:
     """Copy the results at the end of a step to the start of the next step."""
     last = NODES.shape[0] - 1
@@ -310,8 +305,8 @@ def step_error(
     return worst
 
 
-march = march_of(take, between, middle, close, watching=False)
-watching_march = march_of(take, between, middle, close, watching=True)
+march = march_of(take, between, estimate, close, watching=False)
+watching_march = march_of(take, between, estimate, close, watching=True)
 
 
 @entry(needed_by="stiff runs need", effort=45)

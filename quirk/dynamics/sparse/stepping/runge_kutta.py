@@ -120,12 +120,14 @@ def between(
 
 
 @kernel
-def middle(stepper: RungeKutta, run: RunState, h: float, state: np.ndarray) -> None:
-    """Compute the state in the middle of the step by its cubic Hermite interpolant."""
+def estimate(stepper: RungeKutta, run: RunState, x: float, h: float, state: np.ndarray) -> None:
+    """Fill the state at fraction x of a step of size h from its cubic Hermite interpolant."""
     size, stages = run.y.shape[0], stepper.weights.stages
     for o in range(0, size, 8):
-        bend = load(stepper.k, o) - load(stepper.k, stages * size + o)
-        store(state, o, 0.5 * (load(run.y, o) + load(run.y_new, o)) + 0.125 * h * bend)
+        y, change = load(run.y, o), load(run.y_new, o) - load(run.y, o)
+        bend_0 = (1.0 - x) * (h * load(stepper.k, o) - change)
+        bend_1 = x * (h * load(stepper.k, stages * size + o) - change)
+        store(state, o, y + x * change + x * (1.0 - x) * (bend_0 - bend_1))
 
 
 @kernel
@@ -191,8 +193,8 @@ def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Setting
     )
 
 
-march = march_of(take, between, middle, close, watching=False, planned=True)
-watching_march = march_of(take, between, middle, close, watching=True, planned=True)
+march = march_of(take, between, estimate, close, watching=False, planned=True)
+watching_march = march_of(take, between, estimate, close, watching=True, planned=True)
 
 
 @entry(needed_by="runs need", effort=15)

@@ -171,9 +171,9 @@ def between(
 
 
 @kernel
-def middle(stepper: StepSeries, run: RunState, h: float, state: np.ndarray) -> None:
-    """Compute the state in the middle of the step from the series."""
-    sum_up(stepper, 0.5 * h, state)
+def estimate(stepper: StepSeries, run: RunState, x: float, h: float, state: np.ndarray) -> None:
+    """Fill the state at fraction x of a step of size h from the series."""
+    sum_up(stepper, x * h, state)
 
 
 @kernel
@@ -200,8 +200,8 @@ def parts(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Ru
     return min(MOST_PARTS, max(1, math.ceil(h / longest))) if longest > 0.0 else MOST_PARTS
 
 
-march = march_of(take, between, middle, close, parts, watching=False)
-watching_march = march_of(take, between, middle, close, parts, watching=True)
+march = march_of(take, between, estimate, close, parts, watching=False)
+watching_march = march_of(take, between, estimate, close, parts, watching=True)
 
 
 @entry(needed_by="runs by Taylor series need", effort=40)

@@ -1,0 +1,84 @@
+"""Events that happen and are over within a long step: all of them are found, whatever the quantity and the method."""
+
+import numpy as np
+import pytest
+
+import quirk
+
+METHODS = ["Vern9", "Taylor", "Tsit5", "RadauIIA9", "Rodas5P", "RK45", "Radau"]
+
+
+def projectile(rng, scale):
+    """A projectile of size `scale`, its time of least speed and its speed then."""
+    level, rise = 10 ** rng.uniform(-3, -0.5), 1.0 + rng.random()
+    speed = np.sqrt(9.81 * scale)
+    ball = quirk.Body.sphere("ball", 1.0, 0.1 * scale, velocity=[level * speed, 0, rise * speed])
+    return ball, rise * speed / 9.81, level * speed
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_speed_that_passes_a_minimum(method, by_name):
+    rng = np.random.default_rng(77)
+    for scale in (1e-3, 1.0, 1e3):
+        for _ in range(3):
+            ball, top, least = projectile(rng, scale)
+            level = 1.3 * least
+            half = np.sqrt(level**2 - least**2) / 9.81
+            quantity = "ball.speed" if by_name else lambda t, state: np.linalg.norm(state["ball"].velocity)
+            slow = quirk.Event("slow", quantity, level=level)
+            system = quirk.System([ball, slow], gravity=[0, 0, -9.81])
+            result = quirk.simulate(system, 2.5 * top, method=method, output=[2.5 * top])
+            assert result.events.time == pytest.approx([top - half, top + half], rel=1e-9), (scale, least)
+            stop = quirk.Event("slow", quantity, level=level, direction=-1, action="stop")
+            system = quirk.System([ball, stop], gravity=[0, 0, -9.81])
+            result = quirk.simulate(system, 2.5 * top, method=method)
+            assert result.time[-1] == pytest.approx(top - half, rel=1e-9), (scale, least)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_body_that_flies_past_the_end_of_a_spring(method):
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        distance, start = 10 ** rng.uniform(-3, 0), -rng.uniform(5, 60)
+        ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[start, distance, 0], velocity=[10.0, 0, 0])
+        spring = quirk.Spring("spring", quirk.GROUND, ball, stiffness=1e-300, rest_length=1.0)
+        near = quirk.Event("near", "spring.length", level=1.5 * distance)
+        result = quirk.simulate(quirk.System([ball, spring, near]), 10.0, method=method, output=[10.0])
+        half = distance * np.sqrt(1.25)
+        assert result.events.time == pytest.approx([(-start - half) / 10, (-start + half) / 10], rel=1e-9), start
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("rtol", [1e-6, 1e-3])
+@pytest.mark.parametrize("rate", [False, True])
+def test_a_function_faster_than_the_motion(method, rate, rtol):
+    rng = np.random.default_rng(9)
+    for n in (1, 2, 3):
+        spin, phase = rng.uniform(5, 15), rng.uniform(-1, 1)
+
+        def waves(t, state, n=n, phase=phase):
+            value = np.sin(n * state["hinge"].rotation[2] - phase)
+            return value * state["wheel"].angular_velocity[2] if rate else value
+
+        wheel = quirk.Body("wheel", 1.0, [1, 1, 1], angular_velocity=[0, 0, spin])
+        hinge = quirk.Revolute("hinge", quirk.GROUND, wheel, point=[0, 0, 0], axis="z")
+        system = quirk.System([wheel, hinge, quirk.Event("waves", waves)])
+        result = quirk.simulate(system, 3.0, method=method, rtol=rtol, output=[3.0])
+        times = (np.arange(-1, 100) * np.pi + phase) / (n * spin)
+        times = times[(times > 0) & (times < 3.0)]
+        assert len(result.events) == len(times), (n, spin, phase)
+        assert result.events.time == pytest.approx(times, rel=10 * rtol)
+
+
+def test_quantities_that_leave_zero_beside_another_that_crosses():
+    """The sign of a quantity that starts at zero is noted in every step, also in those that are searched."""
+    wheel = quirk.Body("wheel", 1.0, [1, 1, 1])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, wheel, point=[0, 0, 0], axis="z")
+    load = quirk.Torque("load", wheel, lambda t, r, q, v, w: np.array([0.0, 0.0, np.cos(t)]))
+    items = [wheel, hinge, load]
+    back = quirk.Event("back", "wheel.angular_velocity.z")
+    clock = [quirk.Event(f"at {t:.2f}", "time", level=t) for t in np.arange(0.05, 3.0, 0.05)]
+    for events in ([back], [*clock, back], [back, *clock]):
+        result = quirk.simulate(quirk.System([*items, *events]), 4.0, output=[4.0])
+        assert [one.time for one in result.events if one.name == "back"] == pytest.approx([np.pi], rel=1e-8)

@@ -57,7 +57,7 @@ class SurfaceParts:
 
 
 def size_of(bounded: Surface, sphere: Surface) -> tuple[float, ...]:
-    """Return the constants that are the same for all parts: radius of the sphere and size of the surface, m."""
+    """Return the constants that do not depend on the part: the radius of the sphere and the size of the surface, m."""
     return (sphere.radius, *bounded.half_size) if bounded.kind == "rectangle" else (sphere.radius, bounded.radius)
 
 

@@ -98,7 +98,8 @@ class Pushes:
     def missing(self, x: np.ndarray, gaps: np.ndarray) -> float:
         """Return the largest violation of complementarity by gaps and contact forces, (c,) each.
 
-        It is the gap where a force acts, and the penetration elsewhere, relative to the length of the system or in rad.
+        It is the gap where a force acts, and the penetration elsewhere. Lengths are relative to the characteristic
+        length of the system, angles are in rad.
         """
         if not len(x):
             return 0.0
@@ -106,7 +107,10 @@ class Pushes:
 
     @property
     def units(self) -> np.ndarray:
-        """Units (c,) in which gaps are measured: the length of the system, m, for lengths, and 1 rad for angles."""
+        """Units (c,) in which gaps are measured.
+
+        They are the characteristic length of the system, m, for lengths, and 1 rad for angles.
+        """
         return np.array([1.0 if element.turning else self.system.model.length for element in self.elements])
 
     def without(self, state: State) -> State:

@@ -190,8 +190,8 @@ class _Follower:
     def _derivatives(self, at: _Place, slope: _Slope) -> np.ndarray:
         """Return the derivatives [K, g_p] of the accelerations with respect to free coordinates and parameter.
 
-        Displacements are relative to the length of the system, and the parameter is relative to its range. `slope` is
-        g_p.
+        Displacements are relative to the characteristic length of the system, and the parameter is relative to its
+        range. `slope` is g_p.
         """
         return np.column_stack([at.K * self._unit(at), self._inner(at, *slope)])
 
@@ -275,7 +275,7 @@ class _Follower:
     def _row(self, at: _Place, direction: _Tangent) -> np.ndarray:
         """Return the coordinates of variations of bodies, internal variables and parameter, in the basis at a point.
 
-        They are relative to the length of the system and to the range of the parameter.
+        They are relative to the characteristic length of the system and to the range of the parameter.
         """
         bodies, internal, of_parameter = direction
         return np.append(self._inner(at, bodies, internal) / self._unit(at), of_parameter)

@@ -60,9 +60,10 @@ def change_along(free: NullSpaceBasis, step: np.ndarray) -> tuple[np.ndarray, np
 
 
 def size_of_change(free: NullSpaceBasis, moves: np.ndarray, turns: np.ndarray, longer: float = 1.0) -> float:
-    """Return the size of a step: its largest displacement, relative to the system's length, or rotation, rad.
+    """Return the size of a step: its largest relative displacement, or its largest rotation, rad, if that is larger.
 
-    `moves` (n, 3), m, are displacements, and `turns` (n, 3) rotations, rad. `longer` multiplies the system's length.
+    `moves` (n, 3), m, are displacements, and `turns` (n, 3) rotations, rad. Displacements are relative to `longer`
+    times the characteristic length of the system.
     """
     return float(max(np.abs(moves).max() / (longer * free.point.model.length), np.abs(turns).max()))
 

@@ -41,7 +41,7 @@ class Modes:
     shapes : (k, n, 12) complex
         Motion of the n bodies: displacements of the centers of mass in the inertial frame, rotations in body axes,
         variations of velocities in the inertial frame and of angular velocities in body axes. The largest displacement,
-        relative to the length of the system, or rotation is 1.
+        relative to the characteristic length of the system, or rotation is 1.
     internal : (k, q) complex, variations of all q internal variables of force elements
     about : "equilibrium", "steady motion" or "instant", as in `Linearization`
     state, time : the operating point
@@ -84,7 +84,7 @@ class Modes:
         Parameters
         ----------
         number : index of the mode, from 0
-        amplitude : largest rotation, rad, or displacement, relative to the length of the system
+        amplitude : largest rotation, rad, or displacement, relative to the characteristic length of the system
         periods : number of periods, without growth or decay; a mode that does not oscillate is shown with a period of 1
             s
         """

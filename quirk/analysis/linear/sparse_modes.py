@@ -139,7 +139,7 @@ def _same(found: Found, steady: Steady, later: Point, tau: float, rate: float) -
     goes_on = steady.seen(later.variation(moved)).bodies
     x, rates = (of[..., : len(values)] + 1j * of[..., len(values) :] for of in (moved.bodies, goes_on))
     rate = max(rate, float(np.abs(values).max()))
-    # Lengths are relative to the length of the system, times to the inverse rate.
+    # Lengths are relative to the characteristic length of the system, times to the inverse rate.
     units = np.ones((FREEDOMS, 1))
     units[SHIFT] = units[VELOCITY] = 1.0 / later.model.length
     units[6:] /= rate
@@ -209,7 +209,7 @@ def _of_velocities(point: Point) -> np.ndarray:
 def _rate(local: Local, length: float) -> float:
     """Return a typical rate of the system, 1/s, from its stiffness, or from its damping if it has no stiffness.
 
-    `length` is the length of the system, m. `local` are the Jacobians.
+    `length` is the characteristic length of the system, m. `local` are the Jacobians.
     """
     from scipy.sparse import csr_array, diags_array
 

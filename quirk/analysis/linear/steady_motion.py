@@ -128,7 +128,7 @@ def _internal_size(point: Point) -> np.ndarray:
 def load_rate(point: Point) -> float:
     """Return the rate, 1/s, of the motion that loads would cause if they did not cancel.
 
-    It is the square root of the largest acceleration over the length of the system.
+    It is the square root of the largest acceleration over the characteristic length of the system.
     """
     return _scales(point)[0]
 
@@ -159,7 +159,7 @@ def rests(point: Point) -> bool:
 def _sizes(point: Point, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
     """Return the sizes (2, n), 1/s^2, of linear accelerations (n, 3) and of angular ones (n, 3).
 
-    Linear ones are divided by the length of the system.
+    Linear ones are divided by the characteristic length of the system.
     """
     return np.stack([np.linalg.norm(linear, axis=1) / point.model.length, np.linalg.norm(angular, axis=1)])
 
@@ -167,7 +167,7 @@ def _sizes(point: Point, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
 def _stiffness(point: Point) -> np.ndarray:
     """Return the size (2, n), 1/s^2, of the accelerations that random displacements of all bodies cause.
 
-    Displacements are up to the length of the system, rotations up to 1 rad.
+    Displacements are up to the characteristic length of the system, rotations up to 1 rad.
     """
     directions, rng = Directions.none(point.model, 1), np.random.default_rng(0)
     directions.bodies[:, SHIFT] = point.model.length * rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))

@@ -119,12 +119,12 @@ class DenseSharing:
         self.y: list[np.ndarray] = []
 
     def shared(self, multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the multipliers (m,) of minimum norm, or at call number k > 0 their time derivative of order k.
+        """Return the multipliers (m,) of minimum norm; at later calls, their time derivatives of orders 1, 2, ...
 
         Parameters
         ----------
         multipliers : (m,) any multipliers that satisfy the equations of order k
-        rows : (m, n, k + 1, 6) the m constraint rows over n bodies with k time derivatives
+        rows : (m, n, k + 1, 6) the m constraint rows over n bodies with k time derivatives, at call number k from 0
         """
         k, D = rows.shape[2] - 1, self.scale
         scaled = rows.reshape(len(D), -1, k + 1, 6) / D[:, None, None, None]

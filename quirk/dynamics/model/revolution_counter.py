@@ -145,9 +145,9 @@ def count_from(counter: Counter, row: int, state: np.ndarray) -> None:
 
 @shared
 def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
-    """Set the turn of the bodies at which joint k must be evaluated again.
+    """Store by how much the bodies may turn before joint k must be evaluated again.
 
-    It has just been evaluated at the turn `turned`, with plane vectors u.
+    It has just been evaluated when they had turned by `turned`, rad, with plane vectors u.
     """
     shorter = min(u[0] * u[0] + u[1] * u[1], u[2] * u[2] + u[3] * u[3])
     counter.counted[k] = turned

@@ -30,7 +30,7 @@ class StateQuery(NamedTuple):
     y : (size,) the state, modified by NORMALISE and PROJECT
     ydot : (size,) y', filled by EVALUATE
     alpha, beta : Baumgarte's rates, 1/s
-    length : length of the system, m
+    length : characteristic length of the system, m
     rank : required number of independent rows, for EVALUATE and CHOOSE
     counts : numbers of projection steps and factorizations, see `project`
     """

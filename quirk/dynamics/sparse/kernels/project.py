@@ -53,7 +53,7 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
     The factorization in `work` belongs to a nearby state, or is replaced. If `away` is true, it belongs to a more
     distant state, such as the start of a long step. It is then replaced unless one step with it suffices. Convergence
     with the new factorization is estimated, not tested by another step. Numbers of steps and factorizations are added
-    to `counts`; `length` is the length of the system, m.
+    to `counts`; `length` is the characteristic length of the system, m.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length

@@ -57,7 +57,7 @@ from .minimum_norm_loads import FREEDOM, MORE, MOST, MinimumNormLoads
 NOTHING = np.zeros(0)
 
 # For the detection of rows that are redundant almost everywhere: random displacement of bodies, as a fraction of the
-# length of the system, before projection back onto the constraints; and number of such states.
+# characteristic length of the system, before projection back onto the constraints; and number of such states.
 NEARBY = 1e-2
 NEARBY_STATES = 3
 

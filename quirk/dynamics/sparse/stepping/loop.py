@@ -252,7 +252,7 @@ def look_at_nothing(mechanism: Mechanism, stepper: Any, settings: Settings, run:
 
 @kernel
 def take_no_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
-    """Start a step in a run without event functions; return GONE_ON."""
+    """Start a step in a run without event functions; return the code GONE_ON, by which the run continues."""
     run.counts[UNSETTLED] = 0
     return GONE_ON
 

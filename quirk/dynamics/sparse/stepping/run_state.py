@@ -28,7 +28,7 @@ class Settings(NamedTuple):
     rtol, atol : relative and absolute tolerance
     interval : number of steps between projections, 0 without projection
     alpha, beta : Baumgarte's rates, 1/s
-    length : length of the system, m
+    length : characteristic length of the system, m
     every : whether the states of all steps are stored, not only those at output times
     max_step : maximum step size, s
     gap : maximum interval between calls of user functions, s

@@ -124,7 +124,7 @@ def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | N
 
 
 def slides_in_plane(solver: Solver) -> bool:
-    """Whether a friction element has two slip components, and so a slip direction that settles."""
+    """Whether a friction element has two slip components, so that the direction of its slip can change."""
     return bool((solver.frictions.size > 1).any())
 
 

@@ -182,10 +182,10 @@ def _sizes(
     children: Sequence[Sequence[int]],
     at_node: Sequence[Sequence[BodySides]],
 ) -> tuple[np.ndarray, tuple[int, int, int]]:
-    """Return the maximum number of rows of each front (2 K,), and the sizes of arrays.
+    """Return the maximum numbers of rows (2 K,) of each front, with positive and with negative sign, and three sizes.
 
-    The sizes are the number of elements of the largest front and of the stack, and the number of rows of the largest
-    front.
+    The sizes are the number of elements of the largest front, that of the stack of rows which wait for later fronts,
+    and the largest of the numbers of rows.
     """
     K = len(neighbours)
     bound, left = np.zeros((2, K, 2), dtype=np.int64)

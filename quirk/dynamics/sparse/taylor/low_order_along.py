@@ -54,7 +54,7 @@ class SeriesPath(NamedTuple):
     counts, clock : entries ROW to TRIED, and REACHED to AHEAD
     stop : (1,) nonzero if a user function requests the end
     counter : revolution counter along tracked states
-    length : length of the system, m
+    length : characteristic length of the system, m
     rank : number of independent rows
     tracking : whether only the first state is given, for systems whose drivers leave no degree of freedom
     """

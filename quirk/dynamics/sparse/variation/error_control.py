@@ -59,7 +59,7 @@ class Resolution(NamedTuple):
     ----------
     tolerance : allowed error over the largest variation, 0 for no control
     clock : entries LENGTH to WORST, which describe the subdivision of steps
-    least : (8,) pose errors, over the length of the system or in rad, that are ignored in each direction
+    least : (8,) pose errors, over the characteristic length of the system or in rad, that are ignored in each direction
     largest : (8 KINDS,) largest variation so far
     error, second : (8 KINDS,) two error estimates of the step
     before : (8 KINDS,) error per time of the previous attempt, 1/s

@@ -67,7 +67,7 @@ class ExplicitVariation(NamedTuple):
     alpha, beta : Baumgarte's rates, 1/s
     projects : whether the run is projected onto the constraints
     rank : largest number of independent rows so far
-    length : length of the system, m
+    length : characteristic length of the system, m
     extents : (8 steps,) norm of the pose variations at the end of each step
     pivots : (steps,) smallest pivot of the rows at the end of each step
     trail : steps as in `RunState`, followed by the final state

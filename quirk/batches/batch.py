@@ -20,6 +20,7 @@ from ..util import validate
 from ..util.misuse import explained
 from .batch_inputs import BatchInputs
 from .batch_state import BatchState
+from .lane_members import LaneMembers
 from .members import MemberRun, computed, member_run
 from .variation import changes_of, checked_variation, varied_system
 
@@ -120,8 +121,9 @@ class Batch:
             "stabilization": stabilization, "baumgarte": baumgarte, "projection_interval": projection_interval,
         }  # fmt: skip
         self._start = validate.number(OWNER, "start", start)
+        self._options["method"] = method = checked_method(OWNER, method, step, "sparse")
         checked_settings(
-            OWNER, system, checked_method(OWNER, method, step, "sparse"), self._start, np.inf, step=step, rtol=rtol,
+            OWNER, system, method, self._start, np.inf, step=step, rtol=rtol,
             atol=atol, stabilization=stabilization, baumgarte=baumgarte, projection_interval=projection_interval,
             every=False,
         )  # fmt: skip
@@ -134,12 +136,14 @@ class Batch:
             if one.part in self.inputs and self.inputs.slots[one.part].argument == one.parameter:
                 self.inputs.put(one.part, one.values)
         self._initial = system.initial_state() if initial_state is None else system.checked(initial_state)
+        self._alone = 0
         self._systems: dict[int, tuple[np.ndarray, System]] = {}
         self.time = np.full(self.count, self._start)
         self.status = np.full(self.count, NOT_RUN, dtype="<U11")
         self.error = np.full(self.count, "", dtype=object)
         self.reset()
         self.member(0)  # raises errors of arguments that parts refuse
+        self._lanes = LaneMembers.of(system, self._varied, self.count, self._options, self._initial, self._threads)
 
     @property
     def state(self) -> BatchState:
@@ -193,6 +197,7 @@ class Batch:
             origin, calls = origin + calls * beat, 0
         end = origin + (calls + 1) * duration
         due = np.flatnonzero(~np.isin(self.status, (FAILED, "stopped")) & (self.time < end))
+        due = due[~self._advanced_in_lanes(due, end)]
         runs = [partial(self._run, int(k), end - self.time[k], [end]) for k in due]
         computed(runs, self._threads, partial(self._take, end))
         self._beat = origin, duration, calls + 1
@@ -223,7 +228,7 @@ class Batch:
         """
         from ..io.resultfile.dataset import library
         from ..io.resultfile.selection import groups_named
-        from .batch_dataset import dataset_of, outcome_of
+        from .batch_dataset import dataset_of, dataset_of_lanes, outcome_of, outcomes_of_lanes
 
         owner = f"{OWNER}.simulate"
         library("xarray", owner, "sweep")
@@ -235,13 +240,51 @@ class Batch:
         start = float(self.time[0])
         times = output_times(output, start, start + duration)
         named = groups_named(owner, quantities)
-        outcomes: list[Any] = []
-        runs = [partial(self._kept, k, duration, output, partial(outcome_of, named, times)) for k in range(self.count)]
-        computed(runs, self._threads, outcomes.append)
-        return dataset_of(self._varied, outcomes, times, duration)
+        outcomes: dict[int, Any] = {}
+        every = np.arange(self.count)
+        if not isinstance(self._lanes, str) and tuple(named) == ("motion",) and not self._changed:
+            found = self._lanes.motions(every, self._state, self.inputs, start, start + duration, times)
+            if found is not None:
+                first = self._kept(0, duration, output, partial(outcome_of, named, times))
+                states, good, _ = found
+                if good.all() and first.status == COMPLETED:
+                    return dataset_of_lanes(self._varied, states, first, times, duration)
+                outcomes.update(outcomes_of_lanes(states, good, first))
+        kept = partial(outcome_of, named, times)
+        runs = [partial(self._kept, k, duration, output, kept) for k in range(self.count) if k not in outcomes]
+        computed(runs, self._threads, lambda one: outcomes.update({one.number: one}))
+        return dataset_of(self._varied, [outcomes[k] for k in range(self.count)], times, duration)
+
+    def summary(self) -> str:
+        """Return how the members are computed: in lanes, or one by one and why."""
+        if isinstance(self._lanes, str):
+            return f"{self.count} members, one by one: {self._lanes}"
+        text = f"{self.count} members, eight at a time in vector lanes"
+        return text + (f"; {self._alone} runs of members were computed one by one" if self._alone else "")
 
     def __repr__(self) -> str:
         return f"<Batch: {self.count} members of {len(self.system.bodies)} bodies>"
+
+    def _advanced_in_lanes(self, due: np.ndarray, end: float) -> np.ndarray:
+        """Advance members in lanes to time `end`, s; return which of them have been advanced."""
+        done = np.zeros(len(due), dtype=bool)
+        if isinstance(self._lanes, str) or not len(due):
+            return done
+        plain = np.array([not any(self._changed.get(int(k), ({}, {}))) for k in due])
+        for start in np.unique(self.time[due]):
+            group = np.flatnonzero((self.time[due] == start) & plain)
+            if not len(group):
+                continue
+            found = self._lanes.motions(due[group], self._state, self.inputs, float(start), end, np.array([end]))
+            if found is None:
+                continue
+            states, good, angles = found
+            done[group] = good
+            self._alone += int((~good).sum())
+            counted = {name: of_all[good] for name, of_all in angles.items()}
+            self._state.put_bodies(due[group][good], states[good, -1], counted)
+        self.time[due[done]], self.status[due[done]], self.error[due[done]] = end, COMPLETED, ""
+        return done
 
     def _run(self, k: int, duration: float, output: Any) -> MemberRun:
         """Simulate member k from its present state for a duration, s, with output states at an interval or at times."""

@@ -13,6 +13,11 @@ from .variation import VariedNumber
 if TYPE_CHECKING:
     import xarray
 
+# Components of each variable in the state of a body.
+COMPONENTS = {
+    "position": slice(0, 3), "orientation": slice(3, 7), "velocity": slice(7, 10), "angular_velocity": slice(10, 13),
+}  # fmt: skip
+
 
 def outcome_of(quantities: Any, times: np.ndarray, run: MemberRun) -> Any:
     """Return the stored data of a member at the output times `times` (nt,), s, in the form of one run of a sweep.
@@ -26,6 +31,30 @@ def outcome_of(quantities: Any, times: np.ndarray, run: MemberRun) -> Any:
     return Outcome(run.number, run.status, "" if run.error is None else said(run.error), table)
 
 
+def outcomes_of_lanes(states: np.ndarray, good: np.ndarray, first: Any) -> dict[int, Any]:
+    """Return the outcomes of members computed in lanes, by number: those in the mask `good` (count,).
+
+    Parameters
+    ----------
+    states : (count, nt, n, 13) states at the output times
+    first : outcome of a run of a member by itself, for names, units and labels
+    """
+    from ..sweeps.run import Outcome
+    from ..sweeps.table import SweepTable, SweepVariable
+
+    if first.status != "completed":
+        return {}
+    outcomes = {first.number: first}
+    for k in np.flatnonzero(good):
+        variables = {
+            name: SweepVariable(variable.dims, states[k][..., COMPONENTS[name]], variable.attributes)
+            for name, variable in first.table.variables.items()
+        }
+        table = SweepTable(variables, first.table.labels, first.table.coordinates)
+        outcomes.setdefault(int(k), Outcome(int(k), "completed", "", table))
+    return outcomes
+
+
 def dataset_of(
     varied: Sequence[VariedNumber], outcomes: Sequence[Any], times: np.ndarray, duration: float
 ) -> xarray.Dataset:
@@ -36,11 +65,32 @@ def dataset_of(
     """
     from ..sweeps.dataset import RUN, dataset
 
-    numbers = {one.title: one.values for one in varied if one.values.ndim == 1}
-    data = dataset([{}] * len(outcomes), outcomes, times, numbers, {"duration": duration})
-    arrays = {
-        one.title: ((RUN, *(f"{one.title}_{axis}" for axis in range(one.values.ndim - 1))), one.values)
-        for one in varied
-        if one.values.ndim > 1
+    data = dataset([{}] * len(outcomes), outcomes, times, {}, {"duration": duration})
+    return data.assign_coords(_coordinates(varied, RUN))
+
+
+def dataset_of_lanes(
+    varied: Sequence[VariedNumber], states: np.ndarray, first: Any, times: np.ndarray, duration: float
+) -> xarray.Dataset:
+    """Return the data of members that have all been computed in lanes; see `outcomes_of_lanes`."""
+    import xarray
+
+    from ..sweeps.dataset import RUN, dataset
+
+    count, template = len(states), dataset([{}], [first], times, {}, {"duration": duration})
+    variables = {
+        str(name): (variable.dims, np.ascontiguousarray(states[..., COMPONENTS[str(name)]]), variable.attrs)
+        for name, variable in template.data_vars.items()
     }
-    return data.assign_coords(arrays)
+    shared = {name: one for name, one in template.coords.items() if RUN not in one.dims}
+    own = {"status": (RUN, np.full(count, first.status)), "error": (RUN, np.full(count, "")), RUN: np.arange(count)}
+    data = xarray.Dataset(variables, {**shared, **own}, template.attrs)
+    return data.assign_coords(_coordinates(varied, RUN))
+
+
+def _coordinates(varied: Sequence[VariedNumber], run: str) -> dict[str, Any]:
+    """Return the varied values as coordinates."""
+    return {
+        one.title: ((run, *(f"{one.title}_{axis}" for axis in range(one.values.ndim - 1))), one.values)
+        for one in varied
+    }

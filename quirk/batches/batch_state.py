@@ -64,3 +64,19 @@ class BatchState:
                 if name not in arrays:
                     arrays[name] = np.repeat(np.zeros_like(array, dtype=float)[None], len(self.position), axis=0)
                 arrays[name][k] = array
+
+    @property
+    def bodies(self) -> np.ndarray:
+        """Copy of the states of all bodies, (count, n, 13)."""
+        return np.concatenate([getattr(self, name) for name in PARTS], axis=2, dtype=float)
+
+    def put_bodies(self, members: np.ndarray, states: np.ndarray, angles: Mapping[str, np.ndarray]) -> None:
+        """Set the states (members, n, 13) of the bodies of some members, and the angles of joints that are counted."""
+        first = 0
+        for name in PARTS:
+            array = getattr(self, name)
+            array[members] = states[..., first : first + array.shape[2]]
+            first += array.shape[2]
+        for name in {*self.angles, *angles}:
+            every = self.angles.setdefault(name, np.zeros((len(self.position), 3)))
+            every[members] = angles.get(name, 0.0)

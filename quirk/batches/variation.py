@@ -143,15 +143,11 @@ def varied_system(system: System, changes: Changes, gravity: np.ndarray | None =
     InputError
         If a part refuses an argument, or an argument changes the initial pose of a body.
     """
-    maker = _Maker(system, changes)
+    maker = MemberMaker(system, changes)
     companions = {id(own) for body in system.bodies if maker.made(body) is not body for own in body.companions}
     member = system._with([maker.made(part) for part in system if id(part) not in companions])
     for old, new in zip(system.bodies, member.bodies, strict=True):
-        if not (np.array_equal(old.position, new.position) and np.array_equal(old.orientation, new.orientation)):
-            raise InputError(
-                f"{OWNER}: vary: {list(changes.get(old.name, ()))} of {old} also changes its initial pose: "
-                "it is not an independent parameter"
-            )
+        refuse_moved(old, new, changes)
     if gravity is not None:
         member.gravity = gravity
         member._plants.clear()
@@ -160,7 +156,16 @@ def varied_system(system: System, changes: Changes, gravity: np.ndarray | None =
     return member
 
 
-class _Maker:
+def refuse_moved(old: Body, new: Body, changes: Changes) -> None:
+    """Raise InputError if a body that was made again has another initial pose."""
+    if not (np.array_equal(old.position, new.position) and np.array_equal(old.orientation, new.orientation)):
+        raise InputError(
+            f"{OWNER}: vary: {list(changes.get(old.name, ()))} of {old} also changes its initial pose: "
+            "it is not an independent parameter"
+        )
+
+
+class MemberMaker:
     """Constructs the parts of a system again with changed arguments; each part is constructed once."""
 
     def __init__(self, system: System, changes: Changes) -> None:

@@ -67,7 +67,7 @@ class LoopInput:
             if element is not self.element:
                 continue
             table = solver.applied.table
-            first = table.entries[ELEMENT_SIZE * e + INPUT] + _place(element, self.argument)
+            first = table.entries[ELEMENT_SIZE * e + INPUT] + place_of(element, self.argument)
             found.append(table.inputs[first : first + self.given.size])
         return found
 
@@ -84,7 +84,7 @@ class LoopInput:
         return made
 
 
-def _place(element: ForceElement, argument: str) -> int:
+def place_of(element: ForceElement, argument: str) -> int:
     """Return the index of the first number of an attribute among all parameters of the element's law."""
     place = 0
     for name in element.parameters:

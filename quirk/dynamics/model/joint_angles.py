@@ -92,27 +92,28 @@ class CountedJoints:
         return angles
 
     def next_to(self, state: State, near: np.ndarray) -> np.ndarray:
-        """Return the angles (K, 3), rad, at a state.
+        """Return the angles (..., K, 3), rad, at a state with arrays (..., n, 3) and (..., n, 4).
 
-        Of all angles that differ by full turns, the ones nearest to `near` (K, 3), rad, are returned.
+        Of all angles that differ by full turns, the ones nearest to `near` (..., K, 3), rad, are returned.
         """
         vectors = self.plane_vectors(state.orientation)
         # A cross has no third angle, and the second 1-2-3 angle lies between -90 and 90 degrees.
         turning = np.arange(3) != np.where(self.crossed, 2, 1)[:, None]
-        return nearest(self.angles(vectors, np.zeros((len(vectors), 2))), np.where(turning, near, 0.0))
+        return nearest(self.angles(vectors, np.zeros(vectors.shape[:-1])), np.where(turning, near, 0.0))
 
     def rates(self, state: State) -> np.ndarray:
-        """Return the rates (K, 3), rad/s, of the angles that can exceed a turn; zero for all others."""
+        """Return the rates (..., K, 3), rad/s, of the angles that can exceed a turn; zero for all others."""
         half = self.half_rates(state)
-        return self._columns(half[:, 0] + half[:, 1], np.zeros(len(half)), half[:, 0] - half[:, 1])
+        plus, minus = half[..., 0] + half[..., 1], half[..., 0] - half[..., 1]
+        return self._columns(plus, np.zeros_like(plus), minus)
 
     def half_rates(self, state: State) -> np.ndarray:
-        """Return the rates (K, 2), rad/s, of the polar angles of both plane vectors; zero where a vector vanishes."""
+        """Return the rates (..., K, 2), rad/s, of the polar angles of both plane vectors; zero where one vanishes."""
         q_i, q_j = self._of_ends(state.orientation, rotation.IDENTITY)
         omega_i, omega_j = (_pure(w) for w in self._of_ends(state.angular_velocity, np.zeros(3)))
         r = rotation.multiply(rotation.conjugate(q_i), q_j)
         r_dot = 0.5 * (rotation.multiply(r, omega_j) - rotation.multiply(omega_i, r))
-        u, v = (np.einsum("krc,kc->kr", self.forms, x).reshape(-1, 2, 2) for x in (r, r_dot))
+        u, v = (np.einsum("krc,...kc->...kr", self.forms, x).reshape(*x.shape[:-1], 2, 2) for x in (r, r_dot))
         with np.errstate(divide="ignore", invalid="ignore"):
             half = (u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]) / (u**2).sum(axis=-1)
         return np.where(np.isfinite(half), half, 0.0)

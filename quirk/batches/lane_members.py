@@ -1,0 +1,110 @@
+"""Members of a batch that are computed in vector lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..bodies.state import State
+from ..constraints import Constraint
+from ..dynamics.sparse.solver.solver import Solver
+from ..forces.law import REFERENCE
+from ..system.system import System
+from .batch_inputs import BatchInputs
+from .batch_state import BatchState
+from .lanes.lane_runs import LaneRuns
+from .lanes.numbers import MemberNumbers, by_member
+from .lanes.plan import planned, unsuited
+from .lanes.records import LaneNumbers
+from .member_numbers import member_numbers, turning_places, with_inputs
+from .variation import VariedNumber
+
+
+class LaneMembers:
+    """Fixed steps of the members of a batch, eight at a time."""
+
+    def __init__(self, solver: Solver, numbers: MemberNumbers, runs: LaneRuns) -> None:
+        self._solver, self._numbers, self._runs = solver, numbers, runs
+        self._packed = runs.packed(numbers)
+        self._turning = turning_places(solver)
+
+    @classmethod
+    def of(
+        cls,
+        system: System,
+        varied: Sequence[VariedNumber],
+        count: int,
+        options: Mapping[str, Any],
+        state: State,
+        threads: int,
+    ) -> LaneMembers | str:
+        """Return the members of a batch in lanes, or the reason why they are computed one by one."""
+        reason = unsuited(system, options)
+        if reason:
+            return reason
+        solver = system.plant.solver()
+        plan = planned(system.model, solver, state, 0.0, options["stabilization"] == "projection")
+        if isinstance(plan, str):
+            return plan
+        moved = [one for one in varied if one.part and isinstance(system[one.part], Constraint)]
+        if moved and (plan.drops or system.model.reads_angles):
+            return f"{moved[0].title}, on which redundant rows or counted angles may depend"
+        numbers = member_numbers(system, solver, plan, varied, count)
+        if numbers is None:
+            return "force laws that differ in more than numbers"
+        return cls(solver, numbers, LaneRuns(solver, plan, options["method"], options["step"], threads))
+
+    def motions(
+        self, members: np.ndarray, state: BatchState, inputs: BatchInputs, start: float, end: float, times: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]] | None:
+        """Return states (members, nt, n, 13) at output times, a mask of valid members, and counted angles.
+
+        The angles (members, 3), rad, are those at the end of joints whose turns a law counts, by name. None if
+        an output time lies within a step.
+        """
+        steps = self._runs.outputs_at_steps(start, end, times)
+        if steps is None:
+            return None
+        with_inputs(self._numbers, self._solver, inputs)
+        self._refer(members, state, start)
+        if len(members) == len(self._numbers.mass):
+            numbers = self._packed
+            numbers.inputs[:] = by_member(self._numbers.inputs)
+        else:
+            numbers = self._runs.packed(self._numbers.of(members))
+        states, good = self._runs.run(numbers, state.bodies[members], start, end, steps.tolist())
+        return states, good, self._counted(numbers, states[:, -1], end)
+
+    def _refer(self, members: np.ndarray, state: BatchState, start: float) -> None:
+        """Set the references for counting turns in laws to the joint angles and rates of members at the start."""
+        if not self._turning:
+            return
+        joints = self._solver.model.joints
+        bodies = State.unpack(state.bodies[members].reshape(len(members), -1))
+        near = np.zeros((len(members), len(joints.ends), 3))
+        for name, angles in state.angles.items():
+            if name in joints.number:
+                near[:, joints.number[name]] = angles[members]
+        with np.errstate(invalid="ignore"):
+            angles, rates = joints.next_to(bodies, near), joints.rates(bodies)
+        for place, element in self._turning:
+            k, axis = joints.number[element.joint.name], element.axis
+            self._numbers.inputs[members, place : place + REFERENCE] = np.stack(
+                [angles[:, k, axis], rates[:, k, axis], np.full(len(members), start)], axis=1
+            )
+
+    def _counted(self, numbers: LaneNumbers, states: np.ndarray, end: float) -> dict[str, np.ndarray]:
+        """Return the angles at the end of joints whose turns are counted, from the last references of the laws."""
+        if not self._turning:
+            return {}
+        count, joints = len(states), self._solver.model.joints
+        inputs = numbers.inputs.reshape(-1, self._numbers.inputs.shape[1])[:count]
+        near = np.zeros((count, len(joints.ends), 3))
+        for place, element in self._turning:
+            value, rate, time = inputs[:, place : place + REFERENCE].T
+            near[:, joints.number[element.joint.name], element.axis] = value + rate * (end - time)
+        with np.errstate(invalid="ignore"):
+            angles = joints.next_to(State.unpack(states.reshape(count, -1)), near)
+        return {element.joint.name: angles[:, joints.number[element.joint.name]] for _, element in self._turning}

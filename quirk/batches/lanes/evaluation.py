@@ -1,0 +1,319 @@
+"""Right-hand side of the equations of motion of eight members in lanes, and projection onto their constraints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.constraints.relation import LANES
+from quirk.dynamics.model.layout import (
+    FORCE,
+    GRAVITY,
+    MASS,
+    OMEGA,
+    ORIENTATION,
+    POSITION,
+    ROTATION,
+    TORQUE,
+    UNLIKE,
+    VELOCITY,
+)
+from quirk.dynamics.model.vectors import columns_times, cross, dot, load3, plus, rows_times, store3, times
+from quirk.dynamics.sparse.kernels.applied import (
+    ELEMENT_SIZE,
+    KINEMATICS_AT,
+    OUTPUT,
+    SIDE,
+    SIDE_END,
+    SIDE_ENTRIES,
+    Forces,
+    refer,
+    run_law,
+)
+from quirk.dynamics.sparse.kernels.bodies import CON, KIN, STATE, normalise, reach, rotations, speed
+from quirk.dynamics.sparse.kernels.inertia import UPPER
+from quirk.dynamics.sparse.kernels.project import CURVATURE, LEFT, MOST_STEPS, ROUND_OFF, ROUND_OFF_ULPS
+from quirk.dynamics.sparse.kernels.redundancy import EPSILON
+from quirk.integrators.combinations import Weights, combine
+from quirk.jit.compilation import entry, kernel
+from quirk.jit.simd import at, greater, highest, load, root, splat, store
+from quirk.jit.tracing import traced
+
+from .closing import close_deviation, close_loops, close_row, respond
+from .forest import ANGULAR, articulate, deviate, follow, gather_loads, place, store_inertia
+from .records import (
+    BODY_INERTIA,
+    BODY_LOAD,
+    CLOSING_NUMBERS,
+    CORRECTED,
+    CORRECTION_LEFT,
+    JOINT_ENTRIES,
+    JOINT_NUMBERS,
+    NOT_A_NUMBER,
+    RATE_LEFT,
+    ROW_ENTRIES,
+    LaneNumbers,
+    LaneSteps,
+    LaneTables,
+    LaneWork,
+)
+
+BODY = 8 * BODY_LOAD
+MOMENTS = 48  # elements of a symmetric matrix of eight members
+# Smallest pivot of rows that the estimate of the contraction of the projection assumes.
+LEAST_PIVOT = 0.01
+
+
+@kernel
+def applied_in_lanes(
+    forces: Forces, sides: np.ndarray, inputs: np.ndarray, t: float, y: np.ndarray, kin: np.ndarray, settled: bool
+) -> None:
+    """Fill FORCE and TORQUE of all bodies in `kin`; the laws of each member are called one after the other.
+
+    `inputs` are those of the laws of the eight members. `settled` is true at the end of a step, where the references
+    for counting turns are renewed.
+    """
+    for block in range(kin.shape[0] // KIN):
+        for c in range(6):
+            store(kin, block * KIN + 8 * (FORCE + c), splat(0.0))
+    count, elements = forces.inputs.shape[0], forces.entries.shape[0] // ELEMENT_SIZE
+    for lane in range(8 if elements > 0 else 0):
+        for k in range(count):
+            forces.inputs[k] = inputs[count * lane + k]
+        for k in range(sides.shape[0]):
+            forces.sides[k] = sides[k] + lane
+        for e in range(elements):
+            o = ELEMENT_SIZE * e
+            run_law(forces, e, t, y, kin)
+            first, out = forces.entries[o + SIDE], forces.entries[o + OUTPUT]
+            for s in range(first, forces.entries[o + SIDE_END]):
+                k = forces.sides[SIDE_ENTRIES * s + KINEMATICS_AT]
+                for c in range(3):
+                    place_ = out + LANES * (s - first) + c
+                    kin[k + 8 * (FORCE + c)] += at(forces.outputs, place_)
+                    kin[k + 8 * (TORQUE + c)] += at(forces.outputs, place_ + 3)
+        if settled:
+            refer(forces, t)
+            for k in range(count):
+                inputs[count * lane + k] = forces.inputs[k]
+
+
+@traced
+def begin_body(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any) -> None:
+    """Set inertia and bias load of body b: minus gravity, applied loads and J omega x omega, inertial axes."""
+    k, c, f = KIN * b, CON * b, BODY * b
+    mass = load(constants, c + 8 * MASS)
+    zero = 0.0 * mass
+    R = [load3(kin, k + 8 * (ROTATION + 3 * row)) for row in range(3)]
+    xx, xy, xz, yy, yz, zz = (load(moments, MOMENTS * b + 8 * k_) for k_ in range(6))
+    J = (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
+    turned = [tuple(dot(row, column) for column in J) for row in R]
+    rows = {(i, j): dot(turned[i], R[j]) for i, j in UPPER}
+    turns = tuple(tuple(rows[min(i, j), max(i, j)] for j in range(3)) for i in range(3))
+    shifts = (mass, zero, zero), (zero, mass, zero), (zero, zero, mass)
+    store_inertia(inertia, 8 * BODY_INERTIA * b, (shifts, ((zero,) * 3,) * 3, turns))
+    omega = load3(y, STATE * b + 8 * OMEGA)
+    gyroscopic = rows_times(kin, k + 8 * ROTATION, cross(rows_times(constants, c + 8 * UNLIKE, omega), omega))
+    weight = times(load3(constants, c + 8 * GRAVITY), mass)
+    store3(load_, f, times(plus(weight, load3(kin, k + 8 * FORCE)), -1.0))
+    store3(load_, f + ANGULAR, times(plus(gyroscopic, load3(kin, k + 8 * TORQUE)), -1.0))
+
+
+@traced
+def body_rates(y: Any, kin: Any, motion: Any, ydot: Any, b: Any) -> None:
+    """Fill y' of body b from its acceleration in `motion`."""
+    s, k, f = STATE * b, KIN * b, BODY * b
+    store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
+    store3(ydot, s + 8 * VELOCITY, load3(motion, f))
+    store3(ydot, s + 8 * OMEGA, columns_times(kin, k + 8 * ROTATION, load3(motion, f + ANGULAR)))
+    q = s + 8 * ORIENTATION
+    w, v, omega = 0.5 * load(y, q), times(load3(y, q + 8), 0.5), load3(y, s + 8 * OMEGA)
+    store(ydot, q, -dot(v, omega))
+    store3(ydot, q + 8, plus(times(omega, w), cross(v, omega)))
+
+
+@kernel
+def evaluate_in_lanes(
+    tables: LaneTables,
+    numbers: LaneNumbers,
+    work: LaneWork,
+    forces: Forces,
+    t: float,
+    y: np.ndarray,
+    ydot: np.ndarray,
+    group: int,
+    settled: bool,
+) -> None:
+    """Fill `ydot` with y' at (t, y) for a group of eight members."""
+    joints, closing = tables.joints, tables.closing
+    count, rows, ground = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
+    constants = numbers.constants[CON * (ground + 1) * group : CON * (ground + 1) * (group + 1)]
+    moments = numbers.moments[MOMENTS * ground * group : MOMENTS * ground * (group + 1)]
+    placed = numbers.joints[8 * JOINT_NUMBERS * count * group : 8 * JOINT_NUMBERS * count * (group + 1)]
+    rotations(y, work.kin)
+    if forces.entries.shape[0] > 0:
+        size = 8 * forces.inputs.shape[0]
+        applied_in_lanes(
+            forces, numbers.sides, numbers.inputs[size * group : size * (group + 1)], t, y, work.kin, settled
+        )
+    for b in range(ground):
+        begin_body(constants, moments, y, work.kin, work.inertia, work.load, b)
+    for m in range(count):
+        t_ = count - 1 - m
+        place(joints, placed, work.kin, work.joints, t_)
+        articulate(joints, work.inertia, work.joints, t_)
+        gather_loads(joints, work.joints, work.load, t_, ground, True)
+    for t_ in range(count):
+        follow(joints, work.joints, work.motion, t_, True)
+    if rows > 0:
+        rows_of_group(tables, numbers, work, y, group)
+    for b in range(ground):
+        body_rates(y, work.kin, work.motion, ydot, b)
+
+
+@kernel
+def rows_of_group(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int) -> None:
+    """Add the effect of the closing rows to the accelerations of the forest, and factorize them for projections."""
+    closing, rows, ground = tables.closing, tables.closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
+    own = numbers.closing[8 * CLOSING_NUMBERS * rows * group : 8 * CLOSING_NUMBERS * rows * (group + 1)]
+    for c in range(rows):
+        close_row(closing, own, y, work.kin, work.closing, c)
+    for k in range(0, work.motion.shape[0], 8):
+        store(work.free, k, load(work.motion, k))
+    respond(tables, work, ground)
+    for k in range(0, work.motion.shape[0], 8):
+        store(work.motion, k, load(work.free, k))
+    close_loops(tables, work, ground)
+
+
+@kernel
+def displace_in_lanes(y: np.ndarray, kin: np.ndarray, motion: np.ndarray, level: int, length: float) -> Any:
+    """Add a motion to the poses or, at level 1, to the velocities; return the largest square in each lane.
+
+    Rotations in rad or rad/s, translations over `length`; `kin` has the axes in which rotations are applied.
+    """
+    largest = splat(0.0)
+    for b in range(y.shape[0] // STATE - 1):
+        s, f = STATE * b, BODY * b
+        shift = load3(motion, f)
+        turn = columns_times(kin, KIN * b + 8 * ROTATION, load3(motion, f + ANGULAR))
+        if level == 0:
+            store3(y, s + 8 * POSITION, plus(load3(y, s + 8 * POSITION), shift))
+            q = s + 8 * ORIENTATION
+            w, v, half = load(y, q), load3(y, q + 8), times(turn, 0.5)
+            new_w = w - dot(v, half)
+            new_v = plus(v, plus(times(half, w), cross(v, half)))
+            scale = 1.0 / root(new_w * new_w + dot(new_v, new_v))
+            store(y, q, new_w * scale)
+            store3(y, q + 8, times(new_v, scale))
+        else:
+            store3(y, s + 8 * VELOCITY, plus(load3(y, s + 8 * VELOCITY), shift))
+            store3(y, s + 8 * OMEGA, plus(load3(y, s + 8 * OMEGA), turn))
+        largest = greater(largest, dot(turn, turn) + dot(shift, shift) * (1.0 / (length * length)))
+    return largest
+
+
+@kernel
+def correct(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int, level: int) -> Any:
+    """Take one step towards the constraints, with the last factorization; return the squared step of each lane."""
+    joints, closing = tables.joints, tables.closing
+    count, rows, ground = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
+    placed = numbers.joints[8 * JOINT_NUMBERS * count * group : 8 * JOINT_NUMBERS * count * (group + 1)]
+    own = numbers.closing[8 * CLOSING_NUMBERS * rows * group : 8 * CLOSING_NUMBERS * rows * (group + 1)]
+    rotations(y, work.kin_new)
+    zero = splat(0.0)
+    for k in range(0, work.load.shape[0], 8):
+        store(work.load, k, zero)
+    for m in range(count):
+        t = count - 1 - m
+        deviate(joints, placed, y, work.kin_new, work.joints, t, level)
+        gather_loads(joints, work.joints, work.load, t, ground, True)
+    for t in range(count):
+        follow(joints, work.joints, work.motion, t, True)
+    if rows > 0:
+        for c in range(rows):
+            close_deviation(closing, own, y, work.kin_new, work.closing, c, level)
+        close_loops(tables, work, ground)
+    return displace_in_lanes(y, work.kin, work.motion, level, tables.length)
+
+
+@kernel
+def project_in_lanes(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int) -> None:
+    """Project y onto the constraints with the last factorization; the largest errors that remain are noted by lane."""
+    size = y.shape[0] // STATE
+    constants = numbers.constants[CON * size * group : CON * size * (group + 1)]
+    round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / tables.length
+    moved = 0.0
+    for level in range(2):
+        if level == 1:
+            round_off = (round_off + ROUND_OFF) * speed(constants, y, tables.length)
+        previous, done = -1.0, False
+        squares = splat(0.0)
+        for _ in range(MOST_STEPS):
+            squares = correct(tables, numbers, work, y, group, level)
+            step = highest(squares) ** 0.5
+            if level == 0:
+                moved += step
+                if previous < 0.0:
+                    store(work.notes, 8 * CORRECTED, greater(load(work.notes, 8 * CORRECTED), squares))
+            rate = step / previous if previous > 0.0 else max(CURVATURE * moved / LEAST_PIVOT, LEFT)
+            if step * min(rate, 1.0) <= round_off:
+                done = True
+                break
+            previous = step
+        if not done:
+            note = 8 * CORRECTION_LEFT if level == 0 else 8 * RATE_LEFT
+            store(work.notes, note, greater(load(work.notes, note), squares * (1.0 / (round_off * round_off + 1e-300))))
+
+
+@kernel
+def steps_of_group(
+    tables: LaneTables, numbers: LaneNumbers, work: LaneWork, forces: Forces, weights: Weights, steps: LaneSteps,
+    first: int, count: int, y: np.ndarray, group: int,
+) -> None:  # fmt: skip
+    """Take `count` steps of a group of eight members from y, in place; `first` steps are already done."""
+    size = y.shape[0]
+    constants = numbers.constants[CON * (size // STATE) * group : CON * (size // STATE) * (group + 1)]
+    for n in range(first, first + count):
+        t = steps.start + n * steps.step
+        t_new = steps.end if n + 1 >= steps.total else steps.start + (n + 1) * steps.step
+        h = t_new - t
+        evaluate_in_lanes(tables, numbers, work, forces, t, y, work.slopes[:size], group, n > 0)
+        for stage in range(1, weights.stages):
+            combine(weights, stage, work.slopes, h, y, work.stage)
+            slope = work.slopes[stage * size : (stage + 1) * size]
+            evaluate_in_lanes(tables, numbers, work, forces, t + weights.c[stage] * h, work.stage, slope, group, False)
+        combine(weights, weights.stages, work.slopes, h, y, y)
+        normalise(constants, y)
+        if tables.project:
+            project_in_lanes(tables, numbers, work, y, group)
+    lost = load(work.notes, 8 * NOT_A_NUMBER)
+    for o in range(0, size, 8):
+        x = load(y, o)
+        lost = lost + (x - x)
+    store(work.notes, 8 * NOT_A_NUMBER, lost)
+
+
+@entry(needed_by="batches with fixed steps need", effort=15)
+def march_in_lanes(
+    tables: LaneTables, numbers: LaneNumbers, work: LaneWork, forces: Forces, weights: Weights, steps: LaneSteps,
+    first: int, count: int, begin: int, end: int, states: np.ndarray, notes: np.ndarray,
+) -> None:  # fmt: skip
+    """Take `count` steps of the groups `begin` to `end`, exclusive, in place; `first` steps are already done.
+
+    With `count` 0, project the states instead, with the factorization at the states themselves.
+    """
+    size, room = work.stage.shape[0], work.notes.shape[0]
+    for group in range(begin, end):
+        y = states[size * group : size * (group + 1)]
+        for o in range(0, room, 8):
+            store(work.notes, o, load(notes, room * group + o))
+        if count > 0:
+            steps_of_group(tables, numbers, work, forces, weights, steps, first, count, y, group)
+        else:
+            evaluate_in_lanes(tables, numbers, work, forces, steps.start, y, work.slopes[:size], group, False)
+            if tables.project:
+                project_in_lanes(tables, numbers, work, y, group)
+        for o in range(0, room, 8):
+            store(notes, room * group + o, load(work.notes, o))

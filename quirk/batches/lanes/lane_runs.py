@@ -1,0 +1,133 @@
+"""Runs of the members of a batch in lanes, on several threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.sparse.kernels.applied import Forces
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.integrators import TABLEAUX
+from quirk.integrators.combinations import weights_of
+from quirk.integrators.fixed import step_count
+from quirk.jit.simd import WIDTH
+from quirk.jit.unlocked import unlocked
+
+from .evaluation import march_in_lanes
+from .numbers import MemberNumbers, from_lanes, packed, states_from_lanes, states_in_lanes, workspace
+from .plan import LanePlan
+from .records import CORRECTED, CORRECTION_LEFT, NOT_A_NUMBER, NOTES, RATE_LEFT, RATIO, LaneNumbers, LaneSteps
+
+# A member is computed by itself if a correction of its poses exceeds FARTHEST, rad or lengths of the system, if a pivot
+# of a closing row is below 1 / LARGEST_RATIO of the row, or if its initial state violates the constraints by more than
+# MET, relative to the size of the system and its speeds.
+FARTHEST, LARGEST_RATIO, MET = 1e-3, 1e8, 1e-9
+# Output times this close to the end of a step, in steps, are taken there.
+AT_AN_END = 1e-6
+
+
+class LaneRuns:
+    """Fixed steps of all members of a batch in lanes.
+
+    Parameters
+    ----------
+    solver : compiled solver of the system, whose force laws are called
+    plan : LanePlan
+    method : name of an explicit method
+    step : s
+    threads : number of threads
+    """
+
+    def __init__(self, solver: Solver, plan: LanePlan, method: str, step: float, threads: int) -> None:
+        self._solver, self.plan, self._step, self._threads = solver, plan, step, threads
+        self._weights = weights_of(TABLEAUX[method])
+        self._bodies = np.array([body for _, rows in solver.model.forces for body in rows], dtype=np.int64)
+        self._n = len(solver.model.mass)
+        self._rooms: list[tuple[Any, Forces]] = []
+
+    def outputs_at_steps(self, start: float, end: float, times: np.ndarray) -> np.ndarray | None:
+        """Return the number of steps before each output time, s; None if a time lies within a step."""
+        total = step_count(start, end, self._step)
+        steps = np.rint((times - start) / self._step)
+        steps[np.abs(times - end) <= AT_AN_END * self._step] = total
+        ends = np.where(steps >= total, end, start + steps * self._step)
+        return steps.astype(int) if (np.abs(ends - times) <= AT_AN_END * self._step).all() else None
+
+    def packed(self, members: MemberNumbers) -> LaneNumbers:
+        """Return the numbers of members in the layout of `run`."""
+        return packed(members, self._bodies)
+
+    def run(
+        self, numbers: LaneNumbers, states: np.ndarray, start: float, end: float, steps: Sequence[int]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the states (count, outputs, n, 13) after the given numbers of steps, and a mask (count,).
+
+        The mask is False for members that must be computed by themselves: they are not finite, near a singular
+        configuration, or do not satisfy the constraints.
+        """
+        count, states = len(states), states.copy()
+        states[..., 3:7] /= np.linalg.norm(states[..., 3:7], axis=-1, keepdims=True)
+        groups = -(-count // WIDTH)
+        flat = states_in_lanes(states)
+        notes = np.zeros(groups * NOTES * WIDTH)
+        times = LaneSteps(start, self._step, end, step_count(start, end, self._step))
+        kept = np.empty((count, len(steps), self._n, states.shape[2]))
+
+        def march(first: int, number: int) -> None:
+            self._march(groups, numbers, times, first, number, flat, notes)
+
+        march(0, 0)
+        begun = states_from_lanes(flat, count, self._n)
+        good = _unmoved(states, begun, self.plan.tables.length)
+        done = 0
+        for k, number in enumerate(steps):
+            if number > done:
+                march(done, number - done)
+                done = number
+            kept[:, k] = states_from_lanes(flat, count, self._n)
+        noted = from_lanes(notes, count)
+        with np.errstate(invalid="ignore"):
+            good &= (noted[:, CORRECTION_LEFT] <= 1.0) & (noted[:, RATE_LEFT] <= 1.0)
+            good &= (noted[:, CORRECTED] <= FARTHEST**2) & (noted[:, RATIO] <= LARGEST_RATIO)
+            good &= noted[:, NOT_A_NUMBER] == 0.0
+        return kept, good
+
+    def _march(
+        self, groups: int, numbers: Any, times: LaneSteps, first: int, count: int, flat: np.ndarray, notes: np.ndarray
+    ) -> None:
+        threads = max(1, min(self._threads, groups))
+        bounds = np.linspace(0, groups, threads + 1).astype(int).tolist()
+        while len(self._rooms) < threads:
+            table = self._solver.applied.table
+            own = table._replace(inputs=table.inputs.copy(), outputs=table.outputs.copy(), sides=table.sides.copy())
+            self._rooms.append((workspace(self.plan, self._n, self._weights.buffers), own))
+        march = unlocked(march_in_lanes)
+
+        def part(k: int) -> None:
+            work, forces = self._rooms[k]
+            march(
+                self.plan.tables, numbers, work, forces, self._weights, times, first, count, bounds[k], bounds[k + 1],
+                flat, notes,
+            )  # fmt: skip
+
+        if threads == 1:
+            part(0)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(part, range(threads)))
+
+
+def _unmoved(before: np.ndarray, after: np.ndarray, length: float) -> np.ndarray:
+    """Return whether the projection of the initial states has left them in place, for each member."""
+    change = np.abs(after - before)
+    reach = length + np.abs(before[..., :3]).max(axis=(1, 2))
+    spin = np.abs(before[..., 10:]).max(axis=(1, 2))
+    speed = np.abs(before[..., 7:10]).max(axis=(1, 2)) + reach * spin
+    with np.errstate(invalid="ignore"):
+        met = change[..., :3].max(axis=(1, 2)) <= MET * reach
+        met &= change[..., 3:7].max(axis=(1, 2)) <= MET
+        met &= change[..., 7:10].max(axis=(1, 2)) <= MET * np.maximum(speed, MET)
+        return met & (change[..., 10:].max(axis=(1, 2)) <= MET * np.maximum(spin + speed / reach, MET))

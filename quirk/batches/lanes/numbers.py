@@ -1,0 +1,179 @@
+"""Numbers of the members in the layout of lanes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from quirk.bodies.state import STATE_SIZE
+from quirk.dynamics.model.layout import CONSTANTS_SIZE, GRAVITY, KINEMATICS_SIZE, MASS, ORIENTATION, UNLIKE
+from quirk.dynamics.model.model import Model
+from quirk.jit.simd import WIDTH, aligned
+
+from .plan import LanePlan
+from .records import (
+    ALONG_I,
+    ALONG_J,
+    ARM_CHILD,
+    ARM_I,
+    ARM_J,
+    ARM_PARENT,
+    AXIS_I,
+    AXIS_J,
+    BODY_INERTIA,
+    BODY_LOAD,
+    CLOSING_NUMBERS,
+    CLOSING_WORK,
+    CONSTANT,
+    DIRECTION,
+    FREEDOM,
+    FREEDOMS,
+    JOINT_NUMBERS,
+    JOINT_WORK,
+    NOTES,
+    OFFSET,
+    ROTATION_ROWS,
+    ROW_NUMBERS,
+    LaneNumbers,
+    LaneWork,
+)
+
+
+@dataclass
+class MemberNumbers:
+    """Numbers of all members.
+
+    Attributes
+    ----------
+    mass : (count, n) kg
+    inertia : (count, n, 3, 3) about the centers of mass, body axes, kg m^2
+    gravity : (count, 3) m/s^2
+    joints, closing : (count, JOINT_NUMBERS T) and (count, CLOSING_NUMBERS C), see `records`
+    inputs : (count, inputs) inputs of all force laws
+    """
+
+    mass: np.ndarray
+    inertia: np.ndarray
+    gravity: np.ndarray
+    joints: np.ndarray
+    closing: np.ndarray
+    inputs: np.ndarray
+
+    @classmethod
+    def repeated(cls, model: Model, plan: LanePlan, inputs: np.ndarray, count: int) -> MemberNumbers:
+        """Return the numbers of equal members."""
+        joints, closing = geometry_of(model, plan)
+        numbers = (model.mass, model.inertia, model.gravity, joints, closing, inputs)
+        return cls(*(np.repeat(x[None], count, axis=0) for x in numbers))
+
+    def of(self, chosen: np.ndarray) -> MemberNumbers:
+        """Return the numbers of some members."""
+        return MemberNumbers(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+
+def geometry_of(model: Model, plan: LanePlan) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of the joints of the forest and of the closing rows of a model."""
+    t, entries = model.table, plan.tables.joints.reshape(-1, 5)
+    joints = np.zeros((len(plan.rows), JOINT_NUMBERS))
+    for numbers, (_, _, child_is_j, *_), (point, turns) in zip(joints, entries, plan.rows, strict=True):
+        if point >= 0:
+            arm_i, arm_j = t.arm[point]
+            numbers[ARM_CHILD : ARM_CHILD + 3], numbers[ARM_PARENT : ARM_PARENT + 3] = (
+                (arm_j, arm_i) if child_is_j else (arm_i, arm_j)
+            )
+        for k, p in enumerate(turns):
+            row = ROTATION_ROWS + ROW_NUMBERS * k
+            numbers[row + AXIS_I : row + AXIS_I + 3], numbers[row + AXIS_J : row + AXIS_J + 3] = t.direction[p]
+            numbers[row + OFFSET] = t.offset[p]
+    closing = np.zeros((len(plan.closing), CLOSING_NUMBERS))
+    for numbers, p in zip(closing, plan.closing, strict=True):
+        numbers[ARM_I : ARM_I + 3], numbers[ARM_J : ARM_J + 3] = t.arm[p]
+        numbers[ALONG_I : ALONG_I + 3], numbers[ALONG_J : ALONG_J + 3] = t.direction[p]
+        numbers[CONSTANT] = t.offset[p]
+    return joints.ravel(), closing.ravel()
+
+
+def in_lanes(rows: np.ndarray) -> np.ndarray:
+    """Return rows (count, k) of the members as an array of groups of eight; the last member fills the last group."""
+    count, width = rows.shape
+    groups = -(-count // WIDTH)
+    padded = np.concatenate([rows, np.repeat(rows[-1:], groups * WIDTH - count, axis=0)])
+    flat = aligned(padded.size)
+    flat[:] = padded.reshape(groups, WIDTH, width).swapaxes(1, 2).ravel()
+    return flat
+
+
+def by_member(inputs: np.ndarray) -> np.ndarray:
+    """Return the inputs (count, inputs) of the laws, member after member; the last member fills the last group."""
+    return np.concatenate([inputs, np.repeat(inputs[-1:], -len(inputs) % WIDTH, axis=0)]).ravel()
+
+
+def from_lanes(flat: np.ndarray, count: int) -> np.ndarray:
+    """Return rows (count, k) of the members from groups of eight."""
+    groups = -(-count // WIDTH)
+    return flat.reshape(groups, -1, WIDTH).swapaxes(1, 2).reshape(groups * WIDTH, -1)[:count]
+
+
+def states_in_lanes(states: np.ndarray) -> np.ndarray:
+    """Return states (count, n, 13) as groups of eight, with the ground behind the bodies."""
+    count, n = states.shape[:2]
+    rows = np.zeros((count, n + 1, STATE_SIZE))
+    rows[:, :n], rows[:, n, ORIENTATION] = states, 1.0
+    return in_lanes(rows.reshape(count, -1))
+
+
+def states_from_lanes(flat: np.ndarray, count: int, n: int) -> np.ndarray:
+    """Return states (count, n, 13) from groups of eight."""
+    return from_lanes(flat, count).reshape(count, n + 1, STATE_SIZE)[:, :n]
+
+
+def packed(members: MemberNumbers, bodies: np.ndarray) -> LaneNumbers:
+    """Return the numbers of members in lanes; `bodies` are the indices of the bodies of each frame of the laws."""
+    inertia = members.inertia
+    count, n = members.mass.shape
+    constants = np.zeros((count, n + 1, CONSTANTS_SIZE))
+    constants[:, :n, MASS] = members.mass
+    constants[:, :n, GRAVITY : GRAVITY + 3] = members.gravity[:, None]
+    middle = np.linalg.eigvalsh(inertia)[..., 1]
+    constants[:, :n, UNLIKE : UNLIKE + 9] = (inertia - middle[..., None, None] * np.eye(3)).reshape(count, n, 9)
+    sides = np.stack([WIDTH * STATE_SIZE * bodies, WIDTH * KINEMATICS_SIZE * bodies], axis=1)
+    return LaneNumbers(
+        constants=in_lanes(constants.reshape(count, -1)),
+        moments=in_lanes(inertia[:, :, *np.triu_indices(3)].reshape(count, -1)),
+        joints=in_lanes(members.joints),
+        closing=in_lanes(members.closing),
+        inputs=by_member(members.inputs),
+        sides=sides.ravel().astype(np.int64),
+    )
+
+
+def workspace(plan: LanePlan, n: int, buffers: int) -> LaneWork:
+    """Return the arrays that the steps of a group write, for n bodies."""
+    joints, closing, state = len(plan.rows), len(plan.closing), WIDTH * STATE_SIZE * (n + 1)
+    bodies = WIDTH * BODY_LOAD * (n + 1)
+    work = LaneWork(
+        kin=aligned(WIDTH * KINEMATICS_SIZE * (n + 1)),
+        kin_new=aligned(WIDTH * KINEMATICS_SIZE * (n + 1)),
+        inertia=aligned(WIDTH * BODY_INERTIA * (n + 1)),
+        load=aligned(bodies),
+        motion=aligned(bodies),
+        joints=aligned(WIDTH * JOINT_WORK * joints),
+        closing=aligned(WIDTH * CLOSING_WORK * closing),
+        free=aligned(bodies),
+        responses=aligned(bodies * closing),
+        factor=aligned(WIDTH * closing**2),
+        slopes=aligned(state * buffers),
+        stage=aligned(state),
+        notes=aligned(WIDTH * NOTES),
+    )
+    # Freedoms without rows are along the inertial axes.
+    own = work.joints.reshape(joints, JOINT_WORK, WIDTH)
+    for numbers, (point, turns) in zip(own, plan.rows, strict=True):
+        first = FREEDOMS if point >= 0 else FREEDOMS + 3 * FREEDOM
+        for k in range(3):
+            if point < 0:
+                numbers[FREEDOMS + FREEDOM * k + DIRECTION + k] = 1.0
+            if not turns:
+                numbers[first + FREEDOM * k + DIRECTION + k] = 1.0
+    return work

@@ -1,0 +1,198 @@
+"""Which systems are computed in lanes, and the tables that all members have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.rotation import multiply
+from quirk.constraints.primitives import COINCIDENCE, DOT1
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.model.model import Model
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.forces.friction import Friction
+from quirk.forces.joint_actuation import OfJoint
+from quirk.integrators import TABLEAUX
+from quirk.system.system import System
+
+from .records import LaneTables
+
+# Largest number of rows that close loops: their cost grows with the square of it.
+MOST_CLOSING = 48
+# Smallest distance of a closing row from the span of the rows before it, over that of the first: below, the initial
+# state is close to a singular configuration.
+INDEPENDENT = 1e-3
+
+
+@dataclass(frozen=True)
+class LanePlan:
+    """Tables of a system whose members are computed in lanes.
+
+    Attributes
+    ----------
+    tables : LaneTables
+    rows : for each joint of the forest, its primitives: that of its points, or -1, and those of its rotation rows
+    closing : primitive of each closing row
+    drops : whether redundant rows are left out
+    """
+
+    tables: LaneTables
+    rows: list[tuple[int, list[int]]]
+    closing: list[int]
+    drops: bool
+
+
+def unsuited(system: System, options: Mapping[str, Any]) -> str:
+    """Return the reason why members of a system are computed one by one; "" if they are computed in lanes."""
+    model = system.model
+    if options["step"] is None or options["method"] not in TABLEAUX:
+        return "no explicit method with a fixed step"
+    if options["stabilization"] not in ("projection", None) or options["projection_interval"] != 1:
+        return "stabilization other than projection at each step"
+    if options["max_step"] is not None:
+        return "max_step"
+    if system.events:
+        return f"{system.events[0]}"
+    for constraint in system.constraints:
+        if isinstance(constraint, Unilateral):
+            return f"{constraint}"
+    if model.relations:
+        return f"{model.relations[0].owner}"
+    for force, _ in model.forces:
+        if isinstance(force, Friction) or force.internal or force.motions or force.functions:
+            return f"{force}"
+        if force.of_user or force.sources or (force.turning and not isinstance(force, OfJoint)):
+            return f"{force}"
+    return ""
+
+
+def planned(model: Model, solver: Solver, state: Any, start: float, project: bool) -> LanePlan | str:
+    """Return the tables of a system, or the reason why its members are computed one by one."""
+    if solver.applied.calls_python:
+        return "force laws that run in Python"
+    trees, loops = _joints(model)
+    joints, rows = _forest(model, trees, loops)
+    closing = [(p, k) for primitives in loops for p in primitives for k in range(3 if _coincides(model, p) else 1)]
+    kept = _independent(model, solver, rows, closing, state, start)
+    if isinstance(kept, str):
+        return kept
+    if len(kept) > MOST_CLOSING:
+        return f"{len(kept)} rows that close loops, more than {MOST_CLOSING}"
+    t = model.table
+    entries = [(t.kind[p], k, *t.body[p]) for p, k in kept]
+    tables = LaneTables(
+        joints=np.array(joints, dtype=np.int64).ravel(),
+        closing=np.array(entries, dtype=np.int64).reshape(-1),
+        length=float(model.length),
+        project=project and model.rows > 0,
+    )
+    return LanePlan(tables, rows, [p for p, _ in kept], len(kept) < len(closing))
+
+
+def _coincides(model: Model, p: int) -> bool:
+    return bool(model.table.kind[p] == COINCIDENCE)
+
+
+def _joints(model: Model) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the primitives of the joints that a forest may contain, and of all others."""
+    trees, loops = [], []
+    for rows in model.joint_rows.values():
+        primitives = np.flatnonzero((model.table.row >= rows.start) & (model.table.row < rows.stop)).tolist()
+        kinds = model.table.kind[primitives].tolist()
+        if not primitives:
+            continue
+        fits = kinds[0] == COINCIDENCE and len(kinds) <= 4 and all(kind == DOT1 for kind in kinds[1:])
+        (trees if fits else loops).append(primitives)
+    return trees, loops
+
+
+def _forest(
+    model: Model, trees: Sequence[list[int]], loops: list[list[int]]
+) -> tuple[list[tuple[int, ...]], list[tuple[int, list[int]]]]:
+    """Return entries and primitives of the joints of a spanning forest; joints that close loops are added to `loops`.
+
+    A part of the system that is not connected with the ground hangs on it without rows.
+    """
+    n = len(model.mass)
+    left, reached = list(trees), {n}
+    joints: list[tuple[int, ...]] = []
+    rows: list[tuple[int, list[int]]] = []
+    while True:
+        grown = False
+        for primitives in list(left):
+            i, j = model.table.body[primitives[0]].tolist()
+            if (i in reached) == (j in reached):
+                continue
+            child, parent = (j, i) if i in reached else (i, j)
+            joints.append((child, parent, int(child == j), 1, len(primitives) - 1))
+            rows.append((primitives[0], primitives[1:]))
+            reached.add(child)
+            left.remove(primitives)
+            grown = True
+        if grown:
+            continue
+        free = [body for body in range(n) if body not in reached]
+        if not free:
+            break
+        joints.append((free[0], n, 1, 0, 0))
+        rows.append((-1, []))
+        reached.add(free[0])
+    loops += left
+    return joints, rows
+
+
+def _independent(
+    model: Model,
+    solver: Solver,
+    rows: Sequence[tuple[int, list[int]]],
+    closing: Sequence[tuple[int, int]],
+    state: Any,
+    start: float,
+) -> list[tuple[int, int]] | str:
+    """Return a largest set of independent closing rows, or a reason why there is none."""
+    from scipy.linalg import null_space, qr
+
+    if not closing:
+        return []
+    A = jacobian(model, state)
+    t = model.table
+    of_forest = [
+        t.row[p] + k
+        for p, turns in rows
+        for p, count in [(p, 3), *((q, 1) for q in turns)]
+        if p >= 0
+        for k in range(count)
+    ]
+    of_loops = np.array([t.row[p] + k for p, k in closing])
+    count = solver.settle_state(state, start) - len(of_forest)
+    if count <= 0:
+        return "redundant rows in the forest" if count < 0 else []
+    free = null_space(A[of_forest]) if of_forest else np.eye(A.shape[1])
+    _, R, order = qr((A[of_loops] @ free).T, pivoting=True, mode="economic")
+    sizes = np.abs(np.diag(R))
+    if len(sizes) < count or sizes[count - 1] < INDEPENDENT * sizes[0]:
+        return "an initial state close to a singular configuration"
+    return [closing[k] for k in sorted(order[:count])]
+
+
+def jacobian(model: Model, state: Any) -> np.ndarray:
+    """Return the rows (m, 6 n) of all primitives over translations and rotations, the latter times the length.
+
+    By differences: the rows are bilinear, so that central differences are exact up to round-off and third derivatives.
+    """
+    from quirk.bodies.state import Kinematics
+    from quirk.dynamics.dense.rows import constraint_rows
+
+    A = constraint_rows(model, Kinematics.of(state), 0.0).A
+    n = len(model.mass)
+    found = np.zeros((len(A), 6 * n))
+    for b in range(n):
+        found[:, 6 * b : 6 * b + 3] = A[:, 7 * b : 7 * b + 3]
+        # q' = q (0, omega) / 2.
+        q = state.orientation[b]
+        rates = np.stack([0.5 * multiply(q, np.array([0.0, *axis])) for axis in np.eye(3)], axis=1)
+        found[:, 6 * b + 3 : 6 * b + 6] = A[:, 7 * b + 3 : 7 * b + 7] @ rates / model.length
+    return found

@@ -1,0 +1,142 @@
+"""Layout of the arrays of eight members that are computed in the lanes of vector registers.
+
+A number of all eight members takes eight adjacent elements, one per member, so that element 8 k + l is number k of the
+member in lane l. Bodies are stored as blocks of the compiled solver, one body per block; the ground is the last.
+
+A spanning forest of the joints is eliminated by freedoms, with articulated inertias; the rows of all other joints
+close its loops.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.jit.record import record
+
+# Integers of each joint of the forest: child and parent body (the number of bodies is the ground), whether the child is
+# body j, whether the rows hold the points of the joint together, and the number of rows that hold rotations.
+CHILD, PARENT, CHILD_IS_J, COINCIDES, ROTATIONS = range(5)
+JOINT_ENTRIES = 5
+
+# Numbers of each joint of the forest: arms from the centers of mass of child and parent to its point, body axes; for
+# each of three rows an axis of body i, an axis of body j, body axes, and the constant of the row.
+ARM_CHILD, ARM_PARENT, ROTATION_ROWS = 0, 3, 6
+AXIS_I, AXIS_J, OFFSET = 0, 3, 6
+ROW_NUMBERS = 7
+JOINT_NUMBERS = 27
+
+# Work of each joint: arms in inertial axes; the relative acceleration that its rows prescribe, of the point and
+# angular; the vectors dual to the normals of the rotation rows; the articulated inertia of the child at its point; the
+# freedoms.
+REACH_CHILD, REACH_PARENT, SHIFT, TURN, DUALS, INERTIA, FREEDOMS = 0, 3, 6, 9, 12, 21, 42
+# Work of each freedom: its direction, the momentum of unit velocity, the inverse of its inertia, and its acceleration
+# where the parent is at rest.
+DIRECTION, MOMENTUM, COMPLIANCE, ALONE = 0, 3, 9, 10
+FREEDOM = 11
+JOINT_WORK = 108
+
+# Integers of each closing row: its kind, its component for a coincidence, and bodies i and j.
+KIND, COMPONENT, BODY_I, BODY_J = range(4)
+ROW_ENTRIES = 4
+# Numbers of each closing row: arms and axes in bodies i and j, body axes, and its constant.
+ARM_I, ARM_J, ALONG_I, ALONG_J, CONSTANT = 0, 3, 6, 9, 12
+CLOSING_NUMBERS = 13
+# Work of each closing row: force on body j, moments on bodies i and j, inertial axes; goal of the acceleration; and
+# multiplier.
+FORCE, MOMENT_I, MOMENT_J, GOAL, MULTIPLIER = 0, 3, 6, 9, 10
+CLOSING_WORK = 11
+
+# Numbers of each body: symmetric articulated inertia, loads or motions.
+BODY_INERTIA, BODY_LOAD = 21, 6
+
+# Results of the checks of a group, by lane: square of the last correction over the largest allowed, for poses and for
+# velocities; square of the largest first correction; largest ratio of a closing row to its pivot; and the sum of x - x
+# over all states, not a number if one is not finite.
+CORRECTION_LEFT, RATE_LEFT, CORRECTED, RATIO, NOT_A_NUMBER = range(5)
+NOTES = 5
+
+
+@record
+class LaneTables(NamedTuple):
+    """What all members have in common.
+
+    Attributes
+    ----------
+    joints : (JOINT_ENTRIES T,) integers of each joint of the forest, from the roots to the tips
+    closing : (ROW_ENTRIES C,) integers of each row that closes a loop
+    length : characteristic length, m, for tolerances
+    project : whether steps end on the constraints
+    """
+
+    joints: np.ndarray
+    closing: np.ndarray
+    length: float
+    project: bool
+
+
+@record
+class LaneWork(NamedTuple):
+    """Arrays that the steps of a group write; n bodies and the ground, T joints, C closing rows.
+
+    Attributes
+    ----------
+    kin, kin_new : kinematics of the bodies, at the last evaluation and of a state that is projected
+    inertia : articulated inertias about the centers of mass, inertial axes
+    load, motion : loads and accelerations of bodies, linear and angular, inertial axes
+    joints : JOINT_WORK numbers of each joint
+    closing : CLOSING_WORK numbers of each closing row
+    free : accelerations of the forest without the closing rows
+    responses : (C, n + 1, 6) accelerations due to a unit multiplier of each closing row
+    factor : (C, C) triangular factor of the closing rows, with inverse pivots on its diagonal
+    slopes : y' at the stages
+    stage : state of a stage
+    notes : (NOTES,) see above
+    """
+
+    kin: np.ndarray
+    kin_new: np.ndarray
+    inertia: np.ndarray
+    load: np.ndarray
+    motion: np.ndarray
+    joints: np.ndarray
+    closing: np.ndarray
+    free: np.ndarray
+    responses: np.ndarray
+    factor: np.ndarray
+    slopes: np.ndarray
+    stage: np.ndarray
+    notes: np.ndarray
+
+
+@record
+class LaneNumbers(NamedTuple):
+    """Numbers of the members, group after group of eight; n bodies and the ground, T joints, C closing rows.
+
+    Attributes
+    ----------
+    constants : (n + 1, CONSTANTS_SIZE) constants of the bodies, those of the ground zero
+    moments : (n, 6) inertia about the center of mass, body axes: xx, xy, xz, yy, yz, zz
+    joints : (T, JOINT_NUMBERS) numbers of each joint of the forest
+    closing : (C, CLOSING_NUMBERS) numbers of each closing row
+    inputs : inputs of the force laws, member after member
+    sides : integers of each frame of the laws, as in `Forces`, for lane 0
+    """
+
+    constants: np.ndarray
+    moments: np.ndarray
+    joints: np.ndarray
+    closing: np.ndarray
+    inputs: np.ndarray
+    sides: np.ndarray
+
+
+@record
+class LaneSteps(NamedTuple):
+    """Times of the steps: `total` steps of size `step`, s, from `start` to `end`; the last may be shorter."""
+
+    start: float
+    step: float
+    end: float
+    total: int

@@ -1,0 +1,121 @@
+"""Numbers of all members of a batch, without a system for each member where only bodies and force laws differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..bodies.body import Body
+from ..dynamics.model.applied_loads import fixed_inputs
+from ..dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
+from ..dynamics.sparse.solver.solver import Solver
+from ..forces import ForceElement
+from ..simulation.run_inputs import place_of
+from ..system.system import System
+from ..util.construction import made_with
+from .batch_inputs import BatchInputs
+from .lanes.numbers import MemberNumbers, geometry_of
+from .lanes.plan import LanePlan
+from .variation import MemberMaker, VariedNumber, changes_of, refuse_moved, varied_system
+
+# Functions that make bodies whose inertia is proportional to their mass.
+SOLIDS = (Body.box, Body.cylinder, Body.sphere, Body.ellipsoid)
+
+
+def member_numbers(
+    system: System, solver: Solver, plan: LanePlan, varied: Sequence[VariedNumber], count: int
+) -> MemberNumbers | None:
+    """Return the numbers of all members, with the inputs of `system`; None if their force laws differ in more."""
+    numbers = MemberNumbers.repeated(system.model, plan, solver.applied.table.inputs, count)
+    others = []
+    for one in varied:
+        if not one.part:
+            numbers.gravity[:] = one.values
+        elif not one.of_state and not _filled(system, solver, one, numbers):
+            others.append(one)
+    for k in range(count if others else 0):
+        changes = changes_of(others, k)
+        maker = MemberMaker(system, changes)
+        changed = [part for part in system if maker.made(part) is not part]
+        if not all(isinstance(part, Body | ForceElement) for part in changed):
+            model = varied_system(system, changes).model
+            numbers.joints[k], numbers.closing[k] = geometry_of(model, plan)
+        bodies = [maker.made(body) for body in system.bodies]
+        for row, (old, new) in enumerate(zip(system.bodies, bodies, strict=True)):
+            if new is not old:
+                refuse_moved(old, new, changes)
+                numbers.mass[k, row], numbers.inertia[k, row] = new.mass, new.inertia
+        for element in changed:
+            if isinstance(element, ForceElement) and not _law_filled(
+                solver, element, maker.made(element).placed(bodies), numbers.inputs[k]
+            ):
+                return None
+    return numbers
+
+
+def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> None:
+    """Set the present inputs of all members."""
+    for name, one in inputs.slots.items():
+        for first, element in _elements(solver):
+            if element.name == name:
+                place = first + place_of(element, one.argument)
+                numbers.inputs[:, place : place + one.given.size] = inputs[name].reshape(len(numbers.inputs), -1)
+
+
+def turning_places(solver: Solver) -> list[tuple[int, Any]]:
+    """Return the force elements that count the turns of a joint, each with the index of its reference."""
+    return [(first + element.layout().parameters, element) for first, element in _elements(solver) if element.turning]
+
+
+def _elements(solver: Solver) -> list[tuple[int, Any]]:
+    """Return the force elements, each with the index of its first input."""
+    entries = solver.applied.table.entries
+    return [(int(entries[ELEMENT_SIZE * e + INPUT]), element) for e, (element, _) in enumerate(solver.model.forces)]
+
+
+def _law_filled(solver: Solver, old: ForceElement, new: ForceElement, inputs: np.ndarray) -> bool:
+    """Write the inputs of a law with other numbers; return False if it is another law."""
+    layout = old.layout()
+    if new.layout() != layout or new.structure != old.structure:
+        return False
+    first = next(place for place, element in _elements(solver) if element is old)
+    inputs[first : first + layout.inputs] = fixed_inputs(new, layout)
+    return True
+
+
+def _filled(system: System, solver: Solver, one: VariedNumber, numbers: MemberNumbers) -> bool:
+    """Write a varied number of all members at once where it enters the equations unchanged; return whether it does.
+
+    The members with the extreme values are made to find out, so that values that a part refuses raise its error.
+    """
+    part, values = system[one.part], one.values
+    if values.ndim > 1 or "." in one.parameter:
+        return False
+    extremes = sorted({int(values.argmin()), int(values.argmax()), 0, len(values) - 1})
+    makers = [MemberMaker(system, changes_of([one], k)) for k in extremes]
+    if any(maker.made(other) is not other for maker in makers for other in system if other is not part):
+        return False
+    made = [maker.made(part) for maker in makers]
+    call = made_with(part)
+    if isinstance(part, Body) and one.parameter == "mass" and call is not None and call.maker in SOLIDS:
+        row = system.bodies.index(part)
+        numbers.mass[:, row] = values
+        numbers.inertia[:, row] = part.inertia / part.mass * values[:, None, None]
+        return True
+    if not (isinstance(part, ForceElement) and one.parameter in part.parameters):
+        return False
+    layout = part.layout()
+    first = next(place for place, element in _elements(solver) if element is part)
+    place = place_of(part, one.parameter)
+    for k, new in zip(extremes, made, strict=True):
+        expected = fixed_inputs(part, layout)
+        expected[place] = values[k]
+        new = new.placed(system.bodies)
+        if new.layout() != layout or new.structure != part.structure:
+            return False
+        if not np.array_equal(fixed_inputs(new, layout), expected):
+            return False
+    numbers.inputs[:, first + place] = values
+    return True

@@ -4,7 +4,7 @@ Laws are evaluated with jets: numbers with K time derivatives and, if needed, a 
 displacements of the bodies. So loads have any number of time derivatives, and potentials and coordinates exact
 gradients. The numbers inside jets are floats or, while machine code is generated, symbols (`quirk.jit.tracing`).
 
-A lane array holds eight numbers for one body: translation (3), rotation (3), and two that are unused. It contains a
+A lane array has eight numbers for one body: translation (3), rotation (3), and two that are unused. It contains a
 force and a moment, or a gradient. Coordinates, parameters and internal variables are those of `ForceElement`.
 """
 
@@ -43,7 +43,7 @@ class LawLayout:
     matrix (9, by rows), the Taylor coefficients of the angular velocity in the inertial frame (3 (K + 1)) and the
     quaternion (4).
 
-    Outputs are: for each frame K + 1 Taylor coefficients of the load on its body, a lane array each, with the force and
+    Outputs are: for each frame K + 1 Taylor coefficients of the load on its body, eight numbers each: the force and
     the moment about the center of mass in the inertial frame; the energy; three numbers per coordinate; K + 1 Taylor
     coefficients of the rate of each internal variable; and space for user functions.
 
@@ -388,8 +388,8 @@ def _add(loads: list[list[Any]], x: Any, multiplier: Any) -> None:
 def _add_given(load: list[Any], frame: Place, force: Any, torque: Any, zero: Any) -> None:
     """Add a force and a torque on a frame to the load on its body; the force acts at the origin of the frame.
 
-    Both are in the inertial frame. `load` is a list with an array of eight numbers (a lane array, see above) for each
-    Taylor coefficient; `zero` is such an array of zeros.
+    Both are in the inertial frame. `load` has an array of eight numbers for each Taylor coefficient; `zero` is such an
+    array of zeros.
     """
     if not _is_nothing(force):
         force = _vector("force", force)

@@ -1,6 +1,6 @@
 """Interpolation of auxiliary states between the recorded times of a result.
 
-Auxiliary states are k numbers that a run integrates beside the motion of n bodies: internal variables of force
+Auxiliary states are k numbers that a run integrates with the motion of n bodies: internal variables of force
 elements, and work. Their rates are evaluated at 8 Gauss-Lobatto points of each interval.
 """
 

@@ -17,6 +17,7 @@ from . import references
 from .markdown import page, table
 from .published import (
     andrews,
+    beams,
     bicycle,
     bouncing_ball,
     bricard,
@@ -36,7 +37,7 @@ from .published.section import Section, run_settings
 PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
 PROBLEMS = (
     pendulum, four_bar_windows, andrews, bricard, governor, four_bar_spring, bicycle, car_axis, bouncing_ball,
-    rolling_ball, sliding, woodpecker, slider_crank, stick,
+    rolling_ball, sliding, woodpecker, slider_crank, stick, beams,
 )  # fmt: skip
 
 # One line on each table of tests/data.

@@ -28,4 +28,5 @@ DEMOS = {
     "stick-slip": "a block on a belt, held by a spring, sticks and slips",
     "falling-chain": "a chain is cut off its hook and falls on a smooth floor",
     "cart-pole": "a controller in a loop swings a pole up on a cart and balances it",
+    "flexible-arm": "an elastic arm is spun up: it bends back, swings ahead and is stretched",
 }

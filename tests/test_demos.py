@@ -328,6 +328,15 @@ def cart_pole(result):
     assert abs(result.power.balance).max() < 1e-5
 
 
+def flexible_arm(result):
+    angle, tip = result["hinge"].angle, result["arm"].center_line[:, -1]
+    along = np.cos(angle) * tip[:, 0] + np.sin(angle) * tip[:, 1] - 10.0
+    across = np.cos(angle) * tip[:, 1] - np.sin(angle) * tip[:, 0]
+    assert -0.6 < across.min() < -0.5  # 0.57 m by Simo and Vu-Quoc
+    waves = 6.0 * 10.0 * np.sqrt(1.2 / 2.8e7)
+    assert abs(along[-1] - 10.0 * (np.tan(waves) / waves - 1)) < 0.02 * along[-1]
+
+
 CHECKS = [
     double_pendulum,
     four_bar,
@@ -356,10 +365,11 @@ CHECKS = [
     stick_slip,
     falling_chain,
     cart_pole,
+    flexible_arm,
 ]
 
 
-LONG = {straight_line, snap_through, woodpecker, computed_torque, ratchet, falling_chain}
+LONG = {straight_line, snap_through, woodpecker, computed_torque, ratchet, falling_chain, flexible_arm}
 
 
 @pytest.mark.parametrize("check", study(CHECKS, {*CHECKS} - LONG), ids=lambda check: check.__name__)

@@ -131,6 +131,10 @@ class Painter:
         self._add_planes(frame, anchor)
         for group in self._groups:
             self._add_faces(group, frame, anchor)
+        for beam in self.scene.beams:
+            faces, ground = beam.faces(frame), len(self.scene.bodies)
+            for group in _grouped([(ground, faces, [self.scene.color_of(beam)] * len(faces))], np.inf):
+                self._add_faces(group, frame, anchor)
         self._add_lines(frame, anchor)
         self._add_joints(frame, anchor)
         order = np.argsort(self._depths, kind="stable")

@@ -112,34 +112,56 @@ def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int]
 
     Arrows are not drawn. `directions` are the two or three coordinates that are shown.
     """
-    solid = len(directions) == 3
-    lines = Line3DCollection if solid else LineCollection
-    along = None if solid else np.eye(3)[3 - sum(directions)]
     for name, faces in scene.faces.items():
-        if not faces:
-            continue
-        r, R = (part[number] for part in scene.poses[name])
-        placed = [(face @ R.T + r)[:, directions] for face in faces]
-        colors = to_rgba_array(scene.colors[name])
-        for color in np.unique(colors, axis=0):
-            own = [face for face, other in zip(placed, colors, strict=True) if (other == color).all()]
-            inside = (*color[:3], OPACITY_OF_BODIES * opacity)
-            ax.add_collection(
-                UnsplitPoly3D(own, facecolor=inside, edgecolor="none")
-                if solid
-                else PathCollection([whole(own)], facecolor=[inside], edgecolor="none"),
-                autolim=False,
-            )
-        edges = colors * [1.0, 1.0, 1.0, opacity]
-        outline = scene.outlines[name]
-        shown = outline.seen(None if along is None else along @ R)
-        ends = (outline.ends[shown] @ R.T + r)[..., directions]
-        if len(ends):
-            ax.add_collection(lines(list(ends), colors=edges[outline.face[shown]], linewidths=EDGE), autolim=False)
-        ax.plot(*np.concatenate(placed).T, linestyle="none", color="none")  # reserves space
+        if faces:
+            pose = scene.poses[name][0][number], scene.poses[name][1][number]
+            colors = to_rgba_array(scene.colors[name])
+            _draw_body(ax, faces, scene.outlines[name], pose, colors, directions, opacity)
+    for beam in scene.beams:
+        faces = _alike(beam.faces(number))
+        colors = np.tile(scene.color_of(beam), (len(faces), 1))
+        _draw_body(ax, faces, Outline(faces), (np.zeros(3), np.eye(3)), colors, directions, opacity)
     for element, points in scene.forces.curves(number, scene.half):
         if element.drawing not in ARROWS:
             style, color = STYLES[element.drawing], FORCE_COLORS[element.drawing]
             ax.plot(*points[:, directions].T, style, color=color, linewidth=1.0, alpha=opacity)
     if scene.constraints:
         ax.plot(*scene.joint_points(number)[:, directions].T, "o", color="black", alpha=opacity, markersize=4, zorder=4)
+
+
+def _draw_body(
+    ax: Any,
+    faces: Sequence[np.ndarray],
+    outline: Outline,
+    pose: tuple[np.ndarray, np.ndarray],
+    colors: np.ndarray,
+    directions: Sequence[int],
+    opacity: float,
+) -> None:
+    """Draw faces with the same number of corners, and their outline, at a pose (position, rotation matrix)."""
+    solid = len(directions) == 3
+    lines = Line3DCollection if solid else LineCollection
+    along = None if solid else np.eye(3)[3 - sum(directions)]
+    r, R = pose
+    placed = [(face @ R.T + r)[:, directions] for face in faces]
+    for color in np.unique(colors, axis=0):
+        own = [face for face, other in zip(placed, colors, strict=True) if (other == color).all()]
+        inside = (*color[:3], OPACITY_OF_BODIES * opacity)
+        ax.add_collection(
+            UnsplitPoly3D(own, facecolor=inside, edgecolor="none")
+            if solid
+            else PathCollection([whole(own)], facecolor=[inside], edgecolor="none"),
+            autolim=False,
+        )
+    edges = colors * [1.0, 1.0, 1.0, opacity]
+    shown = outline.seen(None if along is None else along @ R)
+    ends = (outline.ends[shown] @ R.T + r)[..., directions]
+    if len(ends):
+        ax.add_collection(lines(list(ends), colors=edges[outline.face[shown]], linewidths=EDGE), autolim=False)
+    ax.plot(*np.concatenate(placed).T, linestyle="none", color="none")  # reserves space
+
+
+def _alike(faces: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return faces with equal numbers of corners; the last corner of the others is repeated."""
+    most = max(map(len, faces))
+    return [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.colors import to_rgba
 
+from quirk.beams import Beam
 from quirk.bodies.body import GROUND, Body
 from quirk.constraints import Constraint, Drawing, Joint
 from quirk.constraints.primitives import DOT1
 from quirk.constraints.relation import FORCE, Relation
-from quirk.result.pose_interpolation import poses, stretches
+from quirk.result.pose_interpolation import orientations, poses, stretches
 
+from .beams import SweptBeam, beam_of_bodies, beams_of
 from .force_shapes import ForceLines
 from .outlines import Outline
 from .plates import PLATE, DrawnPlane, inside, planes_of, plate_faces, quadrilaterals
@@ -71,13 +73,16 @@ class Scene:
         wheels = round_faces(result.system)
         plates = plate_faces(result.system)
         self.planes = planes_of(result.system)
+        self.beams = [_swept(result, beam, times) for beam in beams_of(result.system)]
+        in_beams = beam_of_bodies(result.system)
         # Lines from the center of mass to the joints connect them with the body where its shapes do not.
         self.faces: dict[str, list[np.ndarray]] = {}
         self.colors: dict[str, list[Any]] = {}
         for number, body in enumerate(self.bodies):
             usual = COLORS[number % len(COLORS)]
             solid = [(shape.faces(), usual if shape.color is None else shape.color) for shape in body.shapes]
-            outside = [f.origin for b, f in ends if b is body and not _within(f.origin, [x for x, _ in solid])]
+            held = [f.origin for b, f in ends if b is body and body.name not in in_beams]
+            outside = [origin for origin in held if not _within(origin, [x for x, _ in solid])]
             arms = [np.array([np.zeros(3), origin, np.zeros(3)]) for origin in outside]
             drawn = [(arms, usual), *solid]
             drawn += [(wheels.get(body.name, []), WHEEL), (plates.get(body.name, []), usual)]
@@ -94,7 +99,8 @@ class Scene:
         self.trails = [_point_path(result, name, local, fine) for name, local in trails]
         corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]
         joints = [self.joint_point(c)[:, None] for c in self.constraints]
-        every = np.concatenate([x.reshape(-1, 3) for x in corners + joints + self.trails + self.forces.points])
+        swept = [beam.rings for beam in self.beams]
+        every = np.concatenate([x.reshape(-1, 3) for x in corners + joints + swept + self.trails + self.forces.points])
         self.low, self.high = every.min(axis=0), every.max(axis=0)
         self.plates = self._near(plates.get(GROUND.name, []))
         rings = wheels.get(GROUND.name, [])
@@ -120,6 +126,11 @@ class Scene:
     def outlines(self) -> dict[str, Outline]:
         """Visible edges of each body that has faces, by name."""
         return {name: Outline(faces) for name, faces in self.faces.items() if faces}
+
+    def color_of(self, beam: SweptBeam) -> tuple[float, float, float, float]:
+        """Return the color of a beam: its own, or that of its first body."""
+        number = [body.name for body in self.bodies].index(beam.beam.bodies[0].name)
+        return _seen_through(COLORS[number % len(COLORS)] if beam.beam.color is None else beam.beam.color)
 
     def fit(self, ax: Any, view: tuple[float, float] | None) -> None:
         """Set up axes with equal scales that contain everything; their edges have the length 2 `half`, m.
@@ -178,6 +189,12 @@ class Scene:
         """Return the paths (nt, k, 3) of points (k, 3) of a body, inertial frame, m."""
         r, R = self.poses[name]
         return r[:, None] + points @ np.swapaxes(R, 1, 2)
+
+
+def _swept(result: Result, beam: Beam, times: np.ndarray) -> SweptBeam:
+    pairs = [orientations(result, body.name, times) for body in beam.bodies]
+    positions, turns = (np.stack([pair[k] for pair in pairs], axis=1) for k in (0, 1))
+    return SweptBeam(beam, positions, turns)
 
 
 def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:

@@ -12,6 +12,7 @@ from quirk.bodies.body import GROUND, Body
 from quirk.bodies.polyhedron import fault, welded
 from quirk.bodies.solids import Mesh, Shape
 
+from ..scene.beams import beam_of_bodies
 from ..scene.plates import PLATE, plate_faces
 from ..scene.scene import WHEEL
 from ..scene.wheels import round_faces
@@ -26,6 +27,8 @@ COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb
 ARM, HUB = 0.012, 0.035
 # A point whose distance from the center of mass, relative to the reach, is below this has no arm.
 NEAR = 1e-6
+# Radius of the ball at a node of a beam, which the beam hides, relative to the least radius of the section.
+HIDDEN = 0.2
 
 
 def color_of(number: int) -> str:
@@ -40,9 +43,14 @@ def body_parts(system: System, reach: Mapping[str, float]) -> list[BodyPart]:
     """
     found = []
     wheels, plates = round_faces(system), plate_faces(system)
+    in_beams = beam_of_bodies(system)
     for number, body in enumerate(system.bodies):
         usual = to_rgba(color_of(number))
-        looks = [Look(surface_of(shape), _color(shape.color, usual)) for shape in body.shapes]
+        if body.name in in_beams:  # hidden inside the beam
+            hidden = ball(HIDDEN * reach[body.name]).placed(body.frame("node").origin, np.eye(3))
+            found.append(BodyPart(body.name, [Look(hidden, usual)], body, labeled=False))
+            continue
+        looks = [Look(surface_of(shape), rgba_of(shape.color, usual)) for shape in body.shapes]
         arms = _arms(held_points(system, body), reach[body.name])
         if arms is not None:
             looks.append(Look(arms, usual))
@@ -83,7 +91,13 @@ def held_points(system: System, body: Body) -> list[np.ndarray]:
 
 
 def reach_of(system: System, body: Body) -> float:
-    """Return the distance, m, from a body's center of mass to its farthest drawn point."""
+    """Return the distance, m, from a body's center of mass to its farthest drawn point.
+
+    For a body of a beam it is the least radius of the section.
+    """
+    beam = beam_of_bodies(system).get(body.name)
+    if beam is not None:
+        return float(np.linalg.norm(beam.section.outline, axis=1).min())
     corners = [surface_of(shape).vertices for shape in body.shapes]
     points = np.vstack([np.zeros(3), *held_points(system, body), *corners])
     reach = float(np.linalg.norm(points, axis=1).max())
@@ -114,5 +128,6 @@ def _of_inertia(body: Body) -> SurfaceMesh:
     return ellipsoid(semi_axes).placed(np.zeros(3), axes)
 
 
-def _color(given: Any, usual: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+def rgba_of(given: Any, usual: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    """Return a color (r, g, b, opacity), or the usual one if none is given."""
     return usual if given is None else to_rgba(given)

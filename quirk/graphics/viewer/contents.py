@@ -7,17 +7,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.colors import to_rgba
 
 from quirk.bodies import rotation
 from quirk.bodies.body import Body
 from quirk.constraints import Pulley
 from quirk.result import pose_interpolation as in_between
 
-from .bodies import body_parts, reach_of
+from ..scene.beams import beams_of
+from .bodies import body_parts, color_of, reach_of, rgba_of
 from .forces import arrow_parts, checked_arrows, element_parts
 from .joint_axes import axis_parts
 from .joints import ROPE, joint_parts
-from .parts import AxisMarker, BodyPart, Cord, Part, PathTrail
+from .parts import AxisMarker, BeamSurface, BodyPart, Cord, Part, PathTrail
 from .poses import Poses
 
 if TYPE_CHECKING:
@@ -94,6 +96,7 @@ class Contents:
     poses: Poses
     extent: Extent
     axes: list[AxisMarker]
+    beams: list[BeamSurface]
     grounded: bool
     notes: list[str] = field(default_factory=list)
 
@@ -122,17 +125,28 @@ def of_state(system: System, state: State) -> Contents:
 def _made(system: System, poses: Poses, elements: Sequence[ForceElement], trails: list[PathTrail]) -> Contents:
     reach = {body.name: reach_of(system, body) for body in system.bodies}
     bodies = body_parts(system, reach)
-    extent = _extent(system, poses, bodies, trails)
+    numbers = {body.name: number for number, body in enumerate(system.bodies)}
+    beams = [
+        BeamSurface(beam, rgba_of(beam.color, to_rgba(color_of(numbers[beam.bodies[0].name]))))
+        for beam in beams_of(system)
+    ]
+    extent = _extent(system, poses, bodies, trails, [beam.vertices(poses) for beam in beams])
     ground = 2.5 * float((extent.high - extent.low).max())
     cords = [Cord(constraint, ROPE) for constraint in system.constraints if isinstance(constraint, Pulley)]
     joints = joint_parts(system, reach, extent.size, ground, 0.5 * (extent.low + extent.high))
     parts = [*bodies, *joints, *element_parts(elements, extent.size)]
     axes = axis_parts(system, extent.size)
-    return Contents(parts, cords, trails, poses, extent, axes, grounded=bool(np.any(system.gravity)))
+    return Contents(parts, cords, trails, poses, extent, axes, beams, grounded=bool(np.any(system.gravity)))
 
 
-def _extent(system: System, poses: Poses, bodies: Sequence[BodyPart], trails: Sequence[PathTrail]) -> Extent:
-    """Return the extent of bodies and trails, and of points at which constraints and forces act on the ground."""
+def _extent(
+    system: System,
+    poses: Poses,
+    bodies: Sequence[BodyPart],
+    trails: Sequence[PathTrail],
+    beams: Sequence[np.ndarray],
+) -> Extent:
+    """Return the extent of bodies, trails, beams, and points at which constraints and forces act on the ground."""
     strength = float(np.linalg.norm(system.gravity))
     up = -system.gravity / strength if strength > 0 else np.array([0.0, 0.0, 1.0])
     fixed = [
@@ -143,7 +157,7 @@ def _extent(system: System, poses: Poses, bodies: Sequence[BodyPart], trails: Se
         for body, frame in part.ends
         if not isinstance(body, Body) and getattr(part, "drawing", None) != ""
     ]
-    clouds = [_carried(part, poses) for part in bodies]
+    clouds = [*(_carried(part, poses) for part in bodies), *beams]
     starts = np.concatenate([*(cloud[0] for cloud in clouds), np.reshape(fixed, (-1, 3))])
     clouds += [np.reshape(fixed, (1, -1, 3))] if fixed else []
     clouds += [trail.path for trail in trails]

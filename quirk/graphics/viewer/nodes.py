@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .labels import Label
-from .parts import Arrow, AxisMarker, BodyPart, Cord, Look, Marker, Part, PathTrail, Track
+from .parts import Arrow, AxisMarker, BeamSurface, BodyPart, Cord, Look, Marker, Part, PathTrail, Track
 
 ROOT = "/N"
 # Pictures in one fixed piece of a trail, which is sent once; only the last piece is sent with each picture.
@@ -38,9 +38,9 @@ def node_name(part: Part) -> str:
 def label_of(part: Part) -> str:
     """Return the displayed name of a part.
 
-    It is empty for arrows, and for all marks of a joint but one.
+    It is empty for arrows, bodies of beams, and all marks of a joint but one.
     """
-    if isinstance(part, Arrow):
+    if isinstance(part, Arrow) or (isinstance(part, BodyPart) and not part.labeled):
         return ""
     if isinstance(part, Marker):
         return part.of if part.labeled else ""
@@ -156,6 +156,31 @@ class CordNode:
         """
         self._line.visible = bool(_at(shown, k))
         self._line.points = np.stack([path[k, :-1], path[k, 1:]], axis=1).astype(np.float32)
+
+
+class BeamNode:
+    """The surface of an elastic beam, whose vertices are sent with each picture."""
+
+    def __init__(self, scene: Any, surface: BeamSurface, vertices: np.ndarray, triangles: np.ndarray) -> None:
+        self._opacity = float(surface.color[3])
+        self._mesh = scene.add_mesh_simple(
+            path_of("beams", surface.name),
+            vertices.astype(np.float32),
+            triangles,
+            color=rgb(surface.color),
+            opacity=None if self._opacity >= 1.0 else self._opacity,
+            flat_shading=not surface.smooth,
+            side="double",
+        )
+
+    def show(self, vertices: np.ndarray, k: int) -> None:
+        """Show the picture with index `k`, from the vertices (nt, n, 3) of all pictures."""
+        self._mesh.vertices = vertices[k].astype(np.float32)
+
+    def fade(self, opacity: float) -> None:
+        """Multiply the opacity of the color by a factor from 0 to 1."""
+        whole = opacity * self._opacity
+        self._mesh.opacity = None if whole >= 1.0 else whole
 
 
 class TrailNodes:

@@ -8,16 +8,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from quirk.beams import Beam
 from quirk.bodies.body import Body, Ground
 from quirk.bodies.frame import Frame
 from quirk.constraints import Pulley
 
+from ..scene.beams import SweptBeam
 from ..scene.ropes import rods
 from .poses import Poses
-from .surfaces import SurfaceMesh
+from .surfaces import SurfaceMesh, lathe
 
 # A vector below this fraction of the longest one is not drawn, because its direction is undefined.
 NO_LENGTH = 1e-9
+# Outlines with more corners are shaded as round.
+MOST_CORNERS = 8
 
 Color = tuple[float, float, float, float]
 
@@ -70,6 +74,7 @@ class BodyPart(Part):
     """A body, or the ground, with all surfaces that are fixed in it and always visible."""
 
     body: Body | Ground
+    labeled: bool = True
 
     def track(self, poses: Poses) -> Track:
         """Return the poses of the body in all pictures."""
@@ -176,6 +181,38 @@ class Cord:
     def shown(self, poses: Poses) -> np.ndarray:
         """Return in which pictures the rope is visible, (nt,) bool."""
         return poses.acts[self.name]
+
+
+@dataclass(frozen=True)
+class BeamSurface:
+    """The surface of an elastic beam, with vertices that move relative to each other."""
+
+    beam: Beam
+    color: Color
+
+    @property
+    def name(self) -> str:
+        """Name of the beam."""
+        return self.beam.name
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the outline of the section is round."""
+        return len(self.beam.section.outline) > MOST_CORNERS
+
+    def vertices(self, poses: Poses) -> np.ndarray:
+        """Return the vertices (nt, n, 3), m, inertial frame: rings, then the centers of both ends."""
+        pairs = [poses.of(body) for body in self.beam.bodies]
+        rings = SweptBeam(self.beam, *(np.stack([pair[k] for pair in pairs], axis=1) for k in (0, 1))).rings
+        ends = rings[:, [0, -1]].mean(axis=2)
+        return np.concatenate([rings.reshape(len(rings), -1, 3), ends], axis=1)
+
+    def triangles(self, poses: Poses) -> np.ndarray:
+        """Return the indices (k, 3) of the vertices of each triangle."""
+        positions = np.stack([poses.of(body)[0][:1] for body in self.beam.bodies], axis=1)
+        orientations = np.stack([poses.of(body)[1][:1] for body in self.beam.bodies], axis=1)
+        rings = SweptBeam(self.beam, positions, orientations).rings[0]
+        return lathe(rings, rings[0].mean(axis=0), rings[-1].mean(axis=0)).triangles
 
 
 @dataclass(frozen=True)

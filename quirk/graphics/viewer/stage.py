@@ -13,7 +13,7 @@ from quirk.bodies.body import GROUND
 from . import camera
 from .contents import Contents
 from .labels import Label, laid_out, on_screen, place_of
-from .nodes import ROOT, CordNode, PartNode, TrailNodes, label_of, path_of
+from .nodes import ROOT, BeamNode, CordNode, PartNode, TrailNodes, label_of, path_of
 from .parts import Part, Track
 from .poses import Poses
 
@@ -68,18 +68,23 @@ class ViewerStage:
         self._nodes = [
             PartNode(self._scene, part, self._unit, written.get(k), labels, axes) for k, part in enumerate(self._parts)
         ]
-        if opacity < 1.0:
-            self.fade(opacity)
         self._cords = [CordNode(self._scene, cord) for cord in contents.cords]
+        self._beams = [
+            BeamNode(self._scene, beam, self._inside(beam.vertices(contents.poses)[0]), beam.triangles(contents.poses))
+            for beam in contents.beams
+        ]
         self._trails = [
             TrailNodes(self._scene, trail, k, self._inside(trail.path)) for k, trail in enumerate(contents.trails)
         ]
+        if opacity < 1.0:
+            self.fade(opacity)
         self.move(contents.poses)
 
     def move(self, poses: Poses) -> None:
         """Replace the poses of all bodies, and show the first picture."""
         self._poses = poses
         self._tracks = [self._in_scene(part, part.track(poses)) for part in self._parts]
+        self._swept = [self._inside(beam.vertices(poses)) for beam in self._contents.beams]
         self._courses = [(self._inside(cord.path(poses)), cord.shown(poses)) for cord in self._contents.cords]
         self.show(0)
 
@@ -90,6 +95,8 @@ class ViewerStage:
             node.show(track, k)
         for cord, (path, acts) in zip(self._cords, self._courses, strict=True):
             cord.show(path, acts, k)
+        for beam, vertices in zip(self._beams, self._swept, strict=True):
+            beam.show(vertices, k)
         for trail in self._trails:
             trail.show(k)
         shift = self._unit * self._axes.T @ self._gone(k)
@@ -118,6 +125,8 @@ class ViewerStage:
         """Set the opacity of all bodies, from 0 to 1."""
         for node in self._nodes:
             node.fade(opacity)
+        for beam in self._beams:
+            beam.fade(opacity)
 
     def on_click(self, callback: Callable[[Part], None]) -> None:
         """Call a function with each part that is clicked."""

@@ -114,7 +114,7 @@ def tube(path: np.ndarray, radius: float, sides: int = 8) -> SurfaceMesh:
         across = across - (across @ z) * z
         across /= np.linalg.norm(across)
         rings.append(point + radius * (np.outer(np.cos(angle), across) + np.outer(np.sin(angle), np.cross(z, across))))
-    return _lathe(np.array(rings), path[0], path[-1])
+    return lathe(np.array(rings), path[0], path[-1])
 
 
 def turned(radii: Sequence[float], heights: Sequence[float], sides: int = ROUND) -> SurfaceMesh:
@@ -125,7 +125,7 @@ def turned(radii: Sequence[float], heights: Sequence[float], sides: int = ROUND)
     angle = np.arange(sides) * 2 * np.pi / sides
     circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(sides)], axis=1)
     rings = np.array([r * circle + [0, 0, z] for r, z in zip(radii, heights, strict=True)])
-    surface = _lathe(rings, np.array([0, 0, heights[0]]), np.array([0, 0, heights[-1]]))
+    surface = lathe(rings, np.array([0, 0, heights[0]]), np.array([0, 0, heights[-1]]))
     return creased(surface.vertices, surface.triangles)
 
 
@@ -164,7 +164,7 @@ def arrow(shaft: float, head: float, head_length: float, heads: int = 1) -> Surf
     return turned(radii, [0.0, first, first, 1 - head_length, 1 - head_length, 1.0])
 
 
-def _lathe(rings: np.ndarray, start: np.ndarray, end: np.ndarray) -> SurfaceMesh:
+def lathe(rings: np.ndarray, start: np.ndarray, end: np.ndarray) -> SurfaceMesh:
     """Return the surface through circles of points, which is closed at both ends.
 
     `rings` (rings, sides, 3) are the points of each circle; `start` and `end` (3,) are the centers of the ends.

@@ -497,3 +497,15 @@ def test_relations_that_change_the_number_of_their_rows_are_named():
     assert "returned 2 quantities, and 1 where" in message(quirk.System([b, quirk.Implicit("f", b, phi)]))
     joint = quirk.Generic("f", quirk.GROUND, b, offset=lambda t, p: [0] * (6 if t < LATE else 3))
     assert "returned 3 entries instead of six" in message(quirk.System([b, joint]))
+
+
+def test_random_values_are_an_error_in_adaptive_steps():
+    """A step repeats evaluations, so that a load must be a function of its arguments; fixed steps take any values."""
+    rng = np.random.default_rng(1)
+    ball = quirk.Body.sphere("ball", 1.0, 0.1)
+    system = quirk.System([ball, quirk.Force("noise", ball, lambda t, r, q, v, w: [rng.normal(), 0.0, 0.0])])
+    with pytest.raises(quirk.InputError, match='Force "noise": its function returns different values'):
+        quirk.simulate(system, 1.0)
+    result = quirk.simulate(system, 1.0, method="RK4", step=0.1)
+    assert result.status == "completed"
+    assert np.isfinite(result["ball"].position).all()

@@ -115,6 +115,17 @@ class Applied:
                 return found
         return None
 
+    def changed_since(self, outputs: np.ndarray) -> ForceElement | None:
+        """Return the first force element whose outputs differ from those in `outputs`, a copy of all outputs, or None.
+
+        `outputs` was copied after an evaluation at the same time and state, so the element is not a function of them.
+        """
+        for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
+            first = int(self.table.entries[ELEMENT_SIZE * e + OUTPUT])
+            if not np.array_equal(self._parts(e, layout)[1], outputs[first : first + layout.outputs], equal_nan=True):
+                return element
+        return None
+
     def check(self, t: float) -> None:
         """Raise the exception of a user function or force law that failed in its last evaluation, at time t.
 

@@ -22,7 +22,7 @@ import numpy as np
 from quirk.dynamics.model.joint_angles import Turns
 from quirk.dynamics.model.output_buffer import OutputBuffer
 from quirk.dynamics.model.revolution_counter import FASTEST
-from quirk.errors import SeriesWarning, outside
+from quirk.errors import InputError, SeriesWarning, outside
 from quirk.integrators import (
     IMPLICIT_METHODS,
     RADAU_IIA9,
@@ -563,6 +563,24 @@ class CompiledRun:
         """
         return self.solver.applied.undefined(t) or nearly_unsolvable(self.solver, self.run.y, self.reached)
 
+    def _check_repeatable(self, t: float, y: np.ndarray) -> None:
+        """Raise an InputError for a force whose function does not return the same again at the state just evaluated.
+
+        `StatefulWarning` tells of functions that set what they read.
+        """
+        applied, remembers = self.solver.applied, self.solver.refuse.remembers
+        before = applied.table.outputs.copy()
+        self._flow(t, y)
+        element = applied.changed_since(before)
+        functions = [] if element is None else [*element.sources, *(value.function for value in element.functions)]
+        if element is None or any(remembers(function) for function in functions):
+            return
+        raise InputError(
+            f"{element}: its function returns different values at the same time, {t:g} s, and the same state; adaptive "
+            "steps need a function of its arguments alone: hold random values over intervals by "
+            "quirk.Motion.steps(times, values) or quirk.Sampled, or take fixed steps (step=)"
+        )
+
     def _begin(self) -> None:
         """Evaluate the initial state and choose the size of the first step."""
         flow, settings, solver, y, t = self._flow, self.settings, self.solver, self._start, self.reached
@@ -571,6 +589,8 @@ class CompiledRun:
         self.watch.laws.refer(t, self._angles, rates)
         solver.applied.refer(t, self._angles)
         slope = flow(piece.low, y)
+        if settings.fixed == 0 and solver.applied.calls_python:
+            self._check_repeatable(piece.low, y)
         solver.work.pivots_before[:], self.run.clock[PIVOT] = solver.work.pivots, 1.0
         solver.work.pivots_earlier[:], self.run.clock[EARLIER] = solver.work.pivots, -np.inf
         solver.applied.refer(t, self._angles, rates)

@@ -25,6 +25,8 @@ Inputs = Mapping[int, np.ndarray]
 class Directions:
     """D directions for directional derivatives of a system with n bodies; what has no entry does not vary.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     bodies : (n, 12, D) variation of the state of each body, in the order of SHIFT, TURN, VELOCITY, OMEGA

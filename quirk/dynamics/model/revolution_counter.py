@@ -51,6 +51,8 @@ Four = tuple[float, float, float, float]
 class Counter(NamedTuple):
     """Counts the quadrants passed by the plane vectors of K joints.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     blocks : number of blocks of eight bodies in y

@@ -80,6 +80,8 @@ class Wanted(NamedTuple):
 class Sums(NamedTuple):
     """Gradients at one state, for S slots of bodies and K nodes of rows.
 
+    MOVING is the number of elements per slot, see `quirk.dynamics.sparse.tangent.tables`.
+
     Attributes
     ----------
     free : (S,) 1 for bodies, 0 for slots that do not move

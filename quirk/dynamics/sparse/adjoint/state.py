@@ -51,6 +51,8 @@ NUMBERS = 10
 class Pull(NamedTuple):
     """Data for the propagation of gradients at one state, for S slots.
 
+    SEED is the number of elements per slot, see `quirk.dynamics.sparse.tangent.tables`.
+
     Attributes
     ----------
     tangents : functions of dual numbers and derivatives of the motion

@@ -102,6 +102,7 @@ class ImplicitTables(NamedTuple):
 
     A system for one e is a tuple of one array (size,), or of two with real and imaginary parts. The fields from `turn`
     to `speed` are offsets in these arrays; N is the number of nodes, the other letters are as in `CouplingBlocks`.
+    Names in capitals are constants of this module and of `quirk.dynamics.sparse.tangent.tables`.
 
     Attributes
     ----------

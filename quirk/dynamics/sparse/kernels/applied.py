@@ -58,6 +58,8 @@ FRAME_SIZE = PLACEMENT + 22
 class Forces(NamedTuple):
     """Force elements of a model as flat arrays for compiled code.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     entries : (ELEMENT_SIZE per element,) integers of each element

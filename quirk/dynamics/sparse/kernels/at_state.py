@@ -25,6 +25,8 @@ from .work import RANK, TOLERANCE
 class StateQuery(NamedTuple):
     """A state with the parameters and results of a task.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     y : (size,) the state, modified by NORMALISE and PROJECT

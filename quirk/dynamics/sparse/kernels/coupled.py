@@ -41,6 +41,8 @@ NUMBERS = 13
 class Readings(NamedTuple):
     """Tables of R readings.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     kind : (R,) kind of each reading

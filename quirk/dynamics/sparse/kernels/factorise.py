@@ -40,6 +40,8 @@ CONSTANT, TURNING = range(2)
 class Pattern(NamedTuple):
     """Pattern of L blocks of K nodes: their positions, and the products and updates that form each block.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     rows : (K,) number of rows of each node, 0 for nodes without selected rows

@@ -45,6 +45,8 @@ SIDE_ENTRIES = 4
 class Relations(NamedTuple):
     """Relations of a model as flat arrays for compiled code.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     entries : (RELATION_SIZE per relation,) integers of each relation

@@ -41,6 +41,8 @@ from .relations import Relations, relation_along, relation_along_with_terms, rel
 class Nodes(NamedTuple):
     """Tables of K nodes in the order of elimination; most entries of hubs are unused.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     rows : (K,) number of rows

@@ -52,6 +52,8 @@ ROOT_NUMBERS = 40
 class Tree(NamedTuple):
     """A forest of T joints over n bodies, R of which are roots; empty if another factorization is used.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     entries : (JOINT_ENTRIES T,) integers of each joint, from the tips to the roots

@@ -27,7 +27,8 @@ class Uniform(NamedTuple):
     constants : constants of the bodies
     inverse_mass, side_inverse_mass : inverse masses, summed over the bodies of each node; and of each side of a
         relation
-    scale, weight : factors of forces in the orthogonal factorization
+    scale, weight : factors of forces in the orthogonal factorization: of each joint at each body, and in couplings
+        with hubs
     """
 
     constants: np.ndarray
@@ -40,6 +41,8 @@ class Uniform(NamedTuple):
 @record
 class Workspace(NamedTuple):
     """Arrays that compiled code writes, for K nodes; they are allocated once per solver.
+
+    Names in capitals are constants of this module.
 
     Attributes
     ----------

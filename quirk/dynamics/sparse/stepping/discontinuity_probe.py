@@ -52,6 +52,8 @@ ASTRAY = 0.5
 class Asked(NamedTuple):
     """The P user functions of a run, with their inputs and outputs at each stage of the present step.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     entries : (ASKED_SIZE P,) integers, KIND to PLACE_OUT of each function

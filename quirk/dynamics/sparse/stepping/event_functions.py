@@ -46,6 +46,8 @@ AT_ZERO, BY_A_JUMP = 1, 2
 class WatchedTables(NamedTuple):
     """Tables of Q event functions: first those with laws, then those read from an evaluation of the state.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     laws : laws of the event functions, see `quirk.events.quantity`

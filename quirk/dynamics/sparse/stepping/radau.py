@@ -42,7 +42,7 @@ from .step_control import in_piece, keeps_to_constraints
 class Radau(NamedTuple):
     """A Radau IIA method with s points and the arrays of its steps; see `quirk.integrators.radau`.
 
-    A state has `size` elements.
+    A state has `size` elements. Names in capitals are constants of this module.
 
     Attributes
     ----------

@@ -55,7 +55,8 @@ class Settings(NamedTuple):
 class RunState(NamedTuple):
     """State of a run between two entries, that is calls of compiled code.
 
-    States of bodies are in blocks of eight bodies and have `size` elements.
+    States of bodies are in blocks of eight bodies and have `size` elements. Names in capitals are constants of this
+    module.
 
     Attributes
     ----------

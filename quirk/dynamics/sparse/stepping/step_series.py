@@ -39,6 +39,8 @@ from .step_control import keeps_to_constraints
 class StepSeries(NamedTuple):
     """Taylor series of the present and of the next step, with the tables for their computation.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     exponent : reciprocal of the order of the error

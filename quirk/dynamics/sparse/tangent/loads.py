@@ -40,7 +40,8 @@ ADAPTATIONS = 3
 class LoadPass(NamedTuple):
     """Variations of a motion in D <= 8 directions at nt states, and the resulting derivatives of loads.
 
-    C and E are the numbers of constraints and force elements; a state has `size` elements.
+    C and E are the numbers of constraints and force elements; a state has `size` elements. Names in capitals are
+    constants of this module.
 
     Attributes
     ----------

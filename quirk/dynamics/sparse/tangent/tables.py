@@ -47,6 +47,8 @@ LEVELS = 3
 class TangentElements(NamedTuple):
     """Inputs and outputs of the functions of dual numbers of all force laws, or of all relations.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     entries : (ELEMENT per element,) integers, ADDRESS to VARIABLE_COUNT of each element
@@ -101,7 +103,8 @@ class Bearings(NamedTuple):
 class Tangents(NamedTuple):
     """Derivatives of a motion in eight directions of states and parameters.
 
-    There are n bodies in S slots, m rows in K nodes, and k internal variables.
+    There are n bodies in S slots, m rows in K nodes, and k internal variables. Names in capitals are constants of this
+    module.
 
     Attributes
     ----------

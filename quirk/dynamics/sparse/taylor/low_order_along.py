@@ -44,6 +44,8 @@ THETA, ONCE = 0, 24
 class SeriesPath(NamedTuple):
     """The nt times at which derivatives are required, and the results.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     times : (nt,) times, s

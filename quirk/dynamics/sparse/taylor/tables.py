@@ -48,6 +48,8 @@ DESK = 14
 class TaylorElements(NamedTuple):
     """Constraints and force elements of a model, in groups of eight of the same form.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     groups : (GROUP each,) integers of each group, groups of constraints first

@@ -174,9 +174,10 @@ def _input_of_relation(made: _Recording, layout: relations.RelationLayout, index
 
 
 def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
-    """Return the input of index `o` of a frame; its origin and axes are not counted.
+    """Return input `o` of those inputs of a frame that depend on the motion of its body.
 
-    The inputs are position and velocity, rotation, angular velocity and quaternion of the body.
+    These are position and velocity, rotation, angular velocity and quaternion; origin and axes of the frame, which are
+    constant, are not counted. `terms` is the number of vectors for the position: itself and its time derivatives.
     """
     if o < 3 * terms:
         return made.input(BODY if o < 3 else BODY_RATE, POSITION_TERM + o % 3, frame)

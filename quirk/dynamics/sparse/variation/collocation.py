@@ -66,7 +66,8 @@ JUDGED = 4
 class ImplicitVariation(NamedTuple):
     """State variations in D <= 8 directions along a run of a collocation method with s points.
 
-    A state has `size` elements. Fields not listed here are described in `ExplicitVariation`.
+    A state has `size` elements. Fields not listed here are described in `ExplicitVariation`. Names in capitals are
+    constants of this module.
 
     Attributes
     ----------

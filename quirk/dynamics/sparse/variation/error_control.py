@@ -55,6 +55,8 @@ LENGTH, COARSE, LEAST, GREATEST, WORST = range(5)
 class Resolution(NamedTuple):
     """Error control of variations in eight directions, for each of KINDS kinds of components.
 
+    Names in capitals are constants of this module.
+
     Attributes
     ----------
     tolerance : allowed error over the largest variation, 0 for no control

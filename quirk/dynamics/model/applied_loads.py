@@ -113,7 +113,10 @@ def coordinate_at(
 
 
 def shown_at(element: ForceElement, rows: Sequence[int], motion: MotionTower, t: float) -> Jet:
-    """Return the plotted quantity of a force element without functions, at time t, s, as a jet with its rate."""
+    """Return the result of `ForceElement.shown` at time t, s, as a jet with its rate.
+
+    The element must not have functions of the user. `rows` are the indices of the bodies of its frames.
+    """
     layout = element.layout(1)
     inputs = law_inputs(element, layout, rows, motion, t, {})
     frames = [Place(layout, f, inputs, False) for f in range(layout.frames)]

@@ -1,4 +1,7 @@
-"""Breaks: times at which steps end because the integrand may be discontinuous there."""
+"""Breaks: times at which steps end because the integrand may be discontinuous there.
+
+A piece is an interval between two breaks.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from .compilation import ENTRY_OPTIONS, Entry, EntryCompiler, plain_python
 
 
 class _Thread(threading.local):
-    """Whether entries called by `present` in this thread release the lock."""
+    """Setting of a thread: whether the entries that it calls by `present` release the lock."""
 
     releases = False
 

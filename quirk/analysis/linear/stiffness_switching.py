@@ -16,10 +16,7 @@ JUMPS = 1e-3
 
 
 def switched(one: Point, other: Point) -> list[ForceElement]:
-    """Return the force elements whose stiffness or damping jumps between two neighboring operating points.
-
-    `one` and `other` are these points.
-    """
+    """Return the force elements whose stiffness or damping jumps between two neighboring operating points."""
     elements = [element for element, _ in one.model.forces]
     pairs = ((element, _by_bodies(one, k), _by_bodies(other, k)) for k, element in enumerate(elements))
     return [

@@ -37,7 +37,7 @@ class WorkingLoads:
     least: float = 1.0
 
     def with_force(self, loads: np.ndarray, roots: np.ndarray, works: bool) -> WorkingLoads:
-        """Return the sums with the loads of a force element added; `works` is true if it does work.
+        """Return these sums increased by the loads of a force element; `works` is true if it does work.
 
         `loads` (frames, 6) are force and moment at each frame, `roots` (frames, 2) the square roots of the inverse of
         mass and inertia of its body.

@@ -203,8 +203,8 @@ def flatten(
     load_length : length, m, that makes torques comparable with forces
     rank_tolerance : lower limit of the model's rank tolerance
     closure_tolerance : closure tolerance of the assembly, m
-        The rank tolerance is at least DEPENDENT times this over the length of the system: rounded coordinates of parts
-        make redundant rows independent by about that much.
+        The rank tolerance is at least DEPENDENT times this over the characteristic length of the system: rounded
+        coordinates of parts make redundant rows independent by about that much.
     """
     bodies = arrangement.bodies
     number = {id(body): k for k, body in enumerate(bodies)}

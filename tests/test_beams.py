@@ -1,5 +1,7 @@
 """Elastic beams against published solutions and closed forms."""
 
+import itertools
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -276,3 +278,34 @@ def test_what_is_wrong_is_said(make, said):
     with pytest.raises(quirk.InputError) as error:
         make()
     assert said in str(error.value)
+
+
+def test_an_elastic_four_bar_with_a_tilted_hinge_moves():
+    """Rigid bars with one hinge tilted by 5 degrees cannot move (Bauchau et al. 2016)."""
+    thick = Section(EA=52.99e6, GA=16.88e6, GJ=733.5, EI=1131.0, mass=1.997, inertia=42.6e-6)
+    thin = Section(EA=13.25e6, GA=4.22e6, GJ=45.84, EI=70.66, mass=0.4992, inertia=2.662e-6)
+    corners = np.array([[0, 0, 0], [0, 0.12, 0], [0.24, 0.12, 0], [0.24, 0, 0]])
+    tilted = np.array([np.sin(np.radians(5)), 0, np.cos(np.radians(5))])
+
+    def hinged(bars, ends):
+        pairs = [(GROUND, ends[0][0]), *((a[1], b[0]) for a, b in itertools.pairwise(ends)), (ends[-1][1], GROUND)]
+        hinges = [
+            quirk.Revolute(name, *pair, point=point, axis=axis)
+            for name, pair, point, axis in zip("ABCD", pairs, corners, ["z", "z", tilted, "z"], strict=True)
+        ]
+        return [*bars, *hinges]
+
+    names = ["crank", "coupler", "rocker"]
+    rigid = [quirk.Body.bar(name, *ends, 0.2) for name, ends in zip(names, itertools.pairwise(corners), strict=True)]
+    assert quirk.System(hinged(rigid, [(bar, bar) for bar in rigid])).mobility().degrees_of_freedom == 0
+    beams = [
+        Beam(name, *ends, section=section, elements=2, damping=1e-4)
+        for name, ends, section in zip(names, itertools.pairwise(corners), [thick, thick, thin], strict=True)
+    ]
+    items = hinged(beams, [(beam.bodies[0], beam.bodies[-1]) for beam in beams])
+    system = quirk.System([*items, quirk.Drive("motor", items[3], "-0.6*t")])
+    system.assemble()
+    result = quirk.simulate(system, 1.0, method="RadauIIA9", rtol=1e-4, output=0.1)
+    assert result["A"].angle[-1] == pytest.approx(-0.6)
+    assert 1e-3 < np.abs(result["rocker"].center_line[:, 0, 2]).max() < 1e-2  # the bars bend out of their plane
+    assert result.residual.position.max() < 1e-12

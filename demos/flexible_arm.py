@@ -39,7 +39,7 @@ def run(out: Path) -> quirk.Result:
     out.mkdir(parents=True, exist_ok=True)
     figure.savefig(out / "flexible-arm-tip.png", dpi=120)
     plt.close(figure)
-    result.animate(out / "flexible-arm.gif", fps=10, speed=2.0, view=(60, -90))
+    result.animate(out / "flexible-arm.gif", fps=10, speed=2.0, view=(90, -90))
     return result
 
 

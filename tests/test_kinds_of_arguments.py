@@ -58,6 +58,16 @@ def loaded():
     ], gravity=DOWN)  # fmt: skip
 
 
+def swinging():
+    """A four-bar with redundant rows and a spring, computed in vector lanes."""
+    posts = [Body.box(f"post {k}", 1.0, [0.1, 0.1, 1], position=[k, 0, 0.5]) for k in range(2)]
+    rail = Body.box("rail", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 1])
+    hinges = [quirk.Revolute(f"foot {k}", GROUND, post, point=[k, 0, 0], axis="y") for k, post in enumerate(posts)]
+    hinges += [quirk.Revolute(f"head {k}", post, rail, point=[k, 0, 1], axis="y") for k, post in enumerate(posts)]
+    spring = quirk.TorsionSpring("coil", hinges[0], stiffness=3.0)
+    return quirk.System([*posts, rail, *hinges, spring], gravity=DOWN)
+
+
 def touching():
     """A box that slides on four feet, whose loads are not unique, and a ball that falls on it."""
     box = Body("box", 2.0, [0.6, 0.7, 0.9], position=[0, 0, 0.1], velocity=[0.1, 0, 0])
@@ -110,6 +120,8 @@ def test_classes_of_arguments_tell_their_types(seen):
         run = quirk.Run(system, method="Vern9")
         run.observe([f"{first}.position.x", f"{first}.speed"])()
         run.advance(0.01)
+    for system in (bare(), swinging()):
+        quirk.Batch(system, 2, method="RK4", step=0.01, threads=1).advance(0.02)
     moved(touching(), EXPLICIT)
     varied(sledge()[0], ("rub", "coefficient"), "Vern9")
     assert {entry.__name__ for entry in entries()} == {entry.__name__ for entry, *_ in seen}

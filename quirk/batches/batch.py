@@ -137,6 +137,7 @@ class Batch:
                 self.inputs.put(one.part, one.values)
         self._initial = system.initial_state() if initial_state is None else system.checked(initial_state)
         self._alone = 0
+        self._changed: dict[int, tuple[Mapping[str, bool], Mapping[str, Any]]] = {}
         self._systems: dict[int, tuple[np.ndarray, System]] = {}
         self.time = np.full(self.count, self._start)
         self.status = np.full(self.count, NOT_RUN, dtype="<U11")
@@ -159,7 +160,7 @@ class Batch:
         if members is None:
             self._state = BatchState.repeated(self._initial, self.count)
             self._beat: tuple[float, float, int] = self._start, 0.0, 0
-        for k in chosen:
+        for k in chosen if members is not None else ():
             self._state.put(k, self._initial)
         for one in self._varied:
             if one.of_state:
@@ -239,6 +240,7 @@ class Batch:
             )
         start = float(self.time[0])
         times = output_times(output, start, start + duration)
+        assert times is not None
         named = groups_named(owner, quantities)
         outcomes: dict[int, Any] = {}
         every = np.arange(self.count)

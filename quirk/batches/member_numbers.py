@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..bodies.body import Body
+from ..constraints import Constraint
 from ..dynamics.model.applied_loads import fixed_inputs
 from ..dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
 from ..dynamics.sparse.solver.solver import Solver
@@ -38,8 +39,8 @@ def member_numbers(
     for k in range(count if others else 0):
         changes = changes_of(others, k)
         maker = MemberMaker(system, changes)
-        changed = [part for part in system if maker.made(part) is not part]
-        if not all(isinstance(part, Body | ForceElement) for part in changed):
+        # Constraints on a body depend only on its pose, which does not change.
+        if any(isinstance(system[name], Constraint) for name in changes):
             model = varied_system(system, changes).model
             numbers.joints[k], numbers.closing[k] = geometry_of(model, plan)
         bodies = [maker.made(body) for body in system.bodies]
@@ -47,10 +48,9 @@ def member_numbers(
             if new is not old:
                 refuse_moved(old, new, changes)
                 numbers.mass[k, row], numbers.inertia[k, row] = new.mass, new.inertia
-        for element in changed:
-            if isinstance(element, ForceElement) and not _law_filled(
-                solver, element, maker.made(element).placed(bodies), numbers.inputs[k]
-            ):
+        for element in system.forces:
+            new = maker.made(element)
+            if new is not element and not _law_filled(solver, element, new.placed(bodies), numbers.inputs[k]):
                 return None
     return numbers
 
@@ -95,7 +95,8 @@ def _filled(system: System, solver: Solver, one: VariedNumber, numbers: MemberNu
         return False
     extremes = sorted({int(values.argmin()), int(values.argmax()), 0, len(values) - 1})
     makers = [MemberMaker(system, changes_of([one], k)) for k in extremes]
-    if any(maker.made(other) is not other for maker in makers for other in system if other is not part):
+    others = [force for force in system.forces if force is not part]
+    if isinstance(part, Constraint) or any(maker.made(other) is not other for maker in makers for other in others):
         return False
     made = [maker.made(part) for maker in makers]
     call = made_with(part)

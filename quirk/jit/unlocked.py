@@ -46,15 +46,24 @@ def present(entry: Callable[..., Any]) -> Callable[..., Any]:
 @functools.cache
 def unlocked(entry: Callable[..., Any]) -> Callable[..., Any]:
     """Return the counterpart of an entry that releases the lock while it runs."""
-    if plain_python():
-        return entry
     source = getattr(entry, "py_func", entry)
     # Another name, under which its machine code is cached.
     function = FunctionType(
         source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__
     )
     function.__qualname__, function.__module__ = f"{source.__qualname__}_unlocked", source.__module__
-    compiled = numba.njit(pipeline_class=EntryCompiler, nogil=True, **ENTRY_OPTIONS)(function)
-    compiled._cache = MachineCode(function, "runs of a batch on several threads need", 15)
-    compiled.compile = compiled._cache.one_at_a_time(compiled.compile)
-    return Entry(compiled)
+    return unlocked_entry(needed_by="runs of a batch on several threads need", effort=15)(function)
+
+
+def unlocked_entry(*, needed_by: str, effort: float) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a function as `entry` does; the compiled function releases the lock while it runs."""
+
+    def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+        if plain_python():
+            return function
+        dispatcher = numba.njit(pipeline_class=EntryCompiler, nogil=True, **ENTRY_OPTIONS)(function)
+        dispatcher._cache = MachineCode(function, needed_by, effort)
+        dispatcher.compile = dispatcher._cache.one_at_a_time(dispatcher.compile)
+        return Entry(dispatcher)
+
+    return compiled

@@ -19,7 +19,7 @@ from quirk.dynamics.model.layout import (
     UNLIKE,
     VELOCITY,
 )
-from quirk.dynamics.model.vectors import columns_times, cross, dot, load3, plus, rows_times, store3, times
+from quirk.dynamics.model.vectors import columns_times, cross, dot, each, load3, plus, rows_times, store3, times
 from quirk.dynamics.sparse.kernels.applied import (
     ELEMENT_SIZE,
     KINEMATICS_AT,
@@ -36,12 +36,13 @@ from quirk.dynamics.sparse.kernels.inertia import UPPER
 from quirk.dynamics.sparse.kernels.project import CURVATURE, LEFT, MOST_STEPS, ROUND_OFF, ROUND_OFF_ULPS
 from quirk.dynamics.sparse.kernels.redundancy import EPSILON
 from quirk.integrators.combinations import Weights, combine
-from quirk.jit.compilation import entry, kernel
+from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, greater, highest, load, root, splat, store
 from quirk.jit.tracing import traced
+from quirk.jit.unlocked import unlocked_entry
 
 from .closing import close_deviation, close_loops, close_row, respond
-from .forest import ANGULAR, articulate, deviate, follow, gather_loads, place, store_inertia
+from .forest import ANGULAR, articulate, deviate, follow, gather_loads, place, prescribe, store_inertia
 from .records import (
     BODY_INERTIA,
     BODY_LOAD,
@@ -102,19 +103,37 @@ def applied_in_lanes(
 @traced
 def begin_body(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any) -> None:
     """Set inertia and bias load of body b: minus gravity, applied loads and J omega x omega, inertial axes."""
+    xx, xy, xz, yy, yz, zz = (load(moments, MOMENTS * b + 8 * k) for k in range(6))
+    J = (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
+    R = [load3(kin, KIN * b + 8 * (ROTATION + 3 * row)) for row in range(3)]
+    turned = [tuple(dot(row, column) for column in J) for row in R]
+    momentum = rows_times(constants, CON * b + 8 * UNLIKE, load3(y, STATE * b + 8 * OMEGA))
+    _begin(constants, y, kin, inertia, load_, b, R, turned, momentum)
+
+
+@traced
+def begin_principal(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any) -> None:
+    """Do the same as `begin_body` for a body whose axes are principal axes."""
+    J = tuple(load(moments, MOMENTS * b + 8 * k) for k in (0, 3, 5))
+    R = [load3(kin, KIN * b + 8 * (ROTATION + 3 * row)) for row in range(3)]
+    unlike = tuple(load(constants, CON * b + 8 * (UNLIKE + k)) for k in (0, 4, 8))
+    momentum = each(unlike, load3(y, STATE * b + 8 * OMEGA))
+    _begin(constants, y, kin, inertia, load_, b, R, [each(row, J) for row in R], momentum)
+
+
+def _begin(
+    constants: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any, R: Any, turned: Any, momentum: Any
+) -> None:
+    """Set inertia and bias load of body b from its rotation R, R J and angular momentum in body axes."""
     k, c, f = KIN * b, CON * b, BODY * b
     mass = load(constants, c + 8 * MASS)
     zero = 0.0 * mass
-    R = [load3(kin, k + 8 * (ROTATION + 3 * row)) for row in range(3)]
-    xx, xy, xz, yy, yz, zz = (load(moments, MOMENTS * b + 8 * k_) for k_ in range(6))
-    J = (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
-    turned = [tuple(dot(row, column) for column in J) for row in R]
     rows = {(i, j): dot(turned[i], R[j]) for i, j in UPPER}
     turns = tuple(tuple(rows[min(i, j), max(i, j)] for j in range(3)) for i in range(3))
     shifts = (mass, zero, zero), (zero, mass, zero), (zero, zero, mass)
     store_inertia(inertia, 8 * BODY_INERTIA * b, (shifts, ((zero,) * 3,) * 3, turns))
     omega = load3(y, STATE * b + 8 * OMEGA)
-    gyroscopic = rows_times(kin, k + 8 * ROTATION, cross(rows_times(constants, c + 8 * UNLIKE, omega), omega))
+    gyroscopic = rows_times(kin, k + 8 * ROTATION, cross(momentum, omega))
     weight = times(load3(constants, c + 8 * GRAVITY), mass)
     store3(load_, f, times(plus(weight, load3(kin, k + 8 * FORCE)), -1.0))
     store3(load_, f + ANGULAR, times(plus(gyroscopic, load3(kin, k + 8 * TORQUE)), -1.0))
@@ -158,11 +177,14 @@ def evaluate_in_lanes(
             forces, numbers.sides, numbers.inputs[size * group : size * (group + 1)], t, y, work.kin, settled
         )
     for b in range(ground):
-        begin_body(constants, moments, y, work.kin, work.inertia, work.load, b)
+        if numbers.principal:
+            begin_principal(constants, moments, y, work.kin, work.inertia, work.load, b)
+        else:
+            begin_body(constants, moments, y, work.kin, work.inertia, work.load, b)
     for m in range(count):
         t_ = count - 1 - m
         place(joints, placed, work.kin, work.joints, t_)
-        articulate(joints, work.inertia, work.joints, t_)
+        articulate(joints, work.inertia, work.joints, t_, ground)
         gather_loads(joints, work.joints, work.load, t_, ground, True)
     for t_ in range(count):
         follow(joints, work.joints, work.motion, t_, True)
@@ -228,6 +250,7 @@ def correct(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndar
     for m in range(count):
         t = count - 1 - m
         deviate(joints, placed, y, work.kin_new, work.joints, t, level)
+        prescribe(work.joints, t)
         gather_loads(joints, work.joints, work.load, t, ground, True)
     for t in range(count):
         follow(joints, work.joints, work.motion, t, True)
@@ -295,7 +318,7 @@ def steps_of_group(
     store(work.notes, 8 * NOT_A_NUMBER, lost)
 
 
-@entry(needed_by="batches with fixed steps need", effort=15)
+@unlocked_entry(needed_by="batches with fixed steps need", effort=15)
 def march_in_lanes(
     tables: LaneTables, numbers: LaneNumbers, work: LaneWork, forces: Forces, weights: Weights, steps: LaneSteps,
     first: int, count: int, begin: int, end: int, states: np.ndarray, notes: np.ndarray,

@@ -25,6 +25,7 @@ from .records import (
     ARM_PARENT,
     AXIS_I,
     AXIS_J,
+    BIAS,
     BODY_INERTIA,
     BODY_LOAD,
     CHILD,
@@ -79,16 +80,14 @@ def place(joints: np.ndarray, numbers: np.ndarray, kin: np.ndarray, work: np.nda
         u = rows_times(kin, on_i + 8 * ROTATION, load3(numbers, row + 8 * AXIS_I))
         v = rows_times(kin, on_j + 8 * ROTATION, load3(numbers, row + 8 * AXIS_J))
         store3(work, o + 8 * (DUALS + 3 * k), cross(u, v))
+        store(work, o + 8 * (BIAS + k), dot(cross(w, u), cross(w, v)))
         if rows == 1:
             store3(work, o + 8 * (freedoms_at(joints, e) + DIRECTION), u)
             store3(work, o + 8 * (freedoms_at(joints, e) + FREEDOM + DIRECTION), v)
     invert(work, o, o + 8 * (freedoms_at(joints, e) + DIRECTION), rows)
     turn = times(cross(w, w_i), -1.0)
     for k in range(rows):
-        row = n + 8 * (ROTATION_ROWS + ROW_NUMBERS * k)
-        u = rows_times(kin, on_i + 8 * ROTATION, load3(numbers, row + 8 * AXIS_I))
-        v = rows_times(kin, on_j + 8 * ROTATION, load3(numbers, row + 8 * AXIS_J))
-        bend = dot(cross(w, u), cross(w, v))
+        bend = load(work, o + 8 * (BIAS + k))
         turn = minus(turn, times(load3(work, o + 8 * (DUALS + 3 * k)), bend))
     store3(work, o + 8 * TURN, times(turn, sign))
 
@@ -175,66 +174,82 @@ def without_freedom(joints: Any, f: Any, inertia: Any, momentum: Any) -> Any:
 
 
 @traced
-def moved_to_point(inertia: Any, o: Any, joints: Any, place_: Any) -> None:
-    """Refer the inertia stored at o of `inertia` to the point of a joint, and store it at `place_` of `joints`."""
-    arm = load3(joints, place_ + 8 * REACH_CHILD)
-    store_inertia(joints, place_ + 8 * INERTIA, shifted(inertia_at(inertia, o), arm))
+def store_bias(work: Any, o: Any, inertia: Any) -> None:
+    """Store the load that accelerates an inertia, at the point of the joint stored at o, as prescribed by its rows."""
+    shifts, mixed, turns = inertia
+    shift, turn = load3(work, o + 8 * SHIFT), load3(work, o + 8 * TURN)
+    columns = tuple(zip(*mixed, strict=True))
+    store3(work, o + 8 * BIAS, tuple(dot(shifts[i], shift) + dot(mixed[i], turn) for i in range(3)))
+    store3(work, o + 8 * (BIAS + 3), tuple(dot(columns[i], shift) + dot(turns[i], turn) for i in range(3)))
 
 
 @traced
-def hinge_to_parent(joints: Any, o: Any, f: Any, inertia: Any, parent: Any) -> None:
-    """Eliminate the freedom at f of a hinge, and add the rest of the inertia to that of its parent."""
-    at_joint = inertia_at(joints, o + 8 * INERTIA)
-    momentum = turn_momentum(at_joint, load3(joints, f + 8 * DIRECTION))
-    left = without_freedom(joints, f, at_joint, momentum)
-    arm = times(load3(joints, o + 8 * REACH_PARENT), -1.0)
-    gather_inertia(inertia, parent, shifted(left, arm))
+def at_point(work: Any, o: Any, inertia: Any, child: Any) -> Any:
+    """Return the inertia stored at `child`, referred to the point of the joint stored at o; store it and its bias."""
+    there = shifted(inertia_at(inertia, child), load3(work, o + 8 * REACH_CHILD))
+    store_inertia(work, o + 8 * INERTIA, there)
+    store_bias(work, o, there)
+    return there
 
 
 @traced
-def ball_to_parent(joints: Any, o: Any, f: Any, inertia: Any, parent: Any) -> None:
-    """Eliminate the three rotations from f of a ball joint, and add the rest of the inertia to that of its parent."""
-    left = inertia_at(joints, o + 8 * INERTIA)
+def left_by_hinge(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
+    """Return the inertia of a child at the point of a hinge without its freedom, which is stored at f."""
+    there = at_point(work, o, inertia, child)
+    return without_freedom(work, f, there, turn_momentum(there, load3(work, f + 8 * DIRECTION)))
+
+
+@traced
+def left_by_ball(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
+    """Return the inertia of a child at a ball joint without the three rotations stored from f: forces alone."""
+    left = at_point(work, o, inertia, child)
     for k in range(3):
         column = tuple(left[2][i][k] for i in range(3))
         momentum = tuple(left[1][i][k] for i in range(3)), column, column[k]
-        left = without_freedom(joints, f + 8 * FREEDOM * k, left, momentum)
-    # A ball transmits forces alone.
+        left = without_freedom(work, f + 8 * FREEDOM * k, left, momentum)
     zero = 0.0 * left[0][0][0]
     none = ((zero,) * 3,) * 3
-    arm = times(load3(joints, o + 8 * REACH_PARENT), -1.0)
-    gather_inertia(inertia, parent, shifted((left[0], none, none), arm))
-
-
-@kernel
-def articulate(joints: np.ndarray, inertia: np.ndarray, work: np.ndarray, t: int) -> None:
-    """Eliminate the freedoms of joint t, and add what it transmits to the inertia of its parent."""
-    e, o, n = JOINT_ENTRIES * t, 8 * JOINT_WORK * t, 8 * BODY_INERTIA
-    moved_to_point(inertia, n * at(joints, e + CHILD), work, o)
-    rows, f, parent = at(joints, e + ROTATIONS), o + 8 * freedoms_at(joints, e), n * at(joints, e + PARENT)
-    if at(joints, e + COINCIDES) != 0 and rows == 2:
-        hinge_to_parent(work, o, f, inertia, parent)
-        return
-    if at(joints, e + COINCIDES) != 0 and rows == 0:
-        ball_to_parent(work, o, f, inertia, parent)
-        return
-    # The inertia of the child is no longer needed, so its place holds what remains.
-    rest = n * at(joints, e + CHILD)
-    for k in range(8 * BODY_INERTIA):
-        inertia[rest + k] = work[o + 8 * INERTIA + k]
-    if at(joints, e + COINCIDES) == 0:
-        for k in range(3):
-            shift_out(work, o + 8 * (FREEDOMS + FREEDOM * k), inertia, rest)
-    for k in range(3 - rows):
-        turn_out(work, f + 8 * FREEDOM * k, inertia, rest)
-    pass_on(work, o, inertia, rest, parent)
+    return left[0], none, none
 
 
 @traced
-def pass_on(work: Any, o: Any, inertia: Any, rest: Any, parent: Any) -> None:
-    """Add the inertia stored at `rest`, at the point of a joint, to that of its parent."""
-    arm = times(load3(work, o + 8 * REACH_PARENT), -1.0)
-    gather_inertia(inertia, parent, shifted(inertia_at(inertia, rest), arm))
+def pass_on(work: Any, o: Any, left: Any, inertia: Any, parent: Any) -> None:
+    """Add an inertia at the point of the joint stored at o to the inertia of its parent."""
+    gather_inertia(inertia, parent, shifted(left, times(load3(work, o + 8 * REACH_PARENT), -1.0)))
+
+
+@kernel
+def articulate(joints: np.ndarray, inertia: np.ndarray, work: np.ndarray, t: int, ground: int) -> None:
+    """Eliminate the freedoms of joint t, and add what it transmits to the inertia of its parent."""
+    e, o, n = JOINT_ENTRIES * t, 8 * JOINT_WORK * t, 8 * BODY_INERTIA
+    rows, f, coincides = at(joints, e + ROTATIONS), o + 8 * freedoms_at(joints, e), at(joints, e + COINCIDES) != 0
+    child, parent = n * at(joints, e + CHILD), n * at(joints, e + PARENT)
+    held = at(joints, e + PARENT) == ground
+    if coincides and rows == 2:
+        left = left_by_hinge(work, o, f, inertia, child)
+        if not held:
+            pass_on(work, o, left, inertia, parent)
+    elif coincides and rows == 0:
+        left = left_by_ball(work, o, f, inertia, child)
+        if not held:
+            pass_on(work, o, left, inertia, parent)
+    else:
+        # The inertia about the center of mass is no longer needed, so its place holds what remains.
+        store_inertia(inertia, child, at_point(work, o, inertia, child))
+        if not coincides:
+            for k in range(3):
+                shift_out(work, o + 8 * (FREEDOMS + FREEDOM * k), inertia, child)
+        for k in range(3 - rows):
+            turn_out(work, f + 8 * FREEDOM * k, inertia, child)
+        if not held:
+            pass_on(work, o, inertia_at(inertia, child), inertia, parent)
+
+
+@kernel
+def prescribe(work: np.ndarray, t: int) -> None:
+    """Compute the load that accelerates the child of joint t as its rows prescribe."""
+    o = 8 * JOINT_WORK * t
+    store_bias(work, o, inertia_at(work, o + 8 * INERTIA))
 
 
 @traced
@@ -266,12 +281,8 @@ def gather_loads(
     force = load3(load_, child)
     moment = minus(load3(load_, child + ANGULAR), cross(load3(work, o + 8 * REACH_CHILD), force))
     coincides, rows = at(joints, e + COINCIDES) != 0, at(joints, e + ROTATIONS)
-    if coincides and prescribed:
-        by_shift = shift_loads(work, o + 8 * INERTIA, load3(work, o + 8 * SHIFT))
-        force, moment = plus(force, by_shift[0]), plus(moment, by_shift[1])
-    if rows > 0 and prescribed:
-        by_turn = turn_loads(work, o + 8 * INERTIA, load3(work, o + 8 * TURN))
-        force, moment = plus(force, by_turn[0]), plus(moment, by_turn[1])
+    if prescribed:
+        force, moment = plus(force, load3(work, o + 8 * BIAS)), plus(moment, load3(work, o + 8 * (BIAS + 3)))
     f = o + 8 * FREEDOMS
     if not coincides:
         for _ in range(3):
@@ -291,21 +302,6 @@ def gather_loads(
     moment = plus(moment, cross(load3(work, o + 8 * REACH_PARENT), force))
     store3(load_, parent, plus(load3(load_, parent), force))
     store3(load_, parent + ANGULAR, plus(load3(load_, parent + ANGULAR), moment))
-
-
-@traced
-def shift_loads(work: Any, o: Any, a: Any) -> Any:
-    """Return force and moment due to an acceleration of the point of the inertia stored at o."""
-    shifts, mixed, _ = inertia_at(work, o)
-    columns = tuple(zip(*mixed, strict=True))
-    return tuple(dot(row, a) for row in shifts), tuple(dot(column, a) for column in columns)
-
-
-@traced
-def turn_loads(work: Any, o: Any, a: Any) -> Any:
-    """Return force and moment due to an angular acceleration of the inertia stored at o."""
-    _, mixed, turns = inertia_at(work, o)
-    return tuple(dot(row, a) for row in mixed), tuple(dot(row, a) for row in turns)
 
 
 @kernel

@@ -14,7 +14,6 @@ from quirk.integrators import TABLEAUX
 from quirk.integrators.combinations import weights_of
 from quirk.integrators.fixed import step_count
 from quirk.jit.simd import WIDTH
-from quirk.jit.unlocked import unlocked
 
 from .evaluation import march_in_lanes
 from .numbers import MemberNumbers, from_lanes, packed, states_from_lanes, states_in_lanes, workspace
@@ -104,11 +103,10 @@ class LaneRuns:
             table = self._solver.applied.table
             own = table._replace(inputs=table.inputs.copy(), outputs=table.outputs.copy(), sides=table.sides.copy())
             self._rooms.append((workspace(self.plan, self._n, self._weights.buffers), own))
-        march = unlocked(march_in_lanes)
 
         def part(k: int) -> None:
             work, forces = self._rooms[k]
-            march(
+            march_in_lanes(
                 self.plan.tables, numbers, work, forces, self._weights, times, first, count, bounds[k], bounds[k + 1],
                 flat, notes,
             )  # fmt: skip

@@ -145,6 +145,7 @@ def packed(members: MemberNumbers, bodies: np.ndarray) -> LaneNumbers:
         closing=in_lanes(members.closing),
         inputs=by_member(members.inputs),
         sides=sides.ravel().astype(np.int64),
+        principal=not inertia[..., *np.triu_indices(3, 1)].any(),
     )
 
 

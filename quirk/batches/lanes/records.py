@@ -29,13 +29,13 @@ JOINT_NUMBERS = 27
 
 # Work of each joint: arms in inertial axes; the relative acceleration that its rows prescribe, of the point and
 # angular; the vectors dual to the normals of the rotation rows; the articulated inertia of the child at its point; the
-# freedoms.
-REACH_CHILD, REACH_PARENT, SHIFT, TURN, DUALS, INERTIA, FREEDOMS = 0, 3, 6, 9, 12, 21, 42
+# freedoms; and the load that accelerates the child as prescribed.
+REACH_CHILD, REACH_PARENT, SHIFT, TURN, DUALS, INERTIA, FREEDOMS, BIAS = 0, 3, 6, 9, 12, 21, 42, 108
 # Work of each freedom: its direction, the momentum of unit velocity, the inverse of its inertia, and its acceleration
 # where the parent is at rest.
 DIRECTION, MOMENTUM, COMPLIANCE, ALONE = 0, 3, 9, 10
 FREEDOM = 11
-JOINT_WORK = 108
+JOINT_WORK = 114
 
 # Integers of each closing row: its kind, its component for a coincidence, and bodies i and j.
 KIND, COMPONENT, BODY_I, BODY_J = range(4)
@@ -122,6 +122,7 @@ class LaneNumbers(NamedTuple):
     closing : (C, CLOSING_NUMBERS) numbers of each closing row
     inputs : inputs of the force laws, member after member
     sides : integers of each frame of the laws, as in `Forces`, for lane 0
+    principal : whether body axes are principal axes in all members
     """
 
     constants: np.ndarray
@@ -130,6 +131,7 @@ class LaneNumbers(NamedTuple):
     closing: np.ndarray
     inputs: np.ndarray
     sides: np.ndarray
+    principal: bool
 
 
 @record
